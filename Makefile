@@ -1,0 +1,47 @@
+# Each target makes its own virtual environment when it is missing or older than the project file, and re-uses it.
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
+VENV ?= .venv
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+export HF_HUB_DISABLE_PROGRESS_BARS = 1
+export TOKENIZERS_PARALLELISM = false
+
+.PHONY: quickstart test realdata lint format bench test-lowest release-check clean
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+quickstart: $(STAMP)  ## train and evaluate a hierarchical term encoder on ICD-10-CM in a few minutes
+	HF_HUB_OFFLINE=1 $(BIN)/python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml
+
+test: $(STAMP)  ## every test that needs neither a network nor the development data
+	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q
+
+realdata: $(STAMP)  ## the tests on the open development data (ST_BIOMED_DATA)
+	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m realdata
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/typos
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP)  ## speed and memory against named peers; writes benchmarks/results
+	HF_HUB_OFFLINE=1 $(BIN)/python -m benchmarks
+
+test-lowest:  ## the tests with the lowest declared versions
+	bash tests/lowest_versions.sh
+
+release-check: $(STAMP)  ## slow: wheel with each extra in a clean environment, older host versions
+	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m slow
+
+clean:
+	rm -rf .venv .venv-* build dist out .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,64 @@
+"""One file per source. A file in this folder with ``SOURCE`` and ``records`` is a reader; nothing else registers it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
+
+__all__ = ["Parent", "Reader", "Record", "Relation", "SourceInfo", "Tally", "Term", "Type", "reader", "reader_names"]
+
+_SHARED = {"records", "tables"}
+
+
+class Reader(Protocol):
+    """What a file of this folder offers."""
+
+    SOURCE: SourceInfo
+
+    def records(self, path: Path | None, *, tally: Tally, **options: Any) -> Iterator[Record]:
+        """Stream the records of the source at ``path``; ``None`` where the source needs no file."""
+
+
+@cache
+def reader_names() -> tuple[str, ...]:
+    """The names of all readers, sorted."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name not in _SHARED))
+
+
+def reader(name: str) -> Reader:
+    """The reader called ``name``.
+
+    Raises:
+        InputError: There is no such reader.
+    """
+    if name not in reader_names():
+        raise unknown_name("reader", name, reader_names())
+    return importlib.import_module(f"{__name__}.{name}")  # type: ignore[return-value]
+
+
+def reader_options(name: str) -> dict[str, inspect.Parameter]:
+    """The options of a reader: the keyword-only parameters of its ``records`` besides the tally."""
+    parameters = inspect.signature(reader(name).records).parameters
+    return {k: p for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY and k != "tally"}
+
+
+def check_options(name: str, options: dict[str, Any]) -> None:
+    """Refuse an option that the reader does not have.
+
+    Raises:
+        InputError: With the options that it has.
+    """
+    known = reader_options(name)
+    for option in options:
+        if option not in known:
+            if not known:
+                raise InputError(f"reader {name!r} takes no options, found {option!r}")
+            raise unknown_name(f"option of reader {name!r}", option, known)

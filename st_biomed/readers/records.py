@@ -1,0 +1,119 @@
+"""What a reader yields: five small record types, the description of a source, and the tally of what became of each row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+
+class Term(NamedTuple):
+    """One name of one concept.
+
+    Attributes:
+        code: The concept as a CURIE, e.g. ``"ICD10CM:E11.9"``.
+        text: The name, as the source writes it.
+        kind: ``"preferred"`` for the concept's title, ``"synonym"`` for every other name.
+        language: ISO 639-1 code.
+        source: Name of the source the row comes from; empty for the reader's own ``SOURCE``.
+    """
+
+    code: str
+    text: str
+    kind: str = "preferred"
+    language: str = "en"
+    source: str = ""
+
+
+class Parent(NamedTuple):
+    """``parent`` is one of the concepts directly above ``child`` (both CURIEs)."""
+
+    child: str
+    parent: str
+    source: str = ""
+
+
+class Relation(NamedTuple):
+    """The triple ``head relation tail``; head and tail are CURIEs."""
+
+    head: str
+    relation: str
+    tail: str
+    source: str = ""
+
+
+class Type(NamedTuple):
+    """A semantic type of a concept, e.g. ``Type("UMLS:C0011849", "T047")``."""
+
+    code: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """Where rows come from and what may be done with them.
+
+    Attributes:
+        name: Short name, also the CURIE prefix of the source's codes, e.g. ``"ICD10CM"``.
+        title: Full name.
+        version: Edition that was read; empty where the file does not say.
+        licence: SPDX identifier or a short phrase.
+        url: Where the source is published.
+        redistributable: Whether its names may appear in a released file.
+    """
+
+    name: str
+    title: str
+    version: str = ""
+    licence: str = ""
+    url: str = ""
+    redistributable: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+Record: TypeAlias = Term | Parent | Relation | Type | SourceInfo
+"""A reader may yield a ``SourceInfo`` to complete its module's ``SOURCE`` (say, with the file's version) or to add one."""
+
+
+class Tally:
+    """Rows read, kept and dropped by reason; every row that is read ends in exactly one of the two.
+
+    A reader calls :meth:`read` for each row of its input and then either :meth:`keep` or :meth:`drop`.
+    """
+
+    def __init__(self) -> None:
+        self.n_read = 0
+        self.n_kept = 0
+        self.dropped: Counter[str] = Counter()
+
+    def read(self, n: int = 1) -> None:
+        self.n_read += n
+
+    def keep(self, n: int = 1) -> None:
+        self.n_kept += n
+
+    def drop(self, reason: str, n: int = 1) -> None:
+        if n:
+            self.dropped[reason] += n
+
+    @property
+    def n_dropped(self) -> int:
+        return sum(self.dropped.values())
+
+    def adds_up(self) -> bool:
+        return self.n_read == self.n_kept + self.n_dropped
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"read": self.n_read, "kept": self.n_kept, "dropped": dict(sorted(self.dropped.items()))}
+
+    @classmethod
+    def from_dict(cls, counts: dict[str, Any]) -> Tally:
+        tally = cls()
+        tally.n_read, tally.n_kept, tally.dropped = counts["read"], counts["kept"], Counter(counts["dropped"])
+        return tally
+
+    def __str__(self) -> str:
+        reasons = "".join(f"; {n:,} {reason}" for reason, n in sorted(self.dropped.items()))
+        return f"{self.n_read:,} read, {self.n_kept:,} kept, {self.n_dropped:,} dropped{reasons}"

@@ -1,0 +1,62 @@
+"""Fixtures for every test: a tiny BERT, an invented terminology, and where the development data lies."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def realdata() -> Path:
+    """The folder of open development data; tests that use it are marked ``realdata``."""
+    folder = os.environ.get("ST_BIOMED_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("ST_BIOMED_DATA names no folder with the open development data")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved 16-dimensional, two-layer BERT with mean pooling and a letter-piece vocabulary."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    root = tmp_path_factory.mktemp("tiny_bert")
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789,.-()[]'/%+:"
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
+    words += ["disease", "of", "the", "acute", "chronic", "type", "other", "with", "without", "unspecified"]
+    (root / "vocab.txt").write_text("\n".join(words) + "\n", "utf-8")
+    tokenizer = BertTokenizerFast(vocab=str(root / "vocab.txt"), do_lower_case=True, model_max_length=32)
+    tokenizer.save_pretrained(root / "bert")
+    torch.manual_seed(7)
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    BertModel(config).save_pretrained(root / "bert")
+    transformer = Transformer(str(root / "bert"))
+    transformer.max_seq_length = 32
+    model = SentenceTransformer(modules=[transformer, Pooling(16, "mean")], device="cpu")
+    model.save_pretrained(str(root / "model"))
+    return root / "model"
+
+
+@pytest.fixture
+def tiny_bert(tiny_bert_folder: Path):
+    """A fresh copy of the tiny encoder, on the CPU."""
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(tiny_bert_folder), device="cpu")
