@@ -25,15 +25,15 @@ class CSR(NamedTuple):
     @classmethod
     def from_pairs(cls, rows: np.ndarray, columns: np.ndarray, n_rows: int) -> CSR:
         """Group ``columns`` by ``rows`` (both ``[nnz]``); repeated pairs are kept once."""
-        order = np.lexsort((columns, rows))
-        rows, columns = rows[order], columns[order]
-        if len(rows):
-            first = np.ones(len(rows), dtype=bool)
-            first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-            rows, columns = rows[first], columns[first]
+        width = int(columns.max(initial=0)) + 1
+        key = rows.astype(np.int64) * width + columns  # one sort of one array: several times faster than a lexsort
+        key.sort()
+        if len(key):
+            key = key[np.append(True, key[1:] != key[:-1])]
+        rows, indices = np.divmod(key, width)
         indptr = np.zeros(n_rows + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
-        return cls(indptr, np.ascontiguousarray(columns))
+        return cls(indptr, indices.astype(columns.dtype))
 
     @property
     def n_rows(self) -> int:

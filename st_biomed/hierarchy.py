@@ -13,7 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
+from st_biomed.ancestors import AncestorGraph
 from st_biomed.csr import CSR, DeviceTables, expand, shares_key
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.lookup import ConceptLookup
@@ -85,7 +87,9 @@ class Hierarchy:
             whose parameters are learned.
 
     Attributes:
+        definition, levels: What was given as ``distance`` and ``levels``.
         max_distance: ``D``.
+        graph: Parents, children, ancestors and roots, see :class:`~st_biomed.ancestors.AncestorGraph`.
         parents, children: Concept to concepts.
         depth: Longest path from a root, int32 ``[C]``.
 
@@ -113,14 +117,14 @@ class Hierarchy:
             raise InputError(f"max_distance must lie in 1..127, found {max_distance}")
         self.terminology = terminology
         self.definition = distance
+        self.levels = tuple(level if isinstance(level, str) else tuple(level) for level in levels)
         self.level_function = level_function
         self.weight_function = weight_function
         self.lookup = ConceptLookup(terminology)
         child = terminology.parents["child"].to_numpy()
         parent = terminology.parents["parent"].to_numpy()
-        self.parents = CSR.from_pairs(child, parent, terminology.n_concepts)
-        self.children = CSR.from_pairs(parent, child, terminology.n_concepts)
-        self.depth = self._depths()
+        self.graph = AncestorGraph(child, parent, terminology.codes)
+        self.parents, self.children, self.depth = self.graph.parents, self.graph.children, self.graph.depth
         if distance == "sibling_parent":
             self.max_distance = len(levels) + 1
             steps = [_kinships(level) for level in levels]
@@ -151,87 +155,24 @@ class Hierarchy:
             )
         )
 
-    # ------------------------------------------------------------------ structure
-
     @property
     def digest(self) -> str:
         """The digest of the terminology."""
         return self.terminology.digest
 
-    @property
-    def roots(self) -> np.ndarray:
-        """Concepts that have children and no parent."""
-        return np.flatnonzero((self.parents.counts == 0) & (self.children.counts > 0))
-
-    def ancestors(self, concept: int) -> np.ndarray:
-        """All concepts above ``concept``, sorted."""
-        return self._reach(self.parents, concept)
-
-    def descendants(self, concept: int) -> np.ndarray:
-        """All concepts below ``concept``, sorted."""
-        return self._reach(self.children, concept)
-
     def lca(self, concept_a: int, concept_b: int) -> np.ndarray:
         """The deepest common ancestors of two concepts (each its own ancestor); empty without a common one."""
-        common = np.intersect1d(
-            np.append(self.ancestors(concept_a), concept_a), np.append(self.ancestors(concept_b), concept_b)
-        )
-        return common[self.depth[common] == self.depth[common].max()] if len(common) else common
-
-    @staticmethod
-    def _reach(step: CSR, concept: int) -> np.ndarray:
-        seen: set[int] = set()
-        frontier = [concept]
-        while frontier:
-            frontier = [int(c) for near in frontier for c in step.row(near) if int(c) not in seen]
-            seen.update(frontier)
-        return np.array(sorted(seen), dtype=np.int64)
-
-    def _depths(self) -> np.ndarray:
-        """Longest path from a root to each concept, layer by layer (Kahn's order)."""
-        waiting = self.parents.counts.copy()
-        depth = np.zeros(len(waiting), dtype=np.int32)
-        layer, done, level = np.flatnonzero(waiting == 0), 0, 0
-        while len(layer):
-            depth[layer] = level
-            done += len(layer)
-            _, below = self.children.take(layer)
-            np.subtract.at(waiting, below, 1)
-            layer = np.unique(below[waiting[below] == 0])
-            level += 1
-        if done < len(waiting):
-            raise InputError(f"cycle in the hierarchy: {self._cycle(waiting > 0)}")
-        return depth
-
-    def _cycle(self, stuck: np.ndarray) -> str:
-        """One cycle among the concepts that have a parent forever waiting, child to parent."""
-        path = [int(np.flatnonzero(stuck)[0])]
-        while path.count(path[-1]) < 2:
-            above = self.parents.row(path[-1])
-            path.append(int(above[stuck[above]][0]))
-        return " -> ".join(self.terminology.codes[c] for c in path[path.index(path[-1]) :])
-
-    @cached_property
-    def _up(self) -> list[CSR]:
-        """Ancestors exactly ``i`` steps up, grown when asked for."""
-        concepts = np.arange(self.terminology.n_concepts, dtype=np.int32)
-        return [CSR(np.arange(len(concepts) + 1, dtype=np.int64), concepts), self.parents]
-
-    def up(self, steps: int) -> CSR:
-        """Concept to its ancestors exactly ``steps`` edges up."""
-        while len(self._up) <= steps:
-            self._up.append(self._up[-1].compose(self.parents))
-        return self._up[steps]
+        return self.graph.lca(concept_a, concept_b)
 
     def _kin(self, i: int, j: int) -> Level:
-        return Level(self.up(i), self.up(j))
+        return Level(self.graph.up(i), self.graph.up(j))
 
     def _lca_levels(self) -> list[list[Level]]:
         """Ancestors, each concept its own, by the level their depth stands for."""
         rows, ancestors = [], []
         for steps in range(int(self.depth.max(initial=0)) + 1):
-            rows.append(np.repeat(np.arange(self.terminology.n_concepts), self.up(steps).counts))
-            ancestors.append(self.up(steps).indices)
+            rows.append(np.repeat(np.arange(self.terminology.n_concepts), self.graph.up(steps).counts))
+            ancestors.append(self.graph.up(steps).indices)
         row, ancestor = np.concatenate(rows), np.concatenate(ancestors)
         level = np.clip(self._source_depth - self.depth, 1, self.max_distance - 1)[ancestor]
         # A single concept without a hierarchy shares no ancestor but itself, and that pair is at distance 0 already.
@@ -247,12 +188,8 @@ class Hierarchy:
     def _concept_sources(self) -> CSR:
         """Concept to the sources it can be compared in: those of its edges, else those of its names."""
         parents, terms = self.terminology.parents, self.terminology.terms
-        names = {name: i for i, name in enumerate(self.terminology.sources)}
-
-        def numbered(column: list[str]) -> np.ndarray:
-            return np.array([names[name] for name in column], dtype=np.int32)
-
-        edge_source, term_source = numbered(parents["source"].to_pylist()), numbered(terms["source"].to_pylist())
+        numbers = {name: i for i, name in enumerate(self.terminology.sources)}
+        edge_source, term_source = (_numbered(table["source"], numbers) for table in (parents, terms))
         child, parent, concept = (
             column.to_numpy() for column in (parents["child"], parents["parent"], terms["concept"])
         )
@@ -278,7 +215,7 @@ class Hierarchy:
     def _comparable_sources(self) -> DeviceTables | None:
         """Text to sources, or nothing where there is one source only."""
         sources = self._concept_sources
-        if len(np.unique(sources.indices)) < 2:
+        if sources.indices.min() == sources.indices.max():
             return None
         text_sources = self.terminology.text_concepts.compose(sources)
         return DeviceTables(p=text_sources.indptr, x=text_sources.indices)
@@ -385,7 +322,7 @@ class Hierarchy:
 
     def __repr__(self) -> str:
         return (
-            f"Hierarchy({self.terminology.n_concepts:,} concepts, {len(self.roots):,} trees, depth "
+            f"Hierarchy({self.terminology.n_concepts:,} concepts, {len(self.graph.roots):,} trees, depth "
             f"{int(self.depth.max(initial=0))}, distance {self.definition} 0..{self.max_distance})"
         )
 
@@ -410,6 +347,13 @@ def _check_order(levels: list[list[tuple[int, int]]]) -> None:
                     f"levels: {names[i, j]!r} contains {names[core]!r}, which must stand at a nearer level"
                 )
         nearer.update(level)
+
+
+def _numbered(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
+    """A dictionary-encoded column of names as int32 ``[N]``, by the numbers of the names."""
+    column = column.unify_dictionaries().combine_chunks()
+    of_entry = np.array([numbers[name] for name in column.dictionary.to_pylist()], dtype=np.int32)
+    return of_entry[column.indices.to_numpy()]
 
 
 def _inverse(table: CSR) -> CSR:

@@ -5,8 +5,6 @@ Codes, texts and rows are sorted, so that the same input gives the same indices 
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,15 +12,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from st_biomed.assemble import assemble
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
-from st_biomed.readers import check_options, reader
+from st_biomed.readers import check_options, reader, reader_names
 from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
-
-_FORMAT = 1
-_TABLES = ("concepts", "texts", "terms", "parents", "relations", "types")
+from st_biomed.store import TABLES, digest_of, read_tables, write_tables
 
 
 class Terminology:
@@ -39,6 +35,7 @@ class Terminology:
         relations: ``head, relation, tail, source``.
         types: ``concept, type``.
         sources: Source name to :class:`SourceInfo`.
+        tables: The six above by name.
         tallies: Stage name to :class:`Tally`: one for each reader's rows, one for the records made from them.
 
     Make one with :meth:`read`, :meth:`from_records`, :meth:`merge`, :meth:`subset` or :meth:`load`.
@@ -47,9 +44,8 @@ class Terminology:
     def __init__(
         self, tables: Mapping[str, pa.Table], sources: Mapping[str, SourceInfo], tallies: Mapping[str, Tally]
     ) -> None:
-        self.concepts, self.texts, self.terms, self.parents, self.relations, self.types = (
-            tables[name].combine_chunks() for name in _TABLES
-        )
+        self.tables = {name: tables[name].combine_chunks() for name in TABLES}
+        self.concepts, self.texts, self.terms, self.parents, self.relations, self.types = self.tables.values()
         self.sources = dict(sorted(sources.items()))
         self.tallies = dict(tallies)
 
@@ -78,6 +74,26 @@ class Terminology:
         return terminology
 
     @classmethod
+    def open(cls, name: str | Path) -> Terminology:
+        """A saved terminology, or a source read with its reader's defaults.
+
+        Args:
+            name: A folder written by :meth:`save`, a reader's name (``"icd10cm"``), or ``reader:path``
+                (``"phecode:phecode.csv"``).
+
+        Raises:
+            InputError: None of these.
+        """
+        if Path(name).is_dir():
+            return cls.load(name)
+        source, _, path = str(name).partition(":")
+        if not path and source not in reader_names():
+            raise InputError(
+                f"terminology {str(name)!r}: no such folder, and no reader of this name; readers are {', '.join(reader_names())}"
+            )
+        return cls.read(source, path or None)
+
+    @classmethod
     def from_records(cls, records: Iterable[Record], source: SourceInfo) -> Terminology:
         """Build the tables from a stream of records.
 
@@ -88,90 +104,7 @@ class Terminology:
             records: Terms, parents, relations, types and source descriptions in any order.
             source: The source of records that name none.
         """
-        sources = {source.name: source}
-        tally = Tally()
-        rows: dict[str, set[tuple[str, ...]]] = {"terms": set(), "parents": set(), "relations": set(), "types": set()}
-
-        def add(table: str, row: tuple[str, ...]) -> None:
-            tally.read()
-            before = len(rows[table])
-            rows[table].add(row)
-            if len(rows[table]) == before:
-                tally.drop(f"repeated {table}")
-            else:
-                tally.keep()
-
-        for record in records:
-            if isinstance(record, Term):
-                text = record.text.strip()
-                if text:
-                    add("terms", (record.code, text, record.language, record.kind, record.source or source.name))
-                else:
-                    tally.read()
-                    tally.drop("empty terms")
-            elif isinstance(record, Parent):
-                if record.child != record.parent:
-                    add("parents", (record.child, record.parent, record.source or source.name))
-                else:
-                    tally.read()
-                    tally.drop("parents equal to their child")
-            elif isinstance(record, Relation):
-                add("relations", (record.head, record.relation, record.tail, record.source or source.name))
-            elif isinstance(record, Type):
-                add("types", (record.code, record.type))
-            else:
-                sources[record.name] = record
-
-        codes = sorted({row[0] for row in rows["terms"]})
-        texts = sorted({row[1] for row in rows["terms"]})
-        concept_of = {code: i for i, code in enumerate(codes)}
-        text_of = {text: i for i, text in enumerate(texts)}
-        named: dict[str, list[tuple[str, ...]]] = {"terms": sorted(rows["terms"])}
-        for table, ends in (("parents", (0, 1)), ("relations", (0, 2)), ("types", (0,))):
-            named[table] = sorted(row for row in rows[table] if all(row[end] in concept_of for end in ends))
-            lost = len(rows[table]) - len(named[table])
-            tally.n_kept -= lost
-            tally.drop(f"{table} of a concept without a term", lost)
-
-        def column(table: str, i: int) -> list[str]:
-            return [row[i] for row in named[table]]
-
-        def indices(table: str, i: int, index: dict[str, int]) -> pa.Array:
-            return pa.array(np.fromiter((index[row[i]] for row in named[table]), dtype=np.int32))
-
-        def names(table: str, i: int) -> pa.Array:
-            return pa.array(column(table, i), type=pa.string()).dictionary_encode()
-
-        tables = {
-            "concepts": pa.table({"code": pa.array(codes, type=pa.string())}),
-            "texts": pa.table({"text": pa.array(texts, type=pa.string())}),
-            "terms": pa.table(
-                {
-                    "concept": indices("terms", 0, concept_of),
-                    "text": indices("terms", 1, text_of),
-                    "language": names("terms", 2),
-                    "kind": names("terms", 3),
-                    "source": names("terms", 4),
-                }
-            ),
-            "parents": pa.table(
-                {
-                    "child": indices("parents", 0, concept_of),
-                    "parent": indices("parents", 1, concept_of),
-                    "source": names("parents", 2),
-                }
-            ),
-            "relations": pa.table(
-                {
-                    "head": indices("relations", 0, concept_of),
-                    "relation": names("relations", 1),
-                    "tail": indices("relations", 2, concept_of),
-                    "source": names("relations", 3),
-                }
-            ),
-            "types": pa.table({"concept": indices("types", 0, concept_of), "type": names("types", 1)}),
-        }
-        return cls(tables, sources, {"records": tally})
+        return cls(*assemble(records, source))
 
     def records(self) -> Iterable[Record]:
         """The tables as records again, in order."""
@@ -191,19 +124,25 @@ class Terminology:
         """All concepts of several terminologies; equal codes are one concept, equal strings one text.
 
         Raises:
-            InputError: No terminology was given.
+            InputError: No terminology was given, or one source in two versions.
         """
         if not terminologies:
             raise InputError("merge needs at least one terminology, found none")
+        if len(terminologies) == 1:
+            return terminologies[0]
+        sources: dict[str, SourceInfo] = {}
+        for info in (info for terminology in terminologies for info in terminology.sources.values()):
+            if sources.setdefault(info.name, info) != info:
+                raise InputError(
+                    f"merge: source {info.name} comes as version {sources[info.name].version!r} and as {info.version!r}"
+                )
         records = (record for terminology in terminologies for record in terminology.records())
-        merged = cls.from_records(records, next(iter(terminologies[0].sources.values())))
-        stages = {}
-        for terminology in terminologies:
-            for stage, tally in terminology.tallies.items():
-                name = stage
-                while name in stages:
-                    name += "'"
-                stages[name] = tally
+        merged = cls.from_records(records, next(iter(sources.values())))
+        stages: dict[str, Tally] = {}
+        for stage, tally in (item for terminology in terminologies for item in terminology.tallies.items()):
+            while stage in stages:
+                stage += "'"
+            stages[stage] = tally
         merged.tallies = {**stages, "merge": merged.tallies["records"]}
         return merged
 
@@ -238,7 +177,7 @@ class Terminology:
                 keep &= np.isin(np.array(self.terms[column].to_pylist(), dtype=object), list(allowed))
         if not keep.any():
             raise InputError("subset: no term is left")
-        part = {name: getattr(self, name) for name in _TABLES}
+        part = dict(self.tables)
         part["terms"] = self.terms.filter(pa.array(keep))
         if sources is not None:
             for table in ("parents", "relations"):
@@ -273,7 +212,13 @@ class Terminology:
             tally.read(before)
             tally.keep(tables[table].num_rows)
             tally.drop(f"{table} outside the subset", before - tables[table].num_rows)
-        return Terminology(tables, self.sources, {**self.tallies, "subset": tally})
+        present = {
+            name
+            for table in ("terms", "parents", "relations")
+            for name in tables[table]["source"].unique().to_pylist()
+        }
+        sources = {name: info for name, info in self.sources.items() if name in present}
+        return Terminology(tables, sources, {**self.tallies, "subset": tally})
 
     # ------------------------------------------------------------------ on disk
 
@@ -281,24 +226,9 @@ class Terminology:
         """Write the tables as parquet and everything else as ``terminology.json``; an older copy there is replaced.
 
         Raises:
-            InputError: The folder holds something that is not a terminology.
+            InputError: The folder is a file, or holds something that is not a terminology.
         """
-        folder = Path(folder)
-        if folder.is_file():
-            raise InputError(f"{folder}: is a file, a folder for the terminology is needed")
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / "terminology.json").is_file():
-            raise InputError(f"{folder}: holds files that are not a terminology; choose an empty folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in _TABLES:
-            pq.write_table(getattr(self, name), folder / f"{name}.parquet")
-        header = {
-            "format": _FORMAT,
-            "digest": self.digest,
-            "sources": [info.to_dict() for info in self.sources.values()],
-            "tallies": {stage: tally.to_dict() for stage, tally in self.tallies.items()},
-        }
-        (folder / "terminology.json").write_text(json.dumps(header, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        return folder
+        return write_tables(folder, self.tables, self.digest, self.sources, self.tallies)
 
     @classmethod
     def load(cls, folder: str | Path, *, verify: bool = False) -> Terminology:
@@ -309,29 +239,13 @@ class Terminology:
             verify: Whether to recompute the digest and compare it.
 
         Raises:
-            InputError: No saved terminology there, a newer format, or (with ``verify``) other content.
+            InputError: No saved terminology there, a damaged one, another format, or (with ``verify``) other content.
         """
-        folder = Path(folder)
-        header_file = folder / "terminology.json"
-        if not header_file.is_file():
-            what = "no such folder" if not folder.exists() else "no terminology.json in it"
-            raise InputError(f"{folder}: {what}; expected a folder written by Terminology.save or `st-biomed read`")
-        header = json.loads(header_file.read_text("utf-8"))
-        if header["format"] != _FORMAT:
-            raise InputError(f"{header_file}: format {header['format']}, this version reads format {_FORMAT}")
-        tables = {}
-        for name in _TABLES:
-            if not (folder / f"{name}.parquet").is_file():
-                raise InputError(f"{folder}: {name}.parquet is missing; save the terminology again")
-            tables[name] = pq.read_table(folder / f"{name}.parquet")
-        sources = {info["name"]: SourceInfo(**info) for info in header["sources"]}
-        tallies = {stage: Tally.from_dict(counts) for stage, counts in header["tallies"].items()}
+        tables, digest, sources, tallies = read_tables(folder)
         terminology = cls(tables, sources, tallies)
-        if verify and terminology.digest != header["digest"]:
-            raise InputError(
-                f"{folder}: content has digest {terminology.digest}, {header_file.name} says {header['digest']}"
-            )
-        terminology.__dict__["digest"] = header["digest"]
+        if verify and terminology.digest != digest:
+            raise InputError(f"{folder}: content has digest {terminology.digest}, its terminology.json says {digest}")
+        terminology.__dict__["digest"] = digest
         return terminology
 
     # ------------------------------------------------------------------ looking at it
@@ -401,22 +315,7 @@ class Terminology:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the tables and the sources' descriptions: equal for equal content, in any process."""
-        sha = hashlib.sha256()
-        for name in _TABLES:
-            table = getattr(self, name)
-            sha.update(f"{name}:{table.num_rows}".encode())
-            for column in table.column_names:
-                sha.update(column.encode())
-                values = table[column].combine_chunks()
-                if isinstance(values, pa.ChunkedArray):
-                    values = values.chunk(0) if values.num_chunks else pa.array([], values.type)
-                if pa.types.is_integer(values.type):
-                    sha.update(values.to_numpy().astype("<i4").tobytes())
-                else:
-                    for string in values.to_pylist():
-                        sha.update(string.encode() + b"\0")
-        sha.update(json.dumps([info.to_dict() for info in self.sources.values()]).encode())
-        return sha.hexdigest()
+        return digest_of(self.tables, self.sources)
 
     def stats(self) -> dict[str, Any]:
         """Counts that describe the terminology, ready to print or to save."""

@@ -41,7 +41,7 @@ def reader(name: str) -> Reader:
     """
     if name not in reader_names():
         raise unknown_name("reader", name, reader_names())
-    return importlib.import_module(f"{__name__}.{name}")  # type: ignore[return-value]
+    return importlib.import_module(f"{__name__}.{name}")
 
 
 def reader_options(name: str) -> dict[str, inspect.Parameter]:

@@ -1,0 +1,31 @@
+"""``python -m benchmarks [NAME ...] [--quick]``: run the benchmarks of this folder and write their tables."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+NAMES = sorted(file.stem for file in HERE.glob("*.py") if file.stem not in {"__init__", "__main__", "harness"})
+
+
+def run(argv: list[str] | None = None) -> None:
+    """Run the named benchmarks, all of them by default; a quick run is printed and not written."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of: {', '.join(NAMES)}")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; writes nothing")
+    arguments = parser.parse_args(argv)
+    for name in arguments.names:
+        if name not in NAMES:
+            parser.error(f"unknown benchmark {name!r}: allowed are {', '.join(NAMES)}")
+    for name in arguments.names or NAMES:
+        text = importlib.import_module(f"benchmarks.{name}").main(quick=arguments.quick).markdown()
+        print(text, flush=True)
+        if not arguments.quick:
+            (HERE / "results").mkdir(exist_ok=True)
+            (HERE / "results" / f"{name}.md").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    run()

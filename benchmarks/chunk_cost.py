@@ -1,0 +1,46 @@
+"""What one more chunk costs: seconds of a training batch against the ``chunk_cost`` it is cut with."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from sentence_transformers import SentenceTransformer
+
+from benchmarks.embedding_names import Encode, encoder, precisions, random_names
+from benchmarks.harness import Table, interleaved
+from st_biomed.losses.embed import chunk_bounds, embed_columns
+
+COSTS = (0, 16, 32, 64, 128, 256, 512, 10**9)
+
+
+def main(quick: bool = False) -> Table:
+    """Forward and backward of 128, 256 and 512 names (quick: 8) at each cost, the last of which is one chunk."""
+    sizes, repeats = ((8,), 1) if quick else ((128, 256, 512), 5)
+    model = encoder()
+    rows = []
+    for size in sizes:
+        features = dict(model.preprocess(random_names(size)))
+        lengths = features["attention_mask"].sum(1).sort(descending=True).values.numpy()
+        chunks = [len(list(chunk_bounds(lengths, cost))) for cost in COSTS]
+        rows.append([f"**{size}**, chunks", *chunks])
+        for precision, encode in precisions(model).items():
+            times = interleaved({str(cost): partial(step, model, encode, features, cost) for cost in COSTS}, repeats)
+            rows.append([f"{size}, {precision}", *(f"{times[str(cost)].median:.2f} s" for cost in COSTS)])
+    return Table(
+        "The cost of a chunk, in tokens",
+        ["names", *map(str, COSTS[:-1]), "one chunk"],
+        rows,
+        notes=[
+            "Forward and backward of all-MiniLM-L6-v2 on random ICD-10-CM names cut at 25 tokens, in chunks that "
+            "minimise padded tokens plus `chunk_cost` (the columns) for each chunk: `CHUNK_COST_CPU` in "
+            f"`st_biomed/losses/embed.py` comes from here. Medians of {repeats} interleaved rounds."
+        ],
+        peers=["sentence-transformers", "transformers"],
+    )
+
+
+def step(model: SentenceTransformer, encode: Encode, features: dict[str, Any], cost: int) -> None:
+    """One batch forward and backward."""
+    model.zero_grad()
+    embed_columns(encode, [features], chunk_cost=cost)[0].float().square().sum().backward()

@@ -1,0 +1,144 @@
+"""Names per second in training: length-sorted chunks against the padding of published scripts and of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+from torch import Tensor
+
+from benchmarks.harness import Table, interleaved
+from st_biomed.encoder import PACKAGED, computes_bf16, load_encoder
+from st_biomed.losses.embed import embed_columns
+from st_biomed.losses.multi_similarity import MultiSimilarityLoss
+from st_biomed.terminology import Terminology
+
+MAX_LENGTH = 25
+"""SapBERT's; the same on all sides."""
+
+Encode = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def main(quick: bool = False) -> Table:
+    """Forward and backward of 512 real names (quick: 16) in each way, and the whole step of a loss."""
+    size, repeats = (16, 1) if quick else (512, 5)
+    model = encoder()
+    texts, labels = synonym_pairs(size)
+    ways: dict[tuple[str, str], Callable[[], object]] = {}
+    for precision, encode in precisions(model).items():
+        for way, step in steps(model, encode, texts, labels).items():
+            ways[way, precision] = step
+    times = interleaved({f"{way}, {precision}": step for (way, precision), step in ways.items()}, repeats)
+
+    rows = []
+    for way, precision in ways:
+        time = times[f"{way}, {precision}"]
+        same = [f"{way}, {precision}" for way in ("two passes padded to 25", "one pass, padded to its longest")]
+        rows.append(
+            [
+                way,
+                precision,
+                f"{time.median:.2f} s",
+                f"{size / time.median:.0f}",
+                *(f"{time.times_faster_than(times[peer]):.2f}x" for peer in same),
+                f"{time.times_faster_than(times['two passes padded to 25, float32']):.2f}x",
+                f"{times[f'sorted chunks, {precision}'].times_faster_than(time):.3f}",
+            ]
+        )
+    return Table(
+        f"Embedding {size} names in training",
+        [
+            "way",
+            "precision",
+            "a batch",
+            "names/s",
+            "against two passes",
+            "against one pass",
+            "against two passes in float32",
+            "time / sorted chunks",
+        ],
+        rows,
+        notes=[
+            f"Forward and backward of all-MiniLM-L6-v2 on {size} ICD-10-CM names, two of each concept, cut at "
+            f"{MAX_LENGTH} tokens. Medians of {repeats} interleaved rounds; a factor is the median over the rounds. "
+            "Autocast is entered anew in every forward, as the trainer does. The last way is the whole step: sorted "
+            "chunks, SapBERT's multi-similarity loss with its miner, backward."
+        ],
+        peers=["sentence-transformers", "transformers"],
+    )
+
+
+def steps(
+    model: SentenceTransformer, encode: Encode, texts: list[str], labels: Tensor
+) -> dict[str, Callable[[], object]]:
+    """Every way to take the names forward and a gradient back."""
+    padded = padded_columns(model, texts)
+    features = dict(model.preprocess(texts))
+    gradient = torch.randn(
+        len(texts), model.get_embedding_dimension() or 0, generator=torch.Generator().manual_seed(0)
+    )
+    loss = MultiSimilarityLoss.from_preset(None, "sapbert")
+
+    def backward(embeddings: list[Tensor]) -> None:
+        model.zero_grad()
+        torch.cat(embeddings).float().backward(gradient)
+
+    def whole_step() -> None:
+        model.zero_grad()
+        loss.compute_loss_from_embeddings(embed_columns(encode, [features]), labels).backward()
+
+    return {
+        "two passes padded to 25": lambda: backward([encode(dict(c))["sentence_embedding"] for c in padded]),
+        "one pass, padded to its longest": lambda: backward([encode(dict(features))["sentence_embedding"]]),
+        "sorted chunks": lambda: backward(embed_columns(encode, [features])),
+        "sorted chunks and the loss": whole_step,
+    }
+
+
+def padded_columns(model: SentenceTransformer, texts: list[str]) -> list[dict[str, Any]]:
+    """Two columns of half of the names each, every name padded to 25 tokens."""
+    half = len(texts) // 2
+    tokens = [
+        model.tokenizer(part, padding="max_length", truncation=True, max_length=MAX_LENGTH, return_tensors="pt")
+        for part in (texts[:half], texts[half:])
+    ]
+    return [dict(column) for column in tokens]
+
+
+def encoder() -> SentenceTransformer:
+    """The encoder as it is trained: with dropout."""
+    model = load_encoder(PACKAGED, max_length=MAX_LENGTH, device="cpu")
+    model.train()
+    return model
+
+
+def precisions(model: SentenceTransformer) -> dict[str, Encode]:
+    """The encoder in float32, and under bf16 autocast where the processor multiplies bf16."""
+    encoders: dict[str, Encode] = {"float32": model}
+    if computes_bf16():
+        encoders["bf16 autocast"] = torch.autocast("cpu", dtype=torch.bfloat16)(model.forward)
+    return encoders
+
+
+@cache
+def terminology() -> Terminology:
+    return Terminology.read("icd10cm")
+
+
+def synonym_pairs(size: int) -> tuple[list[str], Tensor]:
+    """Two names each of ``size // 2`` random concepts that have two, and their concepts ``[size]``."""
+    counts = terminology().concept_texts.counts
+    concepts = np.random.default_rng(0).choice(np.flatnonzero(counts >= 2), size // 2, replace=False)
+    first = terminology().concept_texts.indptr[concepts]
+    ids = terminology().concept_texts.indices[np.concatenate([first, first + 1])]
+    return [terminology().strings[i] for i in ids], torch.from_numpy(np.tile(concepts, 2))
+
+
+def random_names(size: int) -> list[str]:
+    """Names drawn without regard to concepts."""
+    ids = np.random.default_rng(0).choice(terminology().n_texts, size, replace=False)
+    return [terminology().strings[i] for i in ids]

@@ -1,0 +1,272 @@
+"""HiPrBERT (arXiv:2307.00266): a term encoder that keeps the order of distances in a hierarchy.
+
+    python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml
+    python recipes/hiprbert.py recipes/configs/hiprbert_paper.yaml --terminology data/umls phecode:phecode.csv
+
+Reads terminologies, holds whole sub-trees out, trains on synonyms, relations and hierarchy batches in one run, measures
+the tree AUCs on the held-out trees before, during and after, and writes a folder that plain sentence-transformers loads.
+Every argument of the trainer is an argument here too; ``--help`` lists them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from datasets import Dataset
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from torch import nn
+
+from st_biomed.batches import (
+    BatchesByName,
+    HierarchyBatches,
+    RankAlignedMixing,
+    ShuffledBatches,
+    SynonymBatches,
+    TrainingBatches,
+)
+from st_biomed.encoder import computes_bf16, load_encoder
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.tree_protocol import TreeProtocol
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.losses import MultiSimilarityLoss, OrdinalMultiSimilarityLoss
+from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.release.card import BiomedCard
+from st_biomed.release.folder import check_free, save_release
+from st_biomed.release.run_record import RunRecord
+from st_biomed.samples import RelationLookup, names_dataset, relation_pairs
+from st_biomed.settings import read_settings, run_recipe
+from st_biomed.terminology import Terminology
+
+READINGS = (
+    "Hard pairs: triplets whose negative is not at least the margin farther than the positive are kept (semi-hard and "
+    "hard); the paper's sentence, read literally, keeps the easy ones.",
+    "Mining uses the embeddings of the current step.",
+    "The set of an anchor is the whole batch: pairs without a nearer relation are at the largest distance, across trees "
+    "of one source too; pairs of different sources and identical strings are left out.",
+    "Distances are siblings 1, parent and child 2, everything else 3; where several apply the smallest counts.",
+)
+
+
+@dataclass
+class HiPrBERTArguments:
+    """The paper's sentences as arguments; the section of the paper stands in the help."""
+
+    terminology: list[str] = field(
+        default_factory=lambda: ["icd10cm"],
+        metadata={"help": "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged"},
+    )
+    base_model: str = field(
+        default="microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract-fulltext",
+        metadata={"help": "Hub id or folder to start from (4.1: PubMedBERT, of which this is the name today)"},
+    )
+    pooling: str = field(default="cls", metadata={"help": "cls (3.2), mean, max, or own: what the base model has"})
+    max_length: int = field(default=25, metadata={"help": "tokens a name is cut at"})
+    precision: str = field(
+        default="as given",
+        metadata={"help": "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide"},
+    )
+    distance: str = field(default="sibling_parent", metadata={"help": "sibling_parent (3.3), lca_depth or hops"})
+    parts: list[str] = field(
+        default_factory=lambda: ["synonyms", "relations", "hierarchy"], metadata={"help": "what to train on (4.1)"}
+    )
+    synonym_preset: str = field(default="hiprbert", metadata={"help": "multi-similarity preset of synonyms (3.5)"})
+    relation_preset: str = field(default="hiprbert", metadata={"help": "multi-similarity preset of relations (3.5)"})
+    alpha: list[float] = field(
+        default_factory=lambda: [2.0], metadata={"help": "ordinal loss, near side (3.5), one number or one per cut"}
+    )
+    beta: list[float] = field(
+        default_factory=lambda: [2.0], metadata={"help": "ordinal loss, far side (3.5), one number or one per cut"}
+    )
+    base: list[float] = field(
+        default_factory=lambda: [0.5], metadata={"help": "ordinal loss, lambda (3.5), one number or one per cut"}
+    )
+    cut_weights: list[float] = field(
+        default_factory=list, metadata={"help": "weight of each cut; all equal by default"}
+    )
+    form: str = field(default="ordinal", metadata={"help": "ordinal (3.5) or pairwise_mean (the published code)"})
+    similarity: str = field(default="cos", metadata={"help": "cos (3.3) or half, (cos + 1) / 2 (the published code)"})
+    reduction: str = field(default="sum", metadata={"help": "over anchors (3.5: a sum)"})
+    partners: list[int] = field(
+        default_factory=lambda: [5, 5, 5, 5], metadata={"help": "partners of an anchor at distance 0, 1, 2, ..."}
+    )
+    synonym_anchors: float = field(default=0.0, metadata={"help": "least share of anchors that have a synonym"})
+    temperature: float = field(default=1.0, metadata={"help": "mixing of the parts: 1 is by size, larger is flatter"})
+    max_pairs_per_concept: int = field(default=50, metadata={"help": "synonym pairs a concept and epoch"})
+    subtrees: str = field(
+        default="", metadata={"help": "regular expression of the codes that root a sub-tree held out as a whole"}
+    )
+    subtree_depth: int = field(default=1, metadata={"help": "or their depth, where no expression is given"})
+    held_out: float = field(default=1 / 6, metadata={"help": "share of the sub-trees held out for dev, and for test"})
+    split_seed: int = field(default=0, metadata={"help": "seed of the split and of the pairs"})
+    pairs_per_class: int = field(default=800, metadata={"help": "pairs measured at each distance"})
+    benchmark: str | None = field(
+        default=None, metadata={"help": "a frozen protocol that sets the five arguments above and checks the pairs"}
+    )
+    licence: str = field(default="other", metadata={"help": "licence of the released model"})
+    overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
+    smoke: bool = field(default=False, metadata={"help": "two steps of sixteen names, for tests"})
+
+
+def main() -> None:
+    recipe, training = read_settings((HiPrBERTArguments, SentenceTransformerTrainingArguments))
+    if recipe.smoke:
+        shrink(recipe, training)
+    if recipe.precision == "auto":
+        training.bf16 = computes_bf16()
+    release, work = output_folders(training, recipe.overwrite)
+
+    # Read, and hold whole sub-trees out.
+    whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
+    hierarchy = Hierarchy(whole, recipe.distance)
+    if not whole.parents.num_rows:
+        raise InputError(f"terminology {' '.join(recipe.terminology)}: empty hierarchy, no concept has a parent")
+    trees = protocol(recipe).hold_out(hierarchy, bf16=training.bf16, show_progress_bar=not training.disable_tqdm)
+    train = trees.splits.train
+    train.save(work / "terminology")
+    print(f"{whole!r}\n{trees.splits}")
+
+    # One dataset, one loss and one way to batch for each part.
+    model = load_encoder(
+        recipe.base_model,
+        pooling=None if recipe.pooling == "own" else recipe.pooling,
+        max_length=recipe.max_length,
+        card=BiomedCard(),
+    )
+    parts = training_parts(model, train, work / "terminology", recipe, training.seed)
+    losses = {name: part.loss for name, part in parts.items()}
+    training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
+    training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=recipe.temperature)
+
+    record = RunRecord(
+        recipe="hiprbert",
+        base_model=recipe.base_model,
+        configuration=asdict(recipe),
+        seed=training.seed,
+        terminologies=[whole],
+        licence=recipe.licence,
+        description="An encoder of biomedical terms whose cosine similarity follows distance in a hierarchy.",
+        readings=READINGS,
+        headline=list(trees.test.headline.values()),
+    )
+    record.add_losses(losses)
+    before = trees.test(model)
+    trainer = SentenceTransformerTrainer(
+        model=model,
+        args=training,
+        train_dataset={name: part.dataset for name, part in parts.items()},
+        loss=losses,
+        evaluator=trees.dev,
+        callbacks=[record.callback(), TerminologyDigestCallback(losses)],
+    )
+    trainer.train(resume_from_checkpoint=training.resume_from_checkpoint)
+    after = trees.test(model)
+
+    if trainer.is_world_process_zero():
+        record.add_results(trees.test.name, "before", before)
+        record.add_results(trees.test.name, "after", after)
+        save_release(model, release, run=record.to_dict(), terminologies=[whole], base_model=recipe.base_model)
+        print(
+            f"\nAUC on trees held out of training ({trees.test.name}):\n{trees.test.table(before=before, after=after)}"
+        )
+        print(f"\nSaved. Load it with SentenceTransformer({str(release)!r})")
+
+
+class Part(NamedTuple):
+    """What one kind of pairs brings to the training."""
+
+    dataset: Dataset
+    loss: nn.Module
+    batches: TrainingBatches
+
+
+def training_parts(
+    model: SentenceTransformer, train: Terminology, folder: Path, recipe: HiPrBERTArguments, seed: int
+) -> dict[str, Part]:
+    """What ``recipe.parts`` names, relations only where there are any."""
+    parts: dict[str, Part] = {}
+    for name in recipe.parts:
+        if name == "synonyms":
+            parts[name] = synonyms(model, train, folder, recipe)
+        elif name == "hierarchy":
+            parts[name] = hierarchy_batches(model, train, folder, recipe)
+        elif name != "relations":
+            raise unknown_name("part", name, ("synonyms", "relations", "hierarchy"))
+        elif train.relations.num_rows:
+            parts[name] = relations(model, train, recipe, seed)
+    return parts
+
+
+def synonyms(model: SentenceTransformer, train: Terminology, folder: Path, recipe: HiPrBERTArguments) -> Part:
+    """Names of one concept against mined names of others (3.4, 3.5)."""
+    loss = MultiSimilarityLoss.from_preset(model, recipe.synonym_preset, lookup=train)
+    batches = SynonymBatches.of(train, folder, max_pairs_per_concept=recipe.max_pairs_per_concept)
+    return Part(names_dataset(train), loss, batches)
+
+
+def relations(model: SentenceTransformer, train: Terminology, recipe: HiPrBERTArguments, seed: int) -> Part:
+    """Names of related concepts against mined names of other pairs ("We do the same for UMLS relational data", 3.4)."""
+    loss = MultiSimilarityLoss.from_preset(model, recipe.relation_preset, lookup=RelationLookup(train))
+    pairs = relation_pairs(train, seed=seed)
+    return Part(pairs, loss, ShuffledBatches.of(pairs))
+
+
+def hierarchy_batches(model: SentenceTransformer, train: Terminology, folder: Path, recipe: HiPrBERTArguments) -> Part:
+    """Anchors and their partners at every distance (3.4), under the ordinal loss (3.5)."""
+    hierarchy = Hierarchy(train, recipe.distance)
+    loss = OrdinalMultiSimilarityLoss(
+        model,
+        hierarchy,
+        alpha=one_or_each(recipe.alpha),
+        beta=one_or_each(recipe.beta),
+        base=one_or_each(recipe.base),
+        cut_weights=recipe.cut_weights or None,
+        form=recipe.form,
+        reduction=recipe.reduction,
+        similarity=recipe.similarity,
+    )
+    batches = HierarchyBatches.of(hierarchy, folder, partners=recipe.partners, synonym_anchors=recipe.synonym_anchors)
+    return Part(names_dataset(train), loss, batches)
+
+
+def one_or_each(values: list[float]) -> float | list[float]:
+    """A single number stands for every cut."""
+    return values[0] if len(values) == 1 else values
+
+
+def protocol(recipe: HiPrBERTArguments) -> TreeProtocol:
+    """The frozen protocol, or one from the arguments."""
+    if recipe.benchmark is not None:
+        return TreeProtocol.read(recipe.benchmark)
+    return TreeProtocol(
+        subtrees=recipe.subtrees,
+        depth=recipe.subtree_depth,
+        dev=recipe.held_out,
+        test=recipe.held_out,
+        seed=recipe.split_seed,
+        pairs_per_class=recipe.pairs_per_class,
+    )
+
+
+def output_folders(training: SentenceTransformerTrainingArguments, overwrite: bool) -> tuple[Path, Path]:
+    """The release goes to ``output_dir``; checkpoints and what holds training strings stay in ``<output_dir>-training``."""
+    release = Path(training.output_dir or "out/hiprbert")
+    work = release.with_name(f"{release.name}-training")
+    if overwrite and (release / "run.json").is_file():
+        shutil.rmtree(release)
+        shutil.rmtree(work, ignore_errors=True)
+    check_free(release)
+    training.output_dir = str(work)
+    return release, work
+
+
+def shrink(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments) -> None:
+    """Two steps of sixteen names: shows that everything fits together, and nothing else."""
+    training.max_steps, training.per_device_train_batch_size, training.eval_strategy = 2, 16, "no"
+    recipe.partners, recipe.pairs_per_class = [1] * len(recipe.partners), 20
+
+
+if __name__ == "__main__":
+    run_recipe(main)

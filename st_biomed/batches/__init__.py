@@ -1,0 +1,27 @@
+"""Which rows of a dataset share a batch.
+
+Every sampler yields exactly ``batch_size`` rows, has a constant and exact length, depends on ``(seed, epoch)`` alone
+and so is identical in every process. The training arguments take the small callables (``SynonymBatches.of(...)``).
+"""
+
+from __future__ import annotations
+
+from st_biomed.batches.arguments import BatchesByName, TrainingBatches, remember
+from st_biomed.batches.hierarchy import HierarchyBatches, HierarchyBatchSampler
+from st_biomed.batches.mixing import RankAlignedBatchSampler, RankAlignedMixing
+from st_biomed.batches.shuffled import ShuffledBatches, ShuffledBatchSampler
+from st_biomed.batches.synonyms import SynonymBatches, SynonymBatchSampler
+
+__all__ = [
+    "BatchesByName",
+    "HierarchyBatchSampler",
+    "HierarchyBatches",
+    "RankAlignedBatchSampler",
+    "RankAlignedMixing",
+    "ShuffledBatchSampler",
+    "ShuffledBatches",
+    "SynonymBatchSampler",
+    "SynonymBatches",
+    "TrainingBatches",
+    "remember",
+]

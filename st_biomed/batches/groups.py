@@ -1,0 +1,104 @@
+"""An anchor and its partners at every distance of a hierarchy, for many anchors at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from st_biomed.batches.relatives import Relatives
+from st_biomed.batches.rows import NameRows
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.samples.draws import draw_distinct
+
+_TRIES = (1, 2, 4, 8, 16, 32, 64, 128)  # texts looked at for a far partner, before any takes its place
+
+
+class PartnerGroups:
+    """Draws the groups that :class:`~st_biomed.batches.hierarchy.HierarchyBatchSampler` describes.
+
+    Args:
+        hierarchy: The distances.
+        rows: The names that may be drawn.
+        partners: Number of partners at each distance from 0 to ``hierarchy.max_distance``.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, rows: NameRows, partners: tuple[int, ...]) -> None:
+        self._hierarchy = hierarchy
+        self._names, self._counts, self._texts = rows.names, rows.names.counts, rows.texts
+        self._partners = partners
+        self._relatives = {d: Relatives(hierarchy, d) for d in range(1, hierarchy.max_distance) if partners[d]}
+
+    def draw(self, rng: np.random.Generator, anchors: np.ndarray) -> np.ndarray:
+        """Draw the groups of N anchors.
+
+        Args:
+            rng: Where the randomness comes from.
+            anchors: Entries of the concept-to-names table, ``[N]``.
+
+        Returns:
+            Text ids ``[N, 1 + sum(partners)]``: the anchor, then its partners by distance.
+        """
+        names = self._names
+        concepts = np.searchsorted(names.indptr, anchors, side="right") - 1
+        groups = np.full((len(anchors), 1 + sum(self._partners)), -1, dtype=np.int64)
+        groups[:, 0] = names.indices[anchors]
+        row, rank = draw_distinct(rng, self._counts[concepts] - 1, self._partners[0])
+        rank += rank >= (anchors - names.indptr[concepts])[row]  # the anchor itself is skipped
+        slot = np.arange(len(row)) - np.searchsorted(row, row)
+        groups[row, 1 + slot] = names.indices[names.indptr[concepts[row]] + rank]
+        first = 1 + self._partners[0]
+        for distance, relatives in self._relatives.items():
+            wanted = self._partners[distance]
+            drawn = self._named(rng, relatives.draw(rng, concepts, 4 * wanted + 4))
+            drawn[~self._at(distance, groups[:, :1], drawn) | _repeats(drawn)] = -1
+            front = np.argsort(drawn < 0, axis=1, kind="stable")[:, :wanted]
+            start = first + sum(self._partners[1:distance])
+            groups[:, start : start + wanted] = np.take_along_axis(drawn, front, axis=1)
+        return self._topped_up(rng, groups)
+
+    def _named(self, rng: np.random.Generator, concepts: np.ndarray) -> np.ndarray:
+        """A random name of each concept; -1 for no concept or one without a name in the dataset."""
+        names = self._names
+        counts = np.where(concepts < 0, 0, self._counts[concepts])
+        rank = (rng.random(concepts.shape) * counts).astype(np.int64)
+        texts = np.full(concepts.shape, -1, dtype=np.int64)
+        named = counts > 0
+        texts[named] = names.indices[names.indptr[concepts[named]] + rank[named]]
+        return texts
+
+    def _at(self, distance: int, anchors: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        """Whether texts ``[N, k]`` stand at this distance from anchors ``[N, 1]``; never for text -1."""
+        there = texts >= 0
+        out = np.zeros(texts.shape, dtype=bool)
+        out[there] = self._text_distance(np.broadcast_to(anchors, texts.shape)[there], texts[there]) == distance
+        return out
+
+    def _text_distance(self, texts_a: np.ndarray, texts_b: np.ndarray) -> np.ndarray:
+        """Smallest distance over the concepts of two texts each, ``[M]``; beyond the largest where masked."""
+        concepts_of = self._hierarchy.terminology.text_concepts
+        pair, concept_a = concepts_of.take(texts_a)
+        entry, concept_b = concepts_of.take(texts_b[pair])
+        distance = self._hierarchy.concept_distance(concept_a[entry], concept_b)
+        beyond = self._hierarchy.max_distance + 1
+        out = np.full(len(texts_a), beyond, dtype=np.int64)
+        np.minimum.at(out, pair[entry], np.where(distance < 0, beyond, distance))
+        return out
+
+    def _topped_up(self, rng: np.random.Generator, groups: np.ndarray) -> np.ndarray:
+        """Fill the slots that are left with far texts, after some tries with any."""
+        for tries in _TRIES:
+            row, slot = np.nonzero(groups < 0)
+            if not len(row):
+                return groups
+            texts = rng.choice(self._texts, (len(row), tries))
+            far = self._at(self._hierarchy.max_distance, groups[row, :1], texts)
+            far &= (texts[:, :, None] != groups[row][:, None, :]).all(axis=2)
+            found = far.any(axis=1)
+            groups[row[found], slot[found]] = texts[found, far[found].argmax(axis=1)]
+            groups[_repeats(groups)] = -1
+        return np.where(groups < 0, rng.choice(self._texts, groups.shape), groups)
+
+
+def _repeats(texts: np.ndarray) -> np.ndarray:
+    """Which entries of each row repeat an earlier one, boolean ``[N, k]``."""
+    same = texts[:, :, None] == texts[:, None, :]
+    return np.tril(same, -1).any(axis=2)

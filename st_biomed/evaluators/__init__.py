@@ -1,0 +1,35 @@
+"""Evaluators: texts and a way to embed them, to metrics. Imported when first used."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from st_biomed.evaluators.base import EmbeddingEvaluator as EmbeddingEvaluator
+    from st_biomed.evaluators.embedders import model_embedder as model_embedder
+    from st_biomed.evaluators.embedders import table_embedder as table_embedder
+    from st_biomed.evaluators.report import metrics_table as metrics_table
+    from st_biomed.evaluators.tree import TreeEvaluator as TreeEvaluator
+    from st_biomed.evaluators.tree_pairs import draw_pairs as draw_pairs
+
+_HOME = {
+    "EmbeddingEvaluator": "base",
+    "TreeEvaluator": "tree",
+    "draw_pairs": "tree_pairs",
+    "metrics_table": "report",
+    "model_embedder": "embedders",
+    "table_embedder": "embedders",
+}
+
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(_HOME))}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

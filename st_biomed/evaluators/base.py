@@ -1,0 +1,174 @@
+"""What every evaluator shares: embedding, names of metrics, CSV, log and model card."""
+
+from __future__ import annotations
+
+import csv
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from sentence_transformers.base.evaluation import BaseEvaluator
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+logger = logging.getLogger(__name__)
+
+
+class EvaluatorOptions(TypedDict, total=False):
+    """The keyword arguments of :class:`EmbeddingEvaluator` that every evaluator passes on."""
+
+    name: str
+    batch_size: int
+    show_progress_bar: bool
+    write_csv: bool
+    truncate_dim: int | None
+    bf16: bool
+
+
+class EmbeddingEvaluator(BaseEvaluator, ABC):
+    """Base of evaluators that measure the vectors of texts.
+
+    A subclass implements :meth:`compute`, ``citation`` and, where it has settings, ``get_config_dict``. Called with a
+    model it does what the trainer expects of an evaluator; :meth:`measure` takes any other way to embed, such as a
+    precomputed matrix through :func:`~st_biomed.evaluators.embedders.table_embedder`.
+
+    Args:
+        primary: The metric that stands for all, a key of what ``compute`` returns.
+        name: Prefix of the metrics and part of the CSV file's name.
+        batch_size: Texts per forward pass.
+        show_progress_bar: Whether embedding shows a bar.
+        write_csv: Whether a row is appended to a CSV file where an output path is given.
+        truncate_dim: Keep the first dimensions of the embeddings only.
+        bf16: Embed under bfloat16 autocast.
+
+    Attributes:
+        primary_metric: ``primary`` with the prefix, known before the first call: ``metric_for_best_model`` takes it.
+        csv_file: Name of the CSV file.
+
+    Raises:
+        InputError: ``batch_size`` or ``truncate_dim`` below 1, or a name that cannot be part of a file name.
+    """
+
+    def __init__(
+        self,
+        *,
+        primary: str,
+        name: str = "",
+        batch_size: int = 128,
+        show_progress_bar: bool = False,
+        write_csv: bool = True,
+        truncate_dim: int | None = None,
+        bf16: bool = False,
+    ) -> None:
+        super().__init__()
+        if batch_size < 1:
+            raise InputError(f"batch_size must be at least 1, found {batch_size}")
+        if truncate_dim is not None and truncate_dim < 1:
+            raise InputError(f"truncate_dim must be at least 1, found {truncate_dim}")
+        if "/" in name or "\\" in name:
+            raise InputError(f"name is part of a file name and must not hold a slash, found {name!r}")
+        self.name = name
+        self.batch_size = batch_size
+        self.show_progress_bar = show_progress_bar
+        self.write_csv = write_csv
+        self.truncate_dim = truncate_dim
+        self.bf16 = bf16
+        self._primary = primary
+        self.primary_metric: str = f"{name}_{primary}" if name else primary
+        kind = self.description.lower().replace(" ", "_")
+        self.csv_file = "_".join(part for part in (kind, "evaluation", name, "results") if part) + ".csv"
+
+    @abstractmethod
+    def compute(self, embed: Embed) -> dict[str, float]:
+        """The metrics, without prefix, in an order that is always the same.
+
+        Args:
+            embed: From N texts to ``[N, D]``; a text that was embedded before is looked up.
+        """
+
+    @property
+    @abstractmethod
+    def citation(self) -> str:
+        """BibTeX of the paper that measured this way."""
+
+    def __call__(  # type: ignore[override]  # the host's evaluators narrow the model's type as well
+        self, model: SentenceTransformer, output_path: str | None = None, epoch: int = -1, steps: int = -1
+    ) -> dict[str, float]:
+        """Measure a model, write the CSV row and hand the metrics to the model card.
+
+        Args:
+            model: The model.
+            output_path: Folder of the CSV file; ``None`` writes none.
+            epoch, steps: Where training stands (the trainer passes fractions of an epoch); -1 outside training.
+
+        Returns:
+            Prefixed metrics.
+        """
+        embed = model_embedder(
+            model,
+            batch_size=self.batch_size,
+            show_progress_bar=self.show_progress_bar,
+            truncate_dim=self.truncate_dim,
+            bf16=self.bf16,
+        )
+        metrics = self.measure(embed, output_path, epoch, steps)
+        self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
+        return metrics
+
+    def measure(
+        self, embed: Embed, output_path: str | None = None, epoch: int = -1, steps: int = -1
+    ) -> dict[str, float]:
+        """Measure any way to embed; each distinct text is embedded once.
+
+        Args:
+            embed: From N texts to ``[N, D]``, e.g. ``table_embedder(texts, matrix)``.
+            output_path, epoch, steps: As in a call with a model.
+
+        Returns:
+            Prefixed metrics.
+        """
+        when = (
+            "" if epoch == -1 else f" after epoch {epoch}" if steps == -1 else f" in epoch {epoch} after {steps} steps"
+        )
+        cut = "" if self.truncate_dim is None else f" (truncated to {self.truncate_dim})"
+        logger.info("%s: Evaluating the model on the %s dataset%s%s:", type(self).__name__, self.name, when, cut)
+        metrics = self.compute(EmbedOnce(embed))
+        logger.info("%s: %.4f", self._primary, metrics[self._primary])
+        if output_path is not None and self.write_csv:
+            append_row(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **metrics})
+        return self.prefix_name_to_metrics(metrics, self.name)
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """Settings for the model card: how the texts were embedded, where that is not the default."""
+        config: dict[str, Any] = {}
+        if self.truncate_dim is not None:
+            config["truncate_dim"] = self.truncate_dim
+        if self.bf16:
+            config["bf16"] = True
+        return config
+
+
+def append_row(path: Path, row: Mapping[str, object]) -> None:
+    """Append a row to a CSV file, which gets a header when it is new.
+
+    Raises:
+        InputError: The file is there with other columns.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = list(row)
+    if path.is_file():
+        with path.open(newline="", encoding="utf-8") as file:
+            found = next(csv.reader(file), [])
+        if found != header:
+            raise InputError(f"{path}: has {len(found)} columns of another evaluator; give this one another name")
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        if file.tell() == 0:
+            writer.writerow(header)
+        writer.writerow(row.values())

@@ -1,0 +1,113 @@
+"""Ways to turn texts into vectors: a model, or a matrix that is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from st_biomed.errors import InputError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Embed: TypeAlias = Callable[[Sequence[str]], np.ndarray]
+"""From N texts to their vectors ``[N, D]``."""
+
+
+def model_embedder(
+    model: SentenceTransformer,
+    *,
+    batch_size: int = 128,
+    show_progress_bar: bool = False,
+    truncate_dim: int | None = None,
+    bf16: bool = False,
+) -> Embed:
+    """Embed with a model.
+
+    Args:
+        model: Any sentence-transformers model; its ``encode`` sorts the texts by length.
+        batch_size: Texts per forward pass.
+        show_progress_bar: Whether ``encode`` shows its bar.
+        truncate_dim: Keep the first dimensions only.
+        bf16: Autocast to bfloat16, faster where the processor has it; the vectors come back as float32.
+
+    Raises:
+        InputError: The model cannot encode.
+    """
+    if not hasattr(model, "encode"):
+        raise InputError(f"expected a model with encode(), found {type(model).__name__}; a matrix goes to measure()")
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        import torch
+
+        with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=bf16):
+            return model.encode(
+                list(texts),
+                batch_size=batch_size,
+                show_progress_bar=show_progress_bar,
+                truncate_dim=truncate_dim,
+                convert_to_numpy=True,
+            )
+
+    return embed
+
+
+def table_embedder(texts: Sequence[str], matrix: np.ndarray) -> Embed:
+    """Look vectors up in a matrix, e.g. graph embeddings or what a model gave earlier.
+
+    Args:
+        texts: What each row stands for, ``T`` distinct strings (names, or codes where the evaluator was given codes).
+        matrix: ``[T, D]``; may be memory-mapped.
+
+    Raises:
+        InputError: Lengths differ or a text is there twice; when called, texts without a row.
+    """
+    if np.ndim(matrix) != 2 or len(matrix) != len(texts):
+        raise InputError(f"matrix: expected one row for each of {len(texts):,} texts, found shape {np.shape(matrix)}")
+    row = {text: i for i, text in enumerate(texts)}
+    if len(row) < len(texts):
+        twice = next(text for i, text in enumerate(texts) if row[text] != i)
+        raise InputError(f"texts: {len(texts) - len(row):,} rows repeat a text, e.g. {twice!r}")
+
+    def embed(wanted: Sequence[str]) -> np.ndarray:
+        missing = [text for text in wanted if text not in row]
+        if missing:
+            shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
+            raise InputError(f"matrix: {len(missing):,} of {len(wanted):,} texts have no row: {shown}")
+        return np.asarray(matrix[[row[text] for text in wanted]])
+
+    return embed
+
+
+class EmbedOnce:
+    """Embed each distinct text once, however often and in however many calls it is asked for."""
+
+    def __init__(self, embed: Embed) -> None:
+        self._embed = embed
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors ``[N, D]`` of N texts, repeats allowed.
+
+        Raises:
+            InputError: No text, or the vectors are not an ``[N, D]`` matrix of numbers.
+        """
+        if not texts:
+            raise InputError("texts: expected at least one text to embed, found none")
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if new:
+            matrix = np.asarray(self._embed(new))
+            if matrix.ndim != 2 or len(matrix) != len(new):
+                raise InputError(f"embeddings: expected [{len(new)}, D], found shape {matrix.shape}")
+            broken = ~np.isfinite(matrix.sum(axis=1, dtype=np.float64))
+            if broken.any():
+                raise InputError(
+                    f"embeddings: {int(broken.sum()):,} of {len(new):,} vectors hold NaN or infinity, "
+                    f"e.g. that of {new[int(broken.argmax())]!r}"
+                )
+            self._vectors.update(zip(new, matrix))
+            if len(new) == len(texts):
+                return matrix
+        return np.stack([self._vectors[text] for text in texts])

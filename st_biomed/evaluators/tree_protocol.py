@@ -1,0 +1,108 @@
+"""How trees are held out of training and measured, in a file, so that two figures mean the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import NamedTuple, Unpack
+
+import numpy as np
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.base import EvaluatorOptions
+from st_biomed.evaluators.tree import TreeEvaluator
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.samples import Splits, split_by_subtree
+from st_biomed.samples.splits import DEV, TEST
+from st_biomed.settings import read_yaml
+
+
+class HeldOutTrees(NamedTuple):
+    """Terminologies to train on, to choose settings on and to report on, and the evaluators of the last two."""
+
+    splits: Splits
+    dev: TreeEvaluator
+    test: TreeEvaluator
+
+
+@dataclass(frozen=True)
+class TreeProtocol:
+    """Which sub-trees are held out and which pairs of their names are measured.
+
+    Args:
+        name: Prefix of the metrics.
+        subtrees: Regular expression of the codes that root a sub-tree; empty to take those at ``depth``.
+        depth: Depth of the roots where ``subtrees`` is empty.
+        dev, test: Shares of the roots.
+        seed: Of the split; the pairs of dev and test are drawn with ``seed + 1`` and ``seed + 2``.
+        pairs_per_class: Pairs at each distance.
+        terminology: Digest of the terminology this was frozen on; empty when it is not frozen.
+        dev_pairs, test_pairs: SHA-256 of the pair lists; empty when not frozen.
+    """
+
+    name: str = "tree"
+    subtrees: str = ""
+    depth: int = 1
+    dev: float = 1 / 6
+    test: float = 1 / 6
+    seed: int = 0
+    pairs_per_class: int = 800
+    terminology: str = ""
+    dev_pairs: str = ""
+    test_pairs: str = ""
+
+    @classmethod
+    def read(cls, path: str | Path) -> TreeProtocol:
+        """Read a protocol file such as ``evaluation/benchmarks/icd10cm_tree.yaml``.
+
+        Raises:
+            InputError: No such file, or a key or value that does not belong there.
+        """
+        settings = read_yaml(Path(path))
+        types = {f.name: type(f.default) for f in fields(cls)}
+        for key, value in settings.items():
+            if key not in types:
+                raise InputError(f"{path}: {unknown_name('key', key, types)}")
+            if not isinstance(value, types[key]):
+                raise InputError(f"{path}: {key} has to be {types[key].__name__}, found {value!r}")
+        return cls(**settings)
+
+    def hold_out(self, hierarchy: Hierarchy, **options: Unpack[EvaluatorOptions]) -> HeldOutTrees:
+        """Split the terminology and draw the pairs.
+
+        Distances are those of the whole hierarchy, so that sub-trees under one parent stay siblings.
+
+        Args:
+            hierarchy: Of the whole terminology.
+            **options: For both evaluators; ``name`` is the protocol's.
+
+        Raises:
+            InputError: Too few sub-trees or pairs, or another terminology or other pairs than were frozen.
+        """
+        if self.terminology and hierarchy.digest != self.terminology:
+            raise InputError(
+                f"protocol {self.name} was frozen on terminology {self.terminology[:12]}, found {hierarchy.digest[:12]}: "
+                "figures would not compare; leave the protocol out and give its settings as arguments"
+            )
+        splits = split_by_subtree(
+            hierarchy,
+            pattern=self.subtrees or None,
+            depth=None if self.subtrees else self.depth,
+            dev=self.dev,
+            test=self.test,
+            seed=self.seed,
+        )
+        evaluators = []
+        for side, frozen in ((DEV, self.dev_pairs), (TEST, self.test_pairs)):
+            name = options["name"] = f"{self.name}_{'dev' if side == DEV else 'test'}"
+            evaluator = TreeEvaluator.from_hierarchy(
+                hierarchy,
+                np.flatnonzero(splits.text_side == side),
+                pairs_per_class=self.pairs_per_class,
+                seed=self.seed + side,
+                **options,
+            )
+            if frozen and evaluator.pairs_digest != frozen:
+                raise InputError(f"protocol {name}: pairs have sha256 {evaluator.pairs_digest}, frozen were {frozen}")
+            evaluators.append(evaluator)
+        return HeldOutTrees(splits, *evaluators)

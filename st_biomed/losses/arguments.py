@@ -1,0 +1,78 @@
+"""What a loss accepts as an argument, refused when it is made and not at the first batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from st_biomed.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from st_biomed.lookup import ConceptLookup
+    from st_biomed.terminology import Terminology
+
+
+def number(name: str, value: object, *, above: float | None = None, least: float | None = None) -> float:
+    """A finite number within bounds.
+
+    Args:
+        name: The argument, as the message shall name it.
+        value: What was given for it.
+        above: The number must be larger than this.
+        least: The number must not be smaller than this.
+
+    Raises:
+        InputError: It is no number, not finite, or out of bounds.
+    """
+    allowed = "a finite number"
+    if above is not None:
+        allowed = f"a number above {above:g}"
+    elif least is not None:
+        allowed = f"a number of at least {least:g}"
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise InputError(f"{name} must be {allowed}, found {value!r}")
+    if (above is not None and value <= above) or (least is not None and value < least):
+        raise InputError(f"{name} must be {allowed}, found {value!r}")
+    return float(value)
+
+
+def numbers(name: str, value: object, length: int, **bounds: float) -> tuple[float, ...]:
+    """One number for all, or a sequence of exactly ``length`` numbers; the bounds are those of :func:`number`.
+
+    Raises:
+        InputError: A wrong length, or an entry that :func:`number` refuses.
+    """
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return (number(name, value, **bounds),) * length
+    if len(value) != length:
+        raise InputError(f"{name} must be one number or {length} numbers, found {len(value)}")
+    return tuple(number(f"{name}[{i}]", entry, **bounds) for i, entry in enumerate(value))
+
+
+def one_of(kind: str, value: object, allowed: Iterable[str]) -> str:
+    """A name from a closed list.
+
+    Raises:
+        InputError: With the allowed names and the nearest of them.
+    """
+    allowed = list(allowed)
+    if not isinstance(value, str) or value not in allowed:
+        raise unknown_name(kind, value, allowed)
+    return value
+
+
+def concept_lookup(lookup: ConceptLookup | Terminology | None) -> ConceptLookup | None:
+    """The lookup itself, or one made from a terminology.
+
+    Raises:
+        InputError: It is neither.
+    """
+    from st_biomed.lookup import ConceptLookup
+    from st_biomed.terminology import Terminology
+
+    if lookup is None or isinstance(lookup, ConceptLookup):
+        return lookup
+    if isinstance(lookup, Terminology):
+        return ConceptLookup(lookup)
+    raise InputError(f"lookup must be a ConceptLookup, a Terminology or None, found {type(lookup).__name__}")

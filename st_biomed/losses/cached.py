@@ -1,0 +1,144 @@
+"""Losses over thousands of names in the memory of one small mini-batch (GradCache)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from sentence_transformers.base.losses import CachedLossMixin, has_static_embedding_input
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError
+from st_biomed.losses.arguments import one_of
+from st_biomed.losses.embed import merge_columns, take_rows, token_lengths
+from st_biomed.losses.multi_similarity import PRESETS, MultiSimilarityLoss
+from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
+
+
+class CachedLoss(CachedLossMixin, nn.Module):
+    """The cached form of a loss: a subclass names the loss and is done.
+
+    Every mini-batch is embedded without a graph, the loss of the whole batch is taken back to the embeddings, then every
+    mini-batch is embedded again and takes its part of that gradient on to the weights (GradCache: Gao et al. 2021, arXiv 2101.06983).
+    Loss and gradients are the uncached loss's; the encoder runs forward twice. The texts of all columns are sorted by
+    length first, so that a mini-batch needs little padding, and are back in their own order when the loss sees them.
+
+    Args:
+        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        *args: Arguments of the loss, as in its uncached form.
+        mini_batch_size: Texts that are embedded at once.
+        mini_batch_num_tokens: Tokens that are embedded at once, in place of ``mini_batch_size``.
+        show_progress_bar: Whether to show the mini-batches.
+        **kwargs: Arguments of the loss, as in its uncached form.
+
+    Raises:
+        InputError: A size below one; an encoder made of static embeddings, whose inputs have no rows; a loss with
+            parameters of its own, whose gradients would miss gradient accumulation and loss scaling.
+    """
+
+    loss_class: ClassVar[Callable[..., nn.Module]]
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        *args: Any,
+        mini_batch_size: int = 64,
+        mini_batch_num_tokens: int | None = None,
+        show_progress_bar: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        for name, size in (("mini_batch_size", mini_batch_size), ("mini_batch_num_tokens", mini_batch_num_tokens)):
+            if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
+                raise InputError(f"{name} must be an integer of at least 1, found {size!r}")
+        if model is not None and has_static_embedding_input(model):
+            raise InputError(
+                f"{type(self).__name__} cannot cut the inputs of a StaticEmbedding into mini-batches: "
+                "use the uncached loss"
+            )
+        self.model: Any = model
+        self.loss: Any = type(self).loss_class(None, *args, **kwargs)
+        if own := [name for name, parameter in self.loss.named_parameters() if parameter.requires_grad]:
+            raise InputError(
+                f"{type(self).__name__} cannot learn parameters of the loss ({', '.join(own)}): use the uncached loss"
+            )
+        self.mini_batch_size = mini_batch_size
+        self.mini_batch_num_tokens = mini_batch_num_tokens
+        self.show_progress_bar = show_progress_bar
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor | None) -> Tensor:
+        columns = list(sentence_features)
+        names = merge_columns(columns)
+        lengths = None if names is None else token_lengths(names["attention_mask"])
+        batch: Any = (labels, None)  # the host hands over what is in the labels' place as it is
+        if names is None or lengths is None:
+            return self.forward_cached(columns, batch)
+        # Longest first: a mini-batch too large for the device fails at once, and later ones fit where the first did.
+        rows = torch.from_numpy(np.argsort(-lengths, kind="stable")).to(names["attention_mask"].device)
+        ordered = take_rows(names, rows, width=int(lengths.max()))
+        batch = (labels, (rows.argsort(), len(columns)))
+        return self.forward_cached([ordered], batch)
+
+    def calculate_loss(self, reps: list[list[Tensor]], labels: Any = None, *, with_backward: bool = False) -> Tensor:
+        """The loss of the whole batch, taken back to the embeddings where asked for.
+
+        Args:
+            reps: Embeddings of every mini-batch ``[b, D]``, of every column.
+            labels: The labels, and how to undo the sorting: ``None``, or the place of every row and the number of columns.
+            with_backward: Whether to go backward and return a loss without graph.
+        """
+        labels, sorting = labels
+        embeddings = [torch.cat(column) for column in reps]
+        if sorting is not None:
+            places, n_columns = sorting
+            embeddings = list(embeddings[0].index_select(0, places).chunk(n_columns))
+        loss = self.compute_loss_from_embeddings(embeddings, labels)
+        if with_backward:
+            loss.backward()
+            loss = loss.detach()
+        return loss
+
+    def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor | None) -> Tensor:
+        """The uncached loss of embeddings ``[B, D]``, one for every text column."""
+        return self.loss.compute_loss_from_embeddings(embeddings, labels)
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters, for cards and records."""
+        return {
+            **self.loss.get_config_dict(),
+            "mini_batch_size": self.mini_batch_size,
+            "mini_batch_num_tokens": self.mini_batch_num_tokens,
+        }
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of the caching; the host adds that of the loss itself."""
+        return """
+@misc{gao2021scaling,
+    title = {Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup},
+    author = {Luyu Gao and Yunyi Zhang and Jiawei Han and Jamie Callan},
+    year = {2021},
+    eprint = {2101.06983},
+    archivePrefix = {arXiv},
+    primaryClass = {cs.LG}
+}
+"""
+
+
+class CachedMultiSimilarityLoss(CachedLoss):
+    """:class:`MultiSimilarityLoss` over large batches: its arguments, and those of :class:`CachedLoss`."""
+
+    loss_class = MultiSimilarityLoss
+
+    @classmethod
+    def from_preset(cls, model: nn.Module | None, preset: str, **overrides: Any) -> CachedMultiSimilarityLoss:
+        """As :meth:`MultiSimilarityLoss.from_preset`; the overrides may hold arguments of :class:`CachedLoss`."""
+        return cls(model, **{**PRESETS[one_of("preset", preset, PRESETS)], **overrides})
+
+
+class CachedOrdinalMultiSimilarityLoss(CachedLoss):
+    """:class:`OrdinalMultiSimilarityLoss` over large batches: its arguments, and those of :class:`CachedLoss`."""
+
+    loss_class = OrdinalMultiSimilarityLoss

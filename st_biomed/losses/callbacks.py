@@ -1,0 +1,218 @@
+"""Trainer callbacks that losses need: for parameters of their own, and for labels that belong to one terminology."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+import torch
+import torch.distributed as dist
+from safetensors.torch import load_file, save_file
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.util import get_world_size
+from torch import Tensor, nn
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from st_biomed.errors import InputError
+from st_biomed.samples.columns import terminology_digest
+
+FILE_NAME = "loss.safetensors"
+
+_cared_for: WeakSet[nn.Module] = WeakSet()
+
+
+def own_state(loss: nn.Module) -> dict[str, Tensor]:
+    """What a loss holds beside the encoder: its parameters and persistent buffers, by their names in the loss."""
+    encoders = [module for module in loss.modules() if isinstance(module, SentenceTransformer)]
+    foreign = {id(tensor) for encoder in encoders for tensor in (*encoder.parameters(), *encoder.buffers())}
+    state = loss.state_dict(keep_vars=True)
+    return {name: tensor for name, tensor in state.items() if id(tensor) not in foreign}
+
+
+def own_parameters(loss: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters a loss learns beside the encoder's, each once."""
+    own = {id(tensor) for tensor in own_state(loss).values()}
+    return {name: value for name, value in loss.named_parameters() if value.requires_grad and id(value) in own}
+
+
+def require_loss_parameters_callback(loss: nn.Module) -> None:
+    """Refuse to learn a loss's own parameters on several processes without :class:`LossParametersCallback`.
+
+    A loss with parameters calls this in ``forward``: the processes' copies would drift apart unseen.
+
+    Raises:
+        InputError: Several processes, a loss with parameters of its own, and no callback in the trainer.
+    """
+    if get_world_size() > 1 and torch.is_grad_enabled() and loss not in _cared_for and (own := own_parameters(loss)):
+        raise InputError(
+            f"{type(loss).__name__} learns {', '.join(own)}, which several processes have to share: "
+            "pass callbacks=[LossParametersCallback(loss)] to the trainer"
+        )
+
+
+class LossParametersCallback(TrainerCallback):
+    """Does for parameters of a loss what the trainer does for those of the model.
+
+    The trainer optimises them, but wraps, clips, saves and loads the model alone. This callback
+
+    * starts all processes from the values of the first;
+    * averages the gradients over the processes before each optimiser step, as DistributedDataParallel does. A parameter
+      that no process used keeps no gradient; one that some process used counts as zero on the others;
+    * clips them to ``max_grad_norm`` as a group of their own: by then the model's are already clipped;
+    * clears them after the step, which Sentence Transformers 6.0 does for the model alone;
+    * writes them to ``checkpoint-N/loss.safetensors`` and takes them from there when training resumes.
+
+    Args:
+        loss: The loss, or the dictionary of losses, that the trainer gets.
+
+    Raises:
+        InputError: When training begins: fp16 on several processes (its overflow check, made before the average, would
+            let one process skip a step that another takes; use bf16), or a resumed checkpoint without these parameters.
+    """
+
+    def __init__(self, loss: nn.Module | Mapping[str, nn.Module]) -> None:
+        self.loss = nn.ModuleDict(loss) if isinstance(loss, Mapping) else loss
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        _cared_for.update(self.loss.modules())
+        own = own_state(self.loss)
+        if own and args.fp16 and get_world_size() > 1:
+            raise InputError(f"fp16 with several processes cannot learn {', '.join(own)} of the loss: use bf16")
+        if own and state.global_step > 0:
+            _load(own, _resumed_checkpoint(args, state) / FILE_NAME)
+        if get_world_size() > 1:
+            for tensor in own.values():
+                dist.broadcast(tensor.detach(), src=0)
+
+    def on_pre_optimizer_step(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        parameters = list(own_parameters(self.loss).values())
+        if parameters and get_world_size() > 1:
+            _average_gradients(parameters)
+        if parameters and args.max_grad_norm > 0:
+            nn.utils.clip_grad_norm_(parameters, args.max_grad_norm)
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        for parameter in own_parameters(self.loss).values():
+            parameter.grad = None
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        own = own_state(self.loss)
+        if own and args.should_save and not state.is_hyper_param_search:  # trials have other folders, and end for good
+            copies = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in own.items()}
+            save_file(copies, _checkpoint(args, state) / FILE_NAME)
+
+
+class TerminologyDigestCallback(TrainerCallback):
+    """Refuses to train when a loss looks labels up in another terminology than the dataset took them from.
+
+    Text ids of another terminology are valid numbers that mean other names, so nothing else would notice.
+
+    Args:
+        losses: The loss, or the dictionary of losses, that the trainer gets.
+
+    Raises:
+        InputError: When training begins, with both digests.
+    """
+
+    def __init__(self, losses: nn.Module | Mapping[str, nn.Module]) -> None:
+        self.losses = losses
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        dataset = kwargs["train_dataloader"].dataset
+        for part in getattr(dataset, "datasets", [dataset]):
+            found = terminology_digest(part) if hasattr(part, "info") else None
+            if found is None:
+                continue
+            for module, expected in _lookup_digests(self._loss_for(part)):
+                if found != expected:
+                    raise InputError(
+                        f"{type(module).__name__} looks labels up in terminology {expected[:12]}, "
+                        f"its dataset was made from terminology {found[:12]}: make both from the same one"
+                    )
+
+    def _loss_for(self, dataset: Any) -> nn.Module:
+        if isinstance(self.losses, nn.Module):
+            return self.losses
+        return self.losses[next(iter(dataset))["dataset_name"]]  # the host writes it into every row
+
+
+def _lookup_digests(loss: nn.Module) -> Iterator[tuple[nn.Module, str]]:
+    """Every part of a loss that looks labels up, with the digest of the terminology it does so in."""
+    for module in loss.modules():
+        for attribute in ("lookup", "hierarchy"):
+            digest = getattr(getattr(module, attribute, None), "digest", None)
+            if digest is not None:
+                yield module, digest
+
+
+def _average_gradients(parameters: list[nn.Parameter]) -> None:
+    """Average gradients over the processes, in place; every process joins, whatever its own batch used."""
+    used = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.int32)
+    used = used.to(parameters[0].device)
+    dist.all_reduce(used, op=dist.ReduceOp.MAX)
+    for parameter, anywhere in zip(parameters, used.tolist()):
+        if anywhere:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= get_world_size()
+
+
+def _checkpoint(args: TrainingArguments, state: TrainerState) -> Path:
+    return Path(str(args.output_dir)) / f"checkpoint-{state.global_step}"
+
+
+def _resumed_checkpoint(args: TrainingArguments, state: TrainerState) -> Path:
+    """The folder training resumes from, which the trainer tells no callback: the one that holds this very state.
+
+    Raises:
+        InputError: Neither ``args.resume_from_checkpoint`` nor ``output_dir`` has it.
+    """
+    here = _fingerprint(state.global_step, state.log_history)
+    folders = [_checkpoint(args, state)]
+    if isinstance(args.resume_from_checkpoint, str):
+        folders.insert(0, Path(args.resume_from_checkpoint))
+    for folder in folders:
+        file = folder / "trainer_state.json"
+        if file.is_file():
+            saved = json.loads(file.read_text("utf-8"))
+            if _fingerprint(saved["global_step"], saved["log_history"]) == here:
+                return folder
+    raise InputError(
+        f"training resumes at step {state.global_step}, whose checkpoint is not {' or '.join(map(str, folders))}: "
+        "set resume_from_checkpoint in the training arguments to its folder, for the parameters of the loss"
+    )
+
+
+def _fingerprint(step: int, log: list[dict[str, float]]) -> str:
+    """What tells two checkpoints of one step apart; as text, since a logged nan does not equal itself."""
+    return json.dumps([step, log], sort_keys=True)
+
+
+def _load(own: dict[str, Tensor], file: Path) -> None:
+    """Copy saved values into the tensors of a loss, in place.
+
+    Raises:
+        InputError: No such file, or other names or shapes than the loss has.
+    """
+    if not file.is_file():
+        raise InputError(f"{file}: missing, the checkpoint was saved without LossParametersCallback")
+    saved = load_file(file)
+    found = {name: list(tensor.shape) for name, tensor in saved.items()}
+    expected = {name: list(tensor.shape) for name, tensor in own.items()}
+    if found != expected:
+        raise InputError(f"{file}: holds {found}, the loss has {expected}")
+    with torch.no_grad():
+        for name, tensor in own.items():
+            tensor.copy_(saved[name])

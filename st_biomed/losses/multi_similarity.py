@@ -1,0 +1,195 @@
+"""The multi-similarity loss and the settings under which four published models used it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError
+from st_biomed.losses.arguments import concept_lookup, number, one_of
+from st_biomed.losses.kernel import masked_log_sum_exp
+from st_biomed.losses.miners import Miner, MultiSimilarityMiner, TripletMarginMiner
+from st_biomed.losses.similarity import (
+    REDUCTIONS,
+    cosine_matrix,
+    full_precision,
+    join_embeddings,
+    join_labels,
+    reduce_rows,
+    unit_rows,
+)
+
+if TYPE_CHECKING:
+    from st_biomed.lookup import ConceptLookup
+    from st_biomed.terminology import Terminology
+
+DEFAULT_MINER = TripletMarginMiner(margin=0.2)
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # SapBERT's code; its Eq. 2 prints alpha and beta swapped.
+    "sapbert": {"alpha": 1.0, "beta": 60.0, "base": 0.5, "miner": DEFAULT_MINER, "reduction": "mean_all"},
+    # CODER, CODER++ and the Italian loss as its Eq. 1; its Eq. 2 is this with positive_base=1.
+    "coder": {"alpha": 2.0, "beta": 50.0, "base": 0.5, "miner": MultiSimilarityMiner(0.1), "reduction": "mean_all"},
+    # GEBERT and BERGAMOT.
+    "bergamot": {"alpha": 2.0, "beta": 50.0, "base": 0.5, "miner": DEFAULT_MINER, "reduction": "mean_all"},
+    # HiPrBERT, sections 3.4 and 3.5; its "difference > 0.25" is read as: triplets not yet separated by .25.
+    "hiprbert": {
+        "alpha": 2.0,
+        "beta": 2.0,
+        "base": 0.5,
+        "miner": TripletMarginMiner(margin=0.25, distance="cosine"),
+        "reduction": "sum",
+    },
+}
+
+
+class MultiSimilarityLoss(nn.Module):
+    r"""Pulls the names of a concept together and pushes the mined names of other concepts away.
+
+    For every text i with mined positives P and negatives N, S the cosine (Wang et al. 2019; SapBERT, Eq. 2)::
+
+        1/alpha log(1 + sum_{p in P} exp(-alpha (S_ip - positive_base)))
+        + 1/beta log(1 + sum_{n in N} exp(beta (S_in - negative_base)))
+
+    Texts that share a concept are positives, texts that share none are negatives: an ambiguous text is a negative of
+    none of its concepts. Without a lookup the labels are plain classes.
+
+    Args:
+        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        alpha: Steepness for positives.
+        beta: Steepness for negatives.
+        base: Cosine around which both terms turn.
+        positive_base: The same for positives alone; ``base`` by default.
+        negative_base: The same for negatives alone; ``base`` by default.
+        miner: An object of :mod:`st_biomed.losses.miners`; ``None`` for all pairs.
+        reduction: ``"mean_all"`` over all texts (as the peers do), ``"mean_nonzero"`` over those with a loss, ``"sum"``.
+        gather_across_devices: Whether the texts of all processes form one batch.
+        lookup: A terminology, or a lookup made from one, where the labels are its text ids.
+        mask_same_text: Whether a pair of one and the same string counts for nothing. If not, it is a positive pair.
+            Needs a lookup.
+
+    Inputs: one or more text columns; ``label`` int64 ``[B]`` or one per column ``[B, n]``: text ids or classes. The
+    batches need several names of a concept: :class:`st_biomed.batches.SynonymBatchSampler`.
+
+    Example::
+
+        loss = MultiSimilarityLoss.from_preset(model, "sapbert", lookup=terminology)
+
+    Raises:
+        InputError: An argument out of its range.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        alpha: float = 2.0,
+        beta: float = 50.0,
+        base: float = 0.5,
+        *,
+        positive_base: float | None = None,
+        negative_base: float | None = None,
+        miner: Miner | None = DEFAULT_MINER,
+        reduction: str = "mean_all",
+        gather_across_devices: bool = False,
+        lookup: ConceptLookup | Terminology | None = None,
+        mask_same_text: bool = True,
+    ) -> None:
+        super().__init__()
+        if miner is not None and not isinstance(miner, Miner):
+            raise InputError(f"miner must be an object such as TripletMarginMiner(0.2), or None, found {miner!r}")
+        self.model: Any = model
+        self.alpha = number("alpha", alpha, above=0.0)
+        self.beta = number("beta", beta, above=0.0)
+        self.positive_base = number("positive_base", base if positive_base is None else positive_base)
+        self.negative_base = number("negative_base", base if negative_base is None else negative_base)
+        self.miner = miner
+        self.reduction = one_of("reduction", reduction, REDUCTIONS)
+        self.gather_across_devices = gather_across_devices
+        self.lookup = concept_lookup(lookup)
+        self.mask_same_text = mask_same_text
+
+    @classmethod
+    def from_preset(cls, model: nn.Module | None, preset: str, **overrides: Any) -> MultiSimilarityLoss:
+        """The loss with the settings of a published model.
+
+        Args:
+            model: The encoder, or ``None``.
+            preset: ``"sapbert"``, ``"coder"``, ``"bergamot"`` or ``"hiprbert"``.
+            **overrides: Arguments of the class, which win over the preset's.
+
+        Raises:
+            InputError: An unknown preset, or an argument out of its range.
+        """
+        return cls(model, **{**PRESETS[one_of("preset", preset, PRESETS)], **overrides})
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
+        from st_biomed.losses.embed import embed_columns
+
+        return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)
+
+    def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
+        """The loss of a batch.
+
+        Args:
+            embeddings: One ``[B, D]`` per text column.
+            labels: Text ids, or classes without a lookup: ``[B]``, or ``[B, n]`` for n columns.
+
+        Returns:
+            A scalar, differentiable once.
+        """
+        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
+        labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
+        with full_precision(rows):
+            unit = unit_rows(rows)
+            similarities = cosine_matrix(unit)
+            positives, negatives = self._pairs(labels)
+            if self.miner is not None:
+                positives, negatives = self.miner(rows, similarities, positives, negatives)
+            terms = [(0, -self.alpha), (1, self.beta)]
+            pull, push = masked_log_sum_exp(unit, similarities, [positives, negatives], terms)
+            nothing = pull.new_zeros(())
+            losses = torch.logaddexp(pull + self.alpha * self.positive_base, nothing) / self.alpha
+            losses = losses + torch.logaddexp(push - self.beta * self.negative_base, nothing) / self.beta
+            return reduce_rows(losses, self.reduction)
+
+    def _pairs(self, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Positive and negative pairs, boolean ``[B, B]`` each."""
+        if self.lookup is None:
+            same = labels[:, None] == labels[None, :]
+            return same.clone().fill_diagonal_(False), ~same
+        self.lookup.check(labels)
+        same = self.lookup.same_concept(labels, labels)
+        positives = same.clone().fill_diagonal_(False)
+        if self.mask_same_text:
+            positives &= ~self.lookup.same_text(labels, labels)
+        return positives, ~same
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters, for cards and records."""
+        return {
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "positive_base": self.positive_base,
+            "negative_base": self.negative_base,
+            "miner": None if self.miner is None else self.miner.get_config_dict(),
+            "reduction": self.reduction,
+            "gather_across_devices": self.gather_across_devices,
+            "terminology": None if self.lookup is None else self.lookup.digest,
+            "mask_same_text": self.mask_same_text,
+        }
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of the loss."""
+        return """
+@inproceedings{wang2019multisimilarity,
+    title = {Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning},
+    author = {Wang, Xun and Han, Xintong and Huang, Weilin and Dong, Dengke and Scott, Matthew R.},
+    booktitle = {IEEE/CVF Conference on Computer Vision and Pattern Recognition (CVPR)},
+    pages = {5017--5025},
+    year = {2019}
+}
+"""

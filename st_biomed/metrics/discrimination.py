@@ -1,0 +1,42 @@
+"""How well a score tells items of one ordinal class from items of another."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from st_biomed.metrics.precision_recall import average_precision, pr_auc
+from st_biomed.metrics.ranking import roc_auc, spearman
+
+
+def discrimination(scores: np.ndarray, distances: np.ndarray) -> dict[str, float]:
+    """Every two distances against each other, and all of them at once (HiPrBERT, section 4.2).
+
+    For distances i < j: ``auc_ivj`` (ROC-AUC), ``pr_auc_ivj`` (trapezoid), ``ap_ivj`` (average precision) and
+    ``spearman_ivj``, each with the items at i as positives. ``mean_auc`` is the mean of the ROC-AUCs,
+    ``spearman_global`` the rank correlation of the score with minus the distance.
+
+    Args:
+        scores: Higher for nearer, ``[N]``.
+        distances: Integers, ``[N]``.
+
+    Returns:
+        The metrics, those of the AUCs first; none where there are not two distances.
+
+    Raises:
+        InputError: NaN among the scores.
+    """
+    at = {int(distance): scores[distances == distance] for distance in np.unique(distances)}
+    duels = [(f"{i}v{j}", at[i], at[j]) for i, j in combinations(at, 2)]
+    if not duels:
+        return {}
+    metrics = {f"auc_{duel}": roc_auc(near, far) for duel, near, far in duels}
+    metrics["mean_auc"] = float(np.mean(list(metrics.values())))
+    metrics["spearman_global"] = spearman(-distances.astype(np.int64), scores)
+    for duel, near, far in duels:
+        is_near = np.repeat([1, 0], [len(near), len(far)])
+        metrics[f"pr_auc_{duel}"] = pr_auc(near, far)
+        metrics[f"ap_{duel}"] = average_precision(near, far)
+        metrics[f"spearman_{duel}"] = spearman(is_near, np.concatenate([near, far]))
+    return metrics

@@ -1,0 +1,48 @@
+"""The two areas under a precision-recall curve."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from st_biomed.metrics.scores import checked
+
+
+def _curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Precision and recall at every distinct score from the highest down, both ``[K + 1]``, from (1, 0) on."""
+    positive, negative = checked(positive, "positive scores"), checked(negative, "negative scores")
+    thresholds = np.unique(np.concatenate([positive, negative]))[::-1]
+    hits = len(positive) - np.searchsorted(np.sort(positive), thresholds)
+    false = len(negative) - np.searchsorted(np.sort(negative), thresholds)
+    return np.r_[1.0, hits / (hits + false)], np.r_[0.0, hits / len(positive)]
+
+
+def pr_auc(positive: ArrayLike, negative: ArrayLike) -> float:
+    """Area under the precision-recall curve by the trapezoid rule.
+
+    The curve starts at precision 1 and recall 0, as scikit-learn's ``auc(recall, precision)`` has it. Straight lines
+    between points flatter a coarse curve; :func:`average_precision` does not.
+
+    Args:
+        positive: Scores of the positives, ``[P]``.
+        negative: Scores of the negatives, ``[N]``.
+
+    Raises:
+        InputError: An empty class, or NaN.
+    """
+    precision, recall = _curve(positive, negative)
+    return float(np.trapezoid(precision, recall))
+
+
+def average_precision(positive: ArrayLike, negative: ArrayLike) -> float:
+    """Mean over the positives of the precision at their score, ties taken together (no interpolation).
+
+    Args:
+        positive: Scores of the positives, ``[P]``.
+        negative: Scores of the negatives, ``[N]``.
+
+    Raises:
+        InputError: An empty class, or NaN.
+    """
+    precision, recall = _curve(positive, negative)
+    return float(np.diff(recall) @ precision[1:])

@@ -1,0 +1,158 @@
+"""Any hierarchy in two tables: a parent-child map and a code-string map, HiPrBERT's input.
+
+The code-string table alone, or a ``code||name`` file, gives a terminology of synonyms without a hierarchy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.readers.tables import check_file, dialect_name, read_table
+
+SOURCE = SourceInfo(
+    name="PARENT_CHILD",
+    title="Tables of the user's own",
+    licence="not stated",
+    url="not stated",
+)
+
+# Names of columns that are known without being told, the likeliest first.
+_USUAL_NAMES = {
+    "parent": ("parent", "parent_code", "parent_id", "immediate_parent"),
+    "child": ("child", "child_code", "child_id", "code", "id"),
+    "code": ("code", "id", "concept", "concept_id", "cui", "curie"),
+    "string": ("string", "str", "name", "term", "label", "text", "code_text", "description"),
+}
+
+
+def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    strings: str | Path | None = None,
+    dialect: str | None = None,
+    header: bool = True,
+    parent: str | None = None,
+    child: str | None = None,
+    code: str | None = None,
+    string: str | None = None,
+    name: str | None = None,
+    version: str = "",
+    licence: str = "not stated",
+    language: str = "en",
+    redistributable: bool = False,
+    missing: str = "error",
+) -> Iterator[Record]:
+    """Read a parent-child map and its code-string map.
+
+    The first string of a code is its preferred name, the others are synonyms. A row of the map without a parent is a
+    root's and counted as such. A code may have several parents.
+
+    Args:
+        path: The parent-child map; where ``strings`` is not given, the code-string table, and there is no hierarchy.
+        tally: Counts the rows of both tables.
+        strings: The code-string table.
+        dialect: Of both tables, a key of ``tables.DIALECTS``; by default each file's suffix tells: ``.csv``,
+            ``.tsv``, or ``.txt`` for ``code||name``.
+        header: Whether line 1 names the columns; if not, they are parent and child, code and string, in this order.
+            ``code||name`` files never have a header.
+        parent: Name of the column with the parent's code; by default one of the usual names.
+        child: Name of the column with the child's code.
+        code: Name of the code column of the code-string table.
+        string: Name of its string column.
+        name: Short name of the source and prefix of its codes; by default made of the file's name.
+        version: Edition of the source.
+        licence: Its licence.
+        language: ISO 639-1 code of the strings.
+        redistributable: Whether the strings may appear in a released file.
+        missing: What to do with a row of the map whose code has no string: ``"error"`` or ``"drop"``.
+
+    Raises:
+        InputError: With file and line: a code without a string, a string without a code, an empty string, a code that
+            is its own parent, a malformed row. Also: no table, no column of that name, no row in the map.
+    """
+    if missing not in ("error", "drop"):
+        raise unknown_name("missing of reader 'parent_child'", missing, ("error", "drop"))
+    tables = [check_file(table) for table in (path, strings) if table is not None]
+    if not tables:
+        raise InputError("reader 'parent_child' needs the path of a code-string table, or of a map with strings=TABLE")
+    name = name or re.sub(r"\W+", "_", tables[0].name.split(".")[0])
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise InputError(f"name of reader 'parent_child' must be letters, digits, '_', '.' or '-', found {name!r}")
+    yield SourceInfo(name, name, version, licence, "not stated", redistributable)
+
+    form = dialect, header
+    known: set[str] = set()
+    rows = _rows(tables[-1], {"code": code, "string": string}, *form)
+    for concept, text in _strings(rows, tally):
+        yield Term(f"{name}:{concept}", text, "synonym" if concept in known else "preferred", language, name)
+        known.add(concept)
+    if len(tables) == 1:
+        return
+    empty = True
+    rows = _rows(tables[0], {"parent": parent, "child": child}, *form)
+    for above, below in _pairs(rows, tally, known, None if missing == "drop" else tables[-1]):
+        yield Parent(f"{name}:{below}", f"{name}:{above}", name)
+        empty = False
+    if empty:
+        raise InputError(f"{tables[0]}: no row with a parent and a child was read, the hierarchy is empty")
+
+
+def _rows(
+    path: Path, columns: dict[str, str | None], dialect: str | None, header: bool
+) -> Iterator[tuple[str, Sequence[str]]]:
+    """``file:line`` and the two stripped cells of each row."""
+    dialect = dialect or dialect_name(path)
+    if header and dialect != "double_pipe":
+        table = read_table(path, [given or _USUAL_NAMES[column] for column, given in columns.items()], dialect=dialect)
+    else:
+        table = read_table(path, dialect=dialect, header=tuple(columns))
+    for line, cells in table:
+        yield f"{path}:{line}", [cell.strip() for cell in cells]
+
+
+def _strings(rows: Iterator[tuple[str, Sequence[str]]], tally: Tally) -> Iterator[tuple[str, str]]:
+    """The distinct ``(code, string)`` rows."""
+    seen: set[tuple[str, str]] = set()
+    for where, (code, string) in rows:
+        tally.read()
+        if not code:
+            raise InputError(f"{where}: string {string!r} has no code")
+        if not string:
+            raise InputError(f"{where}: code {code!r} has an empty string")
+        if (code, string) in seen:
+            tally.drop("repeated strings of a code")
+            continue
+        seen.add((code, string))
+        tally.keep()
+        yield code, string
+
+
+def _pairs(
+    rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
+) -> Iterator[tuple[str, str]]:
+    """The distinct ``(parent, child)`` rows; codes without a string are an error where their table is given."""
+    seen: set[tuple[str, str]] = set()
+    for where, (parent, child) in rows:
+        tally.read()
+        if not child:
+            raise InputError(f"{where}: parent {parent!r} has an empty child")
+        if parent == child:
+            raise InputError(f"{where}: code {child!r} is its own parent")
+        unknown = [code for code in (parent, child) if code and code not in known]
+        if unknown and strings is not None:
+            raise InputError(f"{where}: code {unknown[0]!r} has no string in {strings}; missing=drop drops such rows")
+        if unknown:
+            tally.drop("map rows of a code without a string")
+        elif not parent:
+            tally.drop("map rows of a root")
+        elif (parent, child) in seen:
+            tally.drop("repeated map rows")
+        else:
+            seen.add((parent, child))
+            tally.keep()
+            yield parent, child

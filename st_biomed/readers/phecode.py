@@ -1,0 +1,116 @@
+"""PheCodes 1.2 and X: phenotypes for the health record, each a small tree whose levels are the decimals of its code.
+
+Codes are strings: "008.50" would be a child of "008.5", and "8.5" is a code that a spreadsheet has damaged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term, Type
+from st_biomed.readers.tables import read_header, read_table
+
+SOURCE = SourceInfo(
+    name="PHECODE",
+    title="PheCodes",
+    version="1.2",
+    licence="GPL-3.0 as part of the R package PheWAS",
+    url="https://phewascatalog.org",
+)
+SOURCE_X = SourceInfo(
+    name="PHECODEX",
+    title="PheCodes X",
+    version="X",
+    licence="not stated",
+    url="https://github.com/PheWAS/PhecodeXVocabulary",
+)
+
+# phecode_definitions1.2.csv calls the name "phenotype", phecodeX_R_labels.csv calls the code so.
+_CODE = ("phecode", "phenotype")
+_NAME = ("phecode_string", "description", "phenotype")
+_CATEGORY = ("category", "group")
+_ICD_NAME = ("icd_string", "icd10_string", "icd10cm_string", "icd9_string", "icd9cm_string")
+_FORMS = {SOURCE: re.compile(r"\d{3,4}(\.\d{1,2})?"), SOURCE_X: re.compile(r"[A-Z]{2}_\d{3,4}(\.\d{1,3})?")}
+
+
+def records(path: Path | None = None, *, tally: Tally, icd_names: str | Path | None = None) -> Iterator[Record]:
+    """Read the definitions of all phecodes; the form of the codes tells the version.
+
+    A phecode's parent is the longest shorter code that is defined: 008.51 is below 008.5, that below 008. Its
+    category is its type. The asterisk that marks names of ICD-10 only in version X is left out.
+
+    Args:
+        path: The definitions as CSV, e.g. ``phecode_definitions1.2.csv`` or ``phecodeX_info.csv``.
+        tally: Counts the rows of both tables.
+        icd_names: A CSV with the columns ``phecode`` and ``ICD string`` (or ``ICD9 String``, ``ICD10 String``), e.g.
+            ``phecode_icd10.csv`` or ``phecodeX_ICD_CM_map_flat.csv``: the names of the ICD codes that a phecode
+            contains become its synonyms, as HiPrBERT has it. Most are narrower than the phecode; by default none.
+
+    Raises:
+        InputError: With file and line: a code of neither or the other version's form, a repeated code, an empty name.
+    """
+    if path is None:
+        raise InputError("reader 'phecode' needs the path of the definitions, e.g. phecode_definitions1.2.csv")
+    names: dict[str, str] = {}
+    source = SOURCE
+    for line, code, name, category in _definitions(path):
+        tally.read()
+        source = source if names else next((s for s, form in _FORMS.items() if form.fullmatch(code)), SOURCE)
+        if not _FORMS[source].fullmatch(code):
+            raise InputError(
+                f"{path}:{line}: {code!r} is no phecode of version {source.version}; they look like 008.51 (1.2, zeros "
+                "in front are part of it) or CM_705.11 (X)"
+            )
+        if code in names:
+            raise InputError(f"{path}:{line}: phecode {code!r} is defined twice")
+        if not name:
+            raise InputError(f"{path}:{line}: phecode {code!r} has an empty name")
+        names[code] = name
+        tally.keep()
+        yield Term(f"{source.name}:{code}", name, source=source.name)
+        if category not in ("", "NULL", "NA"):
+            yield Type(f"{source.name}:{code}", category)
+    yield source
+    for code in names:
+        above = _parent(code, names)
+        if above:
+            yield Parent(f"{source.name}:{code}", f"{source.name}:{above}", source.name)
+    if icd_names is not None:
+        yield from _icd_names(Path(icd_names), tally, names, source)
+
+
+def _definitions(path: Path) -> Iterator[tuple[int, str, str, str]]:
+    """Line, code, name and category (empty where the table has none)."""
+    columns: list[str | tuple[str, ...]] = [_CODE, _NAME]
+    if {name.lower() for name in read_header(path)} & set(_CATEGORY):
+        columns.append(_CATEGORY)
+    for line, cells in read_table(path, columns):
+        code, name, category = (*cells, "")[:3]
+        yield line, code.strip(), name.strip().removesuffix("*").rstrip(), category.strip()
+
+
+def _parent(code: str, defined: dict[str, str]) -> str:
+    """The longest defined code that is ``code`` less some of its decimals; empty for a root."""
+    root, _, decimals = code.partition(".")
+    shorter = [f"{root}.{decimals[:n]}" for n in range(len(decimals) - 1, 0, -1)]
+    return next((above for above in (*shorter, root) if above != code and above in defined), "")
+
+
+def _icd_names(path: Path, tally: Tally, names: dict[str, str], source: SourceInfo) -> Iterator[Term]:
+    seen = set(names.items())
+    for _, (code, name) in read_table(path, [("phecode",), _ICD_NAME]):
+        code, name = code.strip(), name.strip()
+        tally.read()
+        if code not in names:
+            tally.drop("ICD names of no defined phecode")
+        elif not name:
+            tally.drop("empty ICD names")
+        elif (code, name) in seen:
+            tally.drop("repeated names of a phecode")
+        else:
+            seen.add((code, name))
+            tally.keep()
+            yield Term(f"{source.name}:{code}", name, "synonym", source=source.name)

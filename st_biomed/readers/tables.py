@@ -1,0 +1,241 @@
+"""The one streaming reader of delimited tables: stated dialects, columns by name, errors as ``file:line``.
+
+Every cell is the string the file holds: "NA" stays "NA" and "008.50" stays "008.50".
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from operator import itemgetter
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from tqdm import tqdm
+
+from st_biomed.errors import InputError, unknown_name
+
+
+class Dialect(NamedTuple):
+    """How a line becomes cells.
+
+    Attributes:
+        separator: What stands between two cells.
+        name: The separator in words.
+        quoted: Whether a cell may be wrapped in double quotes (doubled inside) and so hold separators and newlines.
+            Where not, a double quote is a character like any other.
+        closed: Whether a separator also ends every line.
+    """
+
+    separator: str
+    name: str
+    quoted: bool = False
+    closed: bool = False
+
+
+DIALECTS = {
+    "csv": Dialect(",", "comma", quoted=True),
+    "semicolon": Dialect(";", "semicolon", quoted=True),
+    "tsv": Dialect("\t", "tab"),
+    "tsv_quoted": Dialect("\t", "tab", quoted=True),
+    "double_pipe": Dialect("||", "double pipe"),
+    "rrf": Dialect("|", "pipe", closed=True),
+}
+
+_DIALECT_OF_SUFFIX = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".rrf": "rrf", ".txt": "double_pipe"}
+_ROWS_PER_PROGRESS_UPDATE = 1 << 16
+
+
+def check_file(path: str | Path) -> Path:
+    """``path`` as a :class:`~pathlib.Path`.
+
+    Raises:
+        InputError: There is no such file, or it is a folder.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, a file is needed")
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    return path
+
+
+def dialect_name(path: str | Path) -> str:
+    """The dialect that a file's suffix stands for, ``.gz`` aside.
+
+    Raises:
+        InputError: The suffix stands for none.
+    """
+    path = Path(path)
+    suffix = Path(path.stem if path.suffix == ".gz" else path.name).suffix.lower()
+    if suffix not in _DIALECT_OF_SUFFIX:
+        raise InputError(
+            f"{path}: suffix {suffix!r} stands for no dialect (known are {', '.join(sorted(_DIALECT_OF_SUFFIX))}); "
+            f"name one of {', '.join(sorted(DIALECTS))}"
+        )
+    return _DIALECT_OF_SUFFIX[suffix]
+
+
+def read_header(path: str | Path, *, dialect: str | None = None) -> list[str]:
+    """The column names on the first line of a table; arguments and errors as of :func:`read_table`."""
+    path, form = check_file(path), _dialect(path, dialect)
+    with _open(path, form.quoted) as (stream, _):
+        for _, row in _split(path, stream, form):
+            return _names(row, form)
+    raise InputError(f"{path}: is empty, a header line is needed")
+
+
+def read_table(
+    path: str | Path,
+    columns: Sequence[str | tuple[str, ...]] | None = None,
+    *,
+    dialect: str | None = None,
+    header: Sequence[str] | None = None,
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """Stream a table, one row at a time. Blank lines are no rows. A file named ``*.gz`` is decompressed.
+
+    Args:
+        path: A UTF-8 file; a byte order mark is skipped.
+        columns: The columns to yield, in this order; all of them by default. Several names for one column are
+            tried in turn, whatever the header's case and with its spaces as underscores.
+        dialect: A key of ``DIALECTS``; by default the one the suffix stands for.
+        header: The names of all columns where the file has no header line; by default its first line names them.
+
+    Yields:
+        ``(line, cells)``: the number of the row's last line, counted from 1, and one string per column.
+
+    Raises:
+        InputError: No such file, a column that is not there, a row of another length, a stray quote, bytes that are
+            not UTF-8; each with file and line.
+    """
+    path, form = check_file(path), _dialect(path, dialect)
+    with _open(path, form.quoted) as (stream, raw), _progress(path) as bar:
+        rows = _split(path, stream, form)
+        names = list(header or ())
+        if not header:
+            _, first = next(rows, (0, []))
+            if not first:
+                raise InputError(f"{path}: is empty, a header line is needed")
+            names = _names(first, form)
+        wanted = names if columns is None else columns
+        pick = _picker([_place(column, names, f"{path}:1", form) for column in wanted])
+        width = len(names) + form.closed
+        for line, row in rows:
+            if len(row) != width or (form.closed and row[-1]):
+                raise InputError(_ragged(f"{path}:{line}", row, len(names), form))
+            if line % _ROWS_PER_PROGRESS_UPDATE == 0:
+                bar.update(raw.tell() - bar.n)
+            yield line, pick(row)
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Stream the numbered lines of a UTF-8 text file, for formats without separators; errors as of :func:`read_table`."""
+    path = check_file(path)
+    with _open(path, quoted=False) as (stream, _):
+        for line, text in enumerate(stream, 1):
+            yield line, text.rstrip("\r\n")
+
+
+def _dialect(path: Path, dialect: str | None) -> Dialect:
+    name = dialect_name(path) if dialect is None else dialect
+    if name not in DIALECTS:
+        raise unknown_name("dialect", name, DIALECTS)
+    return DIALECTS[name]
+
+
+@contextmanager
+def _open(path: Path, quoted: bool) -> Iterator[tuple[IO[str], IO[bytes]]]:
+    """The decoded text and, to tell how far reading has come, the file's raw bytes."""
+    with path.open("rb") as raw:
+        unpacked = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
+        # The csv module wants line ends untranslated; elsewhere a lone carriage return must not end a line.
+        stream = io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="" if quoted else "\n")
+        try:
+            yield stream, raw
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}:{_undecodable_line(path)}: is not UTF-8; convert the file") from error
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"{path}: is not a whole gzip file ({error})") from error
+
+
+def _progress(path: Path) -> tqdm:
+    """A bar over the file's bytes, shown on a terminal once reading has taken two seconds."""
+    return tqdm(
+        total=path.stat().st_size, desc=path.name, unit="B", unit_scale=True, delay=2, disable=None, leave=False
+    )
+
+
+def _split(path: Path, stream: IO[str], form: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of each row."""
+    separator = form.separator
+    if form.quoted:
+        reader = csv.reader(stream, delimiter=separator, strict=True)
+        line = 0
+        try:
+            for row in reader:
+                line = reader.line_num
+                if row:
+                    yield line, row
+        except csv.Error as error:
+            # A quote that never closes is noticed at the end of the file: name the line where its row begins.
+            raise InputError(f"{path}:{line + 1}: {error} (a stray double quote?)") from error
+    else:
+        for line, text in enumerate(stream, 1):
+            text = text.rstrip("\r\n")
+            if text:
+                yield line, text.split(separator)
+
+
+def _undecodable_line(path: Path) -> int:
+    """The first line that is not UTF-8: the decoder itself only knows its place in a block of lines."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+        return next(n for n, text in enumerate(lines, 1) if text.decode("utf-8", "ignore").encode() != text)
+
+
+def _names(first: list[str], form: Dialect) -> list[str]:
+    return [name.strip() for name in (first[:-1] if form.closed and not first[-1] else first)]
+
+
+def _picker(places: list[int]) -> Callable[[list[str]], Sequence[str]]:
+    """A function from a row to its cells at these places; ``itemgetter`` gives no tuple for a single place."""
+    if len(places) == 1:
+        return lambda row: (row[places[0]],)
+    return itemgetter(*places)
+
+
+def _place(column: str | tuple[str, ...], names: list[str], where: str, form: Dialect) -> int:
+    """Where a column stands.
+
+    Raises:
+        InputError: No column has the name, or several have.
+    """
+    tried, found = column, ["_".join(name.lower().split()) for name in names]
+    if isinstance(tried, str):
+        tried, found = (tried,), names
+    for name in tried:
+        if found.count(name) > 1:
+            raise InputError(f"{where}: {found.count(name)} columns are called {name!r}")
+        if name in found:
+            return found.index(name)
+    called = " or ".join(map(repr, tried))
+    raise InputError(
+        f"{where}: no column {called}; split at {form.name}s the columns are {names}{_other_split(names, form)}"
+    )
+
+
+def _ragged(where: str, row: list[str], width: int, form: Dialect) -> str:
+    n_cells = len(row) - (form.closed and not row[-1])
+    end = f" and no {form.name} at the end" if form.closed and row[-1] else ""
+    return f"{where}: {n_cells} cells{end}, expected {width}, split at {form.name}s{_other_split(row, form)}"
+
+
+def _other_split(row: list[str], form: Dialect) -> str:
+    """A hint where a row stays whole at this separator but would come apart at another."""
+    for other in DIALECTS.values():
+        if len(row) == 1 and other.separator in row[0] and other.name != form.name:
+            return f" (wrong delimiter? this line has {other.name}s)"
+    return ""

@@ -1,0 +1,105 @@
+"""The model card, made from the record of a run; no string of the training data gets into it.
+
+The host's card shows rows of the datasets as widget, as samples and in the usage snippet. :class:`BiomedCard` takes
+these away, also for the cards that the trainer writes beside its checkpoints:
+``SentenceTransformer(base_model, model_card_data=BiomedCard())``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import RepoCard, is_offline_mode
+from huggingface_hub.repocard_data import EvalResult, eval_results_to_model_index
+from sentence_transformers import SentenceTransformer, SentenceTransformerModelCardData
+
+from st_biomed.release.run_data import RunData, check_run, empty_run, results_table
+
+_TAGS = ("sentence-transformers", "sentence-similarity", "feature-extraction", "dense", "biomedical", "st-biomed")
+
+
+@dataclass
+class BiomedCard(SentenceTransformerModelCardData):
+    """Card data of a term encoder.
+
+    Args:
+        run: The run record that every figure of the card is copied from; nothing is known of the run by default.
+    """
+
+    run: RunData = field(default_factory=empty_run, repr=False)
+    task_name: str = "comparing biomedical terms"
+    tags: list[str] = field(default_factory=lambda: list(_TAGS))
+    local_files_only: bool = field(default_factory=is_offline_mode)
+    template_path: Path = field(default=Path(__file__).parent / "card_template.md", init=False, repr=False)
+
+    @classmethod
+    def from_run(cls, run: RunData) -> BiomedCard:
+        """The card of a finished run.
+
+        Args:
+            run: What :func:`~st_biomed.release.run_data.read_run` or ``RunRecord.to_dict`` gives.
+
+        Raises:
+            InputError: It is not a complete run record.
+        """
+        check_run(run)
+        card = cls(
+            run=run,
+            language=list(run["language"]),
+            license=run["licence"],
+            model_id=run["model_id"] or None,
+            model_name=run["model_id"].split("/")[-1] or f"Biomedical term encoder ({run['recipe']})",
+            local_files_only=True,
+        )
+        card.add_tags(["generated_from_trainer", *(f"loss:{loss['loss']}" for loss in run["losses"].values())])
+        if run["base_model"].count("/") == 1:  # a Hub id; the name of a local folder would be a dead link
+            card.base_model = run["base_model"]
+        return card
+
+    def render(self, model: SentenceTransformer) -> str:
+        """The card as Markdown, with the model's architecture and sizes."""
+        self.register_model(model)
+        return RepoCard.from_template(self, template_path=str(self.template_path)).content
+
+    def rendered_empty(self, model: SentenceTransformer) -> str:
+        """The card of the same model with nothing of the run but its papers: what the template itself says."""
+        return BiomedCard(run={**empty_run(), "citations": self.run["citations"]}, local_files_only=True).render(model)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The template's variables; the host writes those that the Hub knows into the card's head."""
+        card = super().to_dict()
+        tables = {benchmark: results_table(self.run, benchmark) for benchmark in self.run["results"]}
+        results = [
+            EvalResult(
+                task_type="sentence-similarity",
+                task_name="Term Similarity",
+                dataset_type=benchmark,
+                dataset_name=benchmark,
+                metric_type=name,
+                metric_name=name,
+                metric_value=value,
+            )
+            for benchmark, stages in self.run["results"].items()
+            for name, value in stages.get("after", {}).items()
+            if value is not None
+        ]
+        card.update(results_tables=tables)
+        if results:
+            card["model-index"] = eval_results_to_model_index(self.model_name or "", results)
+        return card
+
+    def run_usage_snippet(self) -> None:
+        """Encode nothing: the template has its own example."""
+
+    def set_widget_examples(self, dataset: object) -> None:
+        """Take no example from the data."""
+
+    def compute_dataset_metrics(
+        self, dataset: Any, dataset_info: dict[str, Any], loss: Any, router_mapping: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Sizes, columns and loss of a dataset as the host has them, without its rows and without counts of its labels."""
+        metrics = super().compute_dataset_metrics(dataset, dataset_info, loss, router_mapping=router_mapping)
+        shown = ("examples", "_example_columns", "examples_table", "stats", "stats_table")
+        return {name: value for name, value in metrics.items() if name not in shown}

@@ -1,0 +1,136 @@
+"""The release folder: a model that plain ``SentenceTransformer(path)`` loads, its card, its licence and its run record."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from huggingface_hub import snapshot_download
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Module
+
+from st_biomed.errors import InputError
+from st_biomed.release.card import BiomedCard
+from st_biomed.release.privacy import check_release
+from st_biomed.release.run_data import RunData, check_run, write_run
+from st_biomed.terminology import Terminology
+
+LICENCE_NOTE = """The files of this folder are licensed under: {licence}
+An identifier of the SPDX list (https://spdx.org/licenses/) stands for the licence text published there; "other" means
+terms of the publisher, given where this folder is published. The licences of the training data are named in README.md.
+"""
+_PROBES = ["heart attack", "broken wrist"]  # in the card's template as well
+
+
+def save_release(
+    model: SentenceTransformer,
+    folder: str | Path,
+    *,
+    run: RunData,
+    terminologies: Sequence[Terminology],
+    base_model: str | Path | None = None,
+) -> Path:
+    """Save a model for publication.
+
+    Nothing is left at ``folder`` unless every check passes: modules of sentence-transformers only, the rule of
+    :mod:`st_biomed.release.privacy`, and that the saved model loads and encodes as the one in memory. Checkpoints and
+    ``training_args.bin`` stay in the trainer's own output folder.
+
+    Args:
+        model: The trained model.
+        folder: A new or empty folder.
+        run: The run record; the card is made from it and it is saved as ``run.json``.
+        terminologies: All that the model was trained or measured on.
+        base_model: Folder or cached Hub id of the model that training started from, to compare tokenizers with; without
+            it the tokenizer may hold single words only.
+
+    Returns:
+        The folder.
+
+    Raises:
+        InputError: A foreign module, an incomplete record, a folder in use, a breach of the privacy rule, or a model that
+            does not load back.
+    """
+    folder = Path(folder)
+    check_free(folder)
+    check_run(run)
+    check_built_in(model)
+    base_model_folder = None if base_model is None else _local_folder(base_model)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+        draft = Path(scratch) / folder.name
+        card = BiomedCard.from_run(run)
+        model.save_pretrained(str(draft), create_model_card=False)
+        (draft / "README.md").write_text(card.render(model), "utf-8")
+        (draft / "LICENSE").write_text(LICENCE_NOTE.format(licence=run["licence"]), "utf-8")
+        write_run(run, draft / "run.json")
+        own_text = card.rendered_empty(model) + LICENCE_NOTE
+        check_release(draft, terminologies, base_model_folder, rendered_empty_card=own_text)
+        _check_loads_back(model, draft)
+        if folder.is_dir():
+            folder.rmdir()
+        shutil.move(draft, folder)
+    return folder
+
+
+def check_free(folder: str | Path) -> None:
+    """Refuse an output folder that is in use; recipes call it before they train.
+
+    Raises:
+        InputError: It is a file, or holds something.
+    """
+    folder = Path(folder)
+    if folder.is_file():
+        raise InputError(f"{folder}: is a file, a new or empty folder is needed")
+    if folder.is_dir() and (held := next(folder.iterdir(), None)) is not None:
+        raise InputError(f"{folder}: is not empty (it holds {held.name}); choose a new folder or empty this one")
+
+
+def check_built_in(model: SentenceTransformer) -> None:
+    """Refuse modules that would need ``trust_remote_code=True`` or our package to load.
+
+    Raises:
+        InputError: With the name and class of each.
+    """
+    own = dict(model.named_children())
+    nested = {name: module for name, module in model.named_modules() if name and isinstance(module, Module)}
+    foreign = [
+        f"module {name!r} is {type(module).__module__}.{type(module).__qualname__}"
+        for name, module in {**own, **nested}.items()
+        if not type(module).__module__.startswith("sentence_transformers.")
+    ]
+    if foreign:
+        raise InputError(
+            f"{'; '.join(foreign)}: only modules of sentence_transformers load without trust_remote_code, "
+            "fold it into Dense, Normalize or WordWeights first"
+        )
+
+
+def _local_folder(base_model: str | Path) -> Path:
+    if Path(base_model).is_dir():
+        return Path(base_model)
+    name = str(base_model) if "/" in str(base_model) else f"sentence-transformers/{base_model}"
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (OSError, ValueError) as error:
+        raise InputError(f"base model {str(base_model)!r}: neither a folder nor in the local Hub cache") from error
+
+
+def _check_loads_back(model: SentenceTransformer, folder: Path) -> None:
+    try:
+        loaded = SentenceTransformer(
+            str(folder), device=str(model.device), local_files_only=True, trust_remote_code=False
+        )
+        vectors = loaded.encode(_PROBES, convert_to_tensor=True, show_progress_bar=False)
+    except (OSError, ValueError, ImportError, RuntimeError, TypeError, KeyError) as error:
+        reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
+        raise InputError(f"the saved model does not load with plain SentenceTransformer: {reason[0]}") from error
+    expected = model.encode(_PROBES, convert_to_tensor=True, show_progress_bar=False)
+    # Loose enough for half precision; what saving loses (an activation's argument, say) is far larger.
+    if not torch.allclose(vectors.float(), expected.float(), rtol=1e-2, atol=1e-3):
+        raise InputError(
+            "the saved model encodes differently from the one in memory: a module does not save all it is"
+        )

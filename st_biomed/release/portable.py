@@ -1,0 +1,52 @@
+"""Values as a published JSON file may hold them: no objects, and no path that says where somebody's files lie."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from enum import Enum
+from numbers import Integral, Real
+from pathlib import Path, PurePath
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON holds it: paths without where they lie, enums by value, classes and functions by name.
+
+    Numbers that are not finite become text, sets become sorted lists, and of any other object only its class is named.
+    """
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, (str, PurePath)):
+        return _portable(str(value))
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value) if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((plain(item) for item in value), key=str)
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+_PATH = re.compile(r"(?<![\w/.])~?(?:/[\w.@+-]+){2,}/?")
+
+
+def _portable(text: str) -> str:
+    """The text with absolute paths made relative to the working directory, or cut to their last part outside of it."""
+    if os.path.isabs(text) or text.startswith(("~/", "../")):
+        return _short(text)
+    return _PATH.sub(lambda match: _short(match[0]), text)
+
+
+def _short(path: str) -> str:
+    full = Path(os.path.abspath(os.path.expanduser(path)))
+    return full.relative_to(Path.cwd()).as_posix() if full.is_relative_to(Path.cwd()) else full.name

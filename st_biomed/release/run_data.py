@@ -1,0 +1,179 @@
+"""What a run leaves behind, ``run.json``: model cards, tables and plots are made from it and from nothing else.
+
+Its keys are those of :class:`RunData`. It names sources, versions, counts and digests, never a term; paths are relative
+to the working directory or cut to their last part, and no host name is recorded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+from st_biomed.errors import InputError
+
+FORMAT = 1
+STAGES = ("before", "after")
+
+
+class SourceData(TypedDict):
+    """One source of a terminology, as its reader describes it, and how many of the terminology's names come from it."""
+
+    name: str
+    title: str
+    version: str
+    licence: str
+    url: str
+    redistributable: bool
+    terms: int
+
+
+class TerminologyData(TypedDict):
+    """One terminology: SHA-256 of its content, its sizes and its sources."""
+
+    digest: str
+    concepts: int
+    texts: int
+    terms: int
+    parents: int
+    relations: int
+    sources: list[SourceData]
+
+
+class MetricData(TypedDict):
+    """One number during training; ``value`` is null where it was not finite."""
+
+    step: int
+    epoch: float | None
+    name: str
+    value: float | None
+
+
+class LossData(TypedDict):
+    """One objective: the class and ``get_config_dict()``."""
+
+    loss: str
+    config: dict[str, Any]
+
+
+class MachineData(TypedDict):
+    """What the run ran on; ``cores`` are those it was allowed to use."""
+
+    cpu: str
+    cores: int
+    gpus: list[str]
+
+
+class RunData(TypedDict):
+    """The content of ``run.json``."""
+
+    format: int
+    recipe: str  # name of the recipe
+    description: str  # what the model does, in a sentence or two
+    model_id: str  # where it is published; empty when nowhere
+    base_model: str
+    licence: str  # of the released files; identifier as the Hub writes it
+    language: list[str]  # ISO 639-1
+    command: list[str]
+    seed: int
+    configuration: dict[str, Any]  # every argument of the recipe, resolved
+    training_arguments: dict[str, Any]  # every argument of the trainer, resolved
+    changed_arguments: list[str]  # names of those that are not the host's default
+    losses: dict[str, LossData]  # dataset name to its objective
+    citations: dict[str, str]  # class of a loss to the BibTeX of its paper
+    readings: list[str]  # how each open point of the paper was read
+    terminologies: list[TerminologyData]
+    metrics: list[MetricData]  # over time
+    headline: list[str]  # names of the results that the card's tables show; all when empty
+    results: dict[str, dict[str, dict[str, float | None]]]  # benchmark to "before" and "after" to metric to value
+    versions: dict[str, str]
+    machine: MachineData
+    seconds: float  # wall time from the record's making to its saving
+
+
+def empty_run() -> RunData:
+    """A run of which nothing is known."""
+    return RunData(
+        format=FORMAT,
+        recipe="",
+        description="",
+        model_id="",
+        base_model="",
+        licence="other",
+        language=[],
+        command=[],
+        seed=0,
+        configuration={},
+        training_arguments={},
+        changed_arguments=[],
+        losses={},
+        citations={},
+        readings=[],
+        terminologies=[],
+        metrics=[],
+        headline=[],
+        results={},
+        versions={},
+        machine=MachineData(cpu="", cores=0, gpus=[]),
+        seconds=0.0,
+    )
+
+
+def write_run(run: RunData, path: Path) -> Path:
+    """Write a record as JSON."""
+    path.write_text(json.dumps(run, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
+    return path
+
+
+def read_run(path: str | Path) -> RunData:
+    """Read ``run.json``.
+
+    Raises:
+        InputError: Not there, not JSON, another format, or a key is missing.
+    """
+    path = Path(path)
+    try:
+        run = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"{path}: no run record there ({error.strerror}); a recipe writes run.json beside its model"
+        ) from error
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON ({error})") from error
+    check_run(run, path)
+    return run
+
+
+def check_run(run: Mapping[str, Any], what: object = "run") -> None:
+    """Refuse what is not a complete record.
+
+    Raises:
+        InputError: Another format, or the keys that are missing.
+    """
+    if not isinstance(run, Mapping) or run.get("format") != FORMAT:
+        found = run.get("format") if isinstance(run, Mapping) else type(run).__name__
+        raise InputError(f"{what}: format {found!r}, this version reads run records of format {FORMAT}")
+    if missing := [name for name in RunData.__annotations__ if name not in run]:
+        raise InputError(f"{what}: the run record lacks {', '.join(missing)}")
+
+
+def results_table(run: RunData, benchmark: str) -> str:
+    """The results of one benchmark before and after training as a Markdown table; the headline ones where there are any."""
+    stages = run["results"][benchmark]
+    before, after = (stages.get(stage, {}) for stage in STAGES)
+    names = list({**after, **before})
+    names = [name for name in names if name in run["headline"]] or names
+
+    def cell(value: float | None, form: str = ".4f") -> str:
+        return "–" if value is None else format(value, form)
+
+    def change(name: str) -> float | None:
+        old, new = before.get(name), after.get(name)
+        return None if old is None or new is None else new - old
+
+    rows = [
+        f"| {name} | {cell(before.get(name))} | {cell(after.get(name))} | {cell(change(name), '+.4f')} |"
+        for name in names
+    ]
+    return "\n".join(["| metric | before | after | change |", "|:--|--:|--:|--:|", *rows])

@@ -1,0 +1,262 @@
+"""Keeping the record of a run while it runs."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from importlib.metadata import version
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import torch
+from sentence_transformers import SentenceTransformer
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from st_biomed import __version__
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.release.portable import plain
+from st_biomed.release.run_data import (
+    STAGES,
+    LossData,
+    MachineData,
+    MetricData,
+    RunData,
+    SourceData,
+    TerminologyData,
+    empty_run,
+    write_run,
+)
+from st_biomed.terminology import Terminology
+
+
+@dataclass
+class RunRecord:
+    """Collects what a run was and found.
+
+    Make it when the run begins (the clock starts), pass :meth:`callback` to the trainer, add losses and results, save it
+    at the end.
+
+    Its arguments are the keys of :class:`RunData` that only the recipe knows.
+
+    Args:
+        recipe: The recipe's name.
+        base_model: Id or path of the model that training started from.
+        configuration: Every argument of the recipe, resolved.
+        seed: The one seed of the run.
+        terminologies: All that is trained or measured on.
+        licence: Licence of the released files, as the Hub writes it (``"apache-2.0"``).
+        language: ISO 639-1 codes of the names.
+        model_id: Hub id of the released model.
+        description: What the model does, in a sentence or two.
+        readings: How each open point of the paper was read, a short sentence each.
+        headline: Names of the results that the card shows; all when empty.
+        command: The command line; by default that of this process.
+    """
+
+    recipe: str
+    base_model: str
+    configuration: Mapping[str, Any]
+    seed: int
+    terminologies: Sequence[Terminology]
+    licence: str = "other"
+    language: Sequence[str] = ("en",)
+    model_id: str = ""
+    description: str = ""
+    readings: Sequence[str] = ()
+    headline: Sequence[str] = ()
+    command: Sequence[str] = field(default_factory=lambda: tuple(sys.argv))
+
+    def __post_init__(self) -> None:
+        for name in ("language", "readings", "headline", "command", "terminologies"):
+            value = getattr(self, name)
+            if isinstance(value, str) or not isinstance(value, Sequence):
+                raise InputError(f"{name} has to be a list, found {type(value).__name__}: write [{name}]")
+        self._started = time.perf_counter()
+        self._run = empty_run()
+        for argument in fields(self):
+            if argument.name != "terminologies":
+                self._run[argument.name] = plain(getattr(self, argument.name))  # type: ignore[literal-required]
+        self._run["terminologies"] = [_terminology_data(terminology) for terminology in self.terminologies]
+        self._run["versions"] = _versions()
+        self._run["machine"] = _machine()
+
+    def add_losses(self, losses: torch.nn.Module | Mapping[str, torch.nn.Module]) -> None:
+        """Record each objective's configuration and paper.
+
+        Args:
+            losses: What is passed to the trainer: one loss, or dataset name to loss.
+        """
+        for dataset, loss in losses.items() if isinstance(losses, Mapping) else [("", losses)]:
+            config: Callable[[], dict[str, Any]] = getattr(loss, "get_config_dict", dict)
+            self._run["losses"][dataset] = LossData(loss=type(loss).__name__, config=plain(config()))
+            for part in (loss, getattr(loss, "loss", None)):  # the host's name for what a loss wraps
+                if citation := getattr(part, "citation", ""):
+                    self._run["citations"][type(part).__name__] = citation.strip()
+
+    def add_training_arguments(self, arguments: TrainingArguments, changed: Iterable[str] = ()) -> None:
+        """Record every argument of the trainer but its access tokens.
+
+        Args:
+            arguments: The trainer's arguments.
+            changed: Names of those that are not the host's default.
+        """
+        resolved = {name: plain(value) for name, value in arguments.to_dict().items() if not name.endswith("_token")}
+        self._run["training_arguments"] = resolved
+        self._run["changed_arguments"] = [name for name in changed if name in resolved]
+
+    def add_results(self, benchmark: str, stage: str, metrics: Mapping[str, float]) -> None:
+        """Record what an evaluator returned.
+
+        Args:
+            benchmark: What was measured on, e.g. ``"icd10cm_tree"``.
+            stage: ``"before"`` or ``"after"`` training.
+            metrics: Name to value.
+
+        Raises:
+            InputError: Another stage.
+        """
+        if stage not in STAGES:
+            raise unknown_name("stage", stage, STAGES)
+        values = {name: _finite(float(value)) for name, value in metrics.items()}
+        self._run["results"].setdefault(benchmark, {}).setdefault(stage, {}).update(values)
+
+    def add_metrics(self, step: int, epoch: float | None, metrics: Mapping[str, Any]) -> None:
+        """Record numbers of one training step; what is not a number is left out."""
+        for name, value in metrics.items():
+            if isinstance(value, Real):
+                self._run["metrics"].append(MetricData(step=step, epoch=epoch, name=name, value=_finite(float(value))))
+
+    def callback(self) -> RunRecordCallback:
+        """For the trainer: records its arguments, its training losses and its evaluations."""
+        return RunRecordCallback(self)
+
+    def to_dict(self) -> RunData:
+        """The record up to now."""
+        run: RunData = {**self._run, "seconds": round(time.perf_counter() - self._started, 1)}
+        return run
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``run.json`` into a folder, which is made when it is not there."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return write_run(self.to_dict(), Path(folder) / "run.json")
+
+
+class RunRecordCallback(TrainerCallback):
+    """Feeds a :class:`RunRecord` from the trainer's main process."""
+
+    def __init__(self, record: RunRecord) -> None:
+        self.record = record
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self.record.add_training_arguments(args)
+
+    def on_train_end(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        model: SentenceTransformer | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """The host has compared the arguments with its defaults for the model's own card."""
+        changed = {} if model is None else model.model_card_data.non_default_hyperparameters
+        self.record.add_training_arguments(args, changed)
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Training losses and learning rate; evaluations and the closing summary come elsewhere."""
+        training = {
+            name: value
+            for name, value in (logs or {}).items()
+            if not name.startswith(("eval_", "train_")) and name not in ("epoch", "total_flos")
+        }
+        self._add(state, training)
+
+    def on_evaluate(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        metrics: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Everything the evaluators return, but not how long they took."""
+        evaluation = {
+            name: value
+            for name, value in (metrics or {}).items()
+            if name.startswith("eval_") and not name.endswith(("_runtime", "_per_second"))
+        }
+        self._add(state, evaluation)
+
+    def _add(self, state: TrainerState, metrics: Mapping[str, Any]) -> None:
+        if state.is_world_process_zero:
+            self.record.add_metrics(state.global_step, state.epoch, metrics)
+
+
+def _terminology_data(terminology: Terminology) -> TerminologyData:
+    stats = terminology.stats()
+    return TerminologyData(
+        digest=terminology.digest,
+        concepts=stats["concepts"],
+        texts=stats["texts"],
+        terms=stats["terms"],
+        parents=stats["parents"],
+        relations=stats["relations"],
+        sources=[
+            SourceData(
+                name=source.name,
+                title=source.title,
+                version=source.version,
+                licence=source.licence,
+                url=source.url,
+                redistributable=source.redistributable,
+                terms=stats["terms by source"].get(source.name, 0),
+            )
+            for source in terminology.sources.values()
+        ],
+    )
+
+
+def _versions() -> dict[str, str]:
+    packages = ("torch", "sentence-transformers", "transformers", "datasets")
+    return {
+        "python": platform.python_version(),
+        **{package: version(package) for package in packages},
+        "st-biomed": __version__,
+    }
+
+
+def _machine() -> MachineData:
+    return MachineData(
+        cpu=_cpu_model(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        gpus=[torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
+    )
+
+
+def _cpu_model() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        model = re.search(r"^model name\s*:\s*(.+)$", cpuinfo.read_text("utf-8", "replace"), re.MULTILINE)
+        if model:
+            return model[1]
+    return platform.processor() or platform.machine()
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

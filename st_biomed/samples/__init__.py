@@ -1,0 +1,21 @@
+"""From a terminology to the rows that are trained on: names, relation pairs, and splits of the terminology itself."""
+
+from __future__ import annotations
+
+from st_biomed.samples.columns import NAMES, RELATIONS, SampleKind, terminology_digest
+from st_biomed.samples.names import names_dataset
+from st_biomed.samples.relation_lookup import RelationLookup
+from st_biomed.samples.relations import relation_pairs
+from st_biomed.samples.splits import Splits, split_by_subtree
+
+__all__ = [
+    "NAMES",
+    "RELATIONS",
+    "RelationLookup",
+    "SampleKind",
+    "Splits",
+    "names_dataset",
+    "relation_pairs",
+    "split_by_subtree",
+    "terminology_digest",
+]

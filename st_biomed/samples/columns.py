@@ -1,0 +1,86 @@
+"""What the columns of each kind of training data are called and what its label means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from datasets import Value
+
+from st_biomed.errors import InputError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    from st_biomed.terminology import Terminology
+
+LABEL = "label"
+_MARK = "terminology:"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleKind:
+    """The contract of one kind of training data.
+
+    The host embeds every column that is not the label, so a dataset holds these columns and no other.
+
+    Attributes:
+        name: What the kind is called.
+        texts: The text columns, in order.
+        label: What the int64 ``label`` of a row stands for.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    label: str
+
+    def matches(self, dataset: Dataset) -> bool:
+        """Whether a dataset has exactly these columns."""
+        return sorted(dataset.column_names) == sorted((*self.texts, LABEL))
+
+    def check(self, dataset: Dataset) -> None:
+        """Refuse a dataset of another kind.
+
+        Raises:
+            InputError: With the columns found and those expected, or the type of the label.
+        """
+        if not self.matches(dataset):
+            raise InputError(
+                f"{self.name}: expected the columns {[*self.texts, LABEL]}, found {sorted(dataset.column_names)}"
+            )
+        if dataset.features[LABEL] != Value("int64"):
+            found = dataset.features[LABEL]
+            raise InputError(f"{self.name}: label is {self.label} and of type int64, found {found}")
+
+
+NAMES = SampleKind("names", ("text",), "the text id of the name")
+RELATIONS = SampleKind("relations", ("name_a", "name_b"), "the unordered pair of concepts, see RelationLookup")
+
+
+def description(terminology: Terminology) -> str:
+    """The description that tells which terminology the labels of a dataset come from."""
+    return f"{_MARK}{terminology.digest}"
+
+
+def terminology_digest(dataset: Dataset) -> str | None:
+    """The digest of the terminology a dataset's labels come from; ``None`` where the dataset does not say."""
+    text = dataset.info.description or ""
+    return text.removeprefix(_MARK) if text.startswith(_MARK) else None
+
+
+def check_terminology(dataset: Dataset, digest: str) -> None:
+    """Refuse a dataset whose labels are known to come from another terminology.
+
+    Raises:
+        InputError: With both digests.
+    """
+    found = terminology_digest(dataset)
+    if found is not None and found != digest:
+        raise InputError(f"the dataset's labels come from terminology {found[:12]}, expected {digest[:12]}")
+
+
+def labels_of(dataset: Dataset) -> np.ndarray:
+    """The label column, int64 ``[N]``, past any format or transform of the dataset."""
+    table = dataset.select_columns(LABEL).with_format("arrow")[:]
+    return table[LABEL].to_numpy()

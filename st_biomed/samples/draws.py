@@ -1,0 +1,36 @@
+"""Draws without replacement for many rows at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def draw_distinct(rng: np.random.Generator, sizes: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each row up to ``k`` different integers below its size, every set of them as likely as any other.
+
+    Floyd's algorithm (Bentley and Floyd, "A sample of brilliance", 1987), one step for all rows together. A row no
+    larger than ``k`` gives all its integers.
+
+    Args:
+        rng: Where the randomness comes from.
+        sizes: How many integers each row has, ``[N]``.
+        k: How many to draw.
+
+    Returns:
+        ``(row, value)``, both ``[M]``, sorted by row: ``value[m]`` was drawn for ``row[m]`` (int32).
+    """
+    sizes = np.asarray(sizes, dtype=np.int64)
+    counts = np.minimum(sizes, k)
+    row = np.repeat(np.arange(len(sizes), dtype=np.int32), counts)
+    value = np.arange(len(row))
+    value -= np.repeat(np.cumsum(counts) - counts, counts)
+    large = sizes > k
+    top = sizes[large] - k
+    if len(top):
+        drawn = np.empty((len(top), k), dtype=np.int64)
+        for step in range(k):
+            one = rng.integers(0, top + step + 1)
+            taken = (drawn[:, :step] == one[:, None]).any(axis=1)
+            drawn[:, step] = np.where(taken, top + step, one)
+        value[large[row]] = drawn.reshape(-1)
+    return row, value

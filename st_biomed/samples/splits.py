@@ -1,0 +1,140 @@
+"""Train, dev and test by whole sub-trees, no concept and no string in two of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.readers.records import Tally
+from st_biomed.terminology import Terminology
+
+TRAIN, DEV, TEST = 0, 1, 2
+_NAMES = ("train", "dev", "test")
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Three terminologies, and where each concept and text of the whole one went.
+
+    To measure on held-out sub-trees, take the distances from the hierarchy of the whole terminology and restrict it
+    to ``np.flatnonzero(text_side == TEST)``: in the ``test`` terminology alone the concepts above the sub-trees are
+    missing, so that sibling sub-trees look unrelated.
+
+    Attributes:
+        train, dev, test: Terminologies with indices of their own.
+        concept_side: 0, 1 or 2 for each concept of the whole terminology, int8 ``[C]``.
+        text_side: The same for its texts, int8 ``[T]``; -1 for a text that went nowhere (it equals a held-out name
+            but for case).
+        tally: Terms (concept-name pairs) kept and dropped, and why.
+    """
+
+    train: Terminology
+    dev: Terminology
+    test: Terminology
+    concept_side: np.ndarray
+    text_side: np.ndarray
+    tally: Tally
+
+    def __str__(self) -> str:
+        sizes = ", ".join(
+            f"{name} {part.n_concepts:,} concepts {part.n_texts:,} texts"
+            for name, part in zip(_NAMES, (self.train, self.dev, self.test))
+        )
+        return f"{sizes} (terms: {self.tally})"
+
+
+def split_by_subtree(
+    hierarchy: Hierarchy | Terminology,
+    *,
+    depth: int | None = None,
+    pattern: str | None = None,
+    dev: float = 1 / 6,
+    test: float = 1 / 6,
+    seed: int = 0,
+) -> Splits:
+    """Hold out random sub-trees with all their concepts and strings.
+
+    The roots of the sub-trees are drawn; everything below a root goes with it, and everything else (the concepts
+    above the roots among it) stays in train. A concept below several roots goes to test if one of them is there, else
+    to dev: held-out sub-trees are whole, and no concept is in two splits. Test keeps all of its strings; a string of
+    test leaves dev and train, and one of dev leaves train, compared without case, since most encoders see none. A
+    concept left without a string is gone.
+
+    Args:
+        hierarchy: What to split.
+        depth: The roots are the concepts at this depth (longest path from the top, which has depth 0).
+        pattern: Instead of ``depth``: the roots are the concepts whose whole code matches this regular expression,
+            e.g. ``r"ICD10CM:[A-Z]\\d\\w"`` for the three-character categories.
+        dev: Share of the roots held out for dev.
+        test: Share of the roots held out for test.
+        seed: Seed.
+
+    Raises:
+        InputError: Not exactly one of ``depth`` and ``pattern``, shares out of range, too few roots, or nothing left.
+    """
+    hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
+    terminology = hierarchy.terminology
+    if not (dev > 0 and test > 0 and dev + test < 1):
+        raise InputError(f"dev and test must be positive and leave a share to train, found {dev} and {test}")
+    roots = _roots(hierarchy, depth, pattern)
+    n_dev, n_test = round(dev * len(roots)), round(test * len(roots))
+    if not (n_dev and n_test and n_dev + n_test < len(roots)):
+        raise InputError(
+            f"{len(roots)} sub-trees cannot be split into dev {dev:.3g} and test {test:.3g}: choose another "
+            f"{'depth' if pattern is None else 'pattern'}"
+        )
+    drawn = np.random.default_rng(seed).permutation(roots)
+    concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
+    concept_side[_below(hierarchy, drawn[n_test : n_test + n_dev])] = DEV
+    concept_side[_below(hierarchy, drawn[:n_test])] = TEST
+
+    concept, text = (terminology.terms[column].to_numpy() for column in ("concept", "text"))
+    side = concept_side[concept]
+    string = pc.utf8_lower(terminology.texts["text"]).combine_chunks().dictionary_encode().indices.to_numpy()[text]
+    latest = np.zeros(len(string), dtype=np.int8)
+    np.maximum.at(latest, string, side)
+    kept = side == latest[string]
+    tally = Tally()
+    tally.read(len(kept))
+    tally.keep(int(kept.sum()))
+    for here, there in ((TRAIN, DEV), (TRAIN, TEST), (DEV, TEST)):
+        lost = ~kept & (side == here) & (latest[string] == there)
+        tally.drop(f"{_NAMES[here]} names that are names in {_NAMES[there]} too", int(lost.sum()))
+    text_side = np.full(terminology.n_texts, -1, dtype=np.int8)
+    text_side[text[kept]] = side[kept]
+    parts = []
+    for at in (TRAIN, DEV, TEST):
+        if not (kept & (side == at)).any():
+            raise InputError(f"no string is left in {_NAMES[at]}: choose other sub-trees or another seed")
+        parts.append(terminology.subset(concept_side == at, texts=text_side == at))
+    train_part, dev_part, test_part = parts
+    return Splits(train_part, dev_part, test_part, concept_side, text_side, tally)
+
+
+def _roots(hierarchy: Hierarchy, depth: int | None, pattern: str | None) -> np.ndarray:
+    """The concepts whose sub-trees are drawn, sorted."""
+    if (depth is None) == (pattern is None):
+        raise InputError(f"give either depth or pattern, found depth={depth} and pattern={pattern!r}")
+    if pattern is not None:
+        try:
+            matches = re.compile(pattern).fullmatch
+        except re.error as error:
+            raise InputError(f"pattern {pattern!r} is no regular expression: {error}") from error
+        return np.array([c for c, code in enumerate(hierarchy.terminology.codes) if matches(code)], dtype=np.int64)
+    return np.flatnonzero(hierarchy.depth == depth)
+
+
+def _below(hierarchy: Hierarchy, roots: np.ndarray) -> np.ndarray:
+    """The roots and every concept below one of them, as a mask ``[C]``."""
+    reached = np.zeros(hierarchy.terminology.n_concepts, dtype=bool)
+    frontier = roots
+    while len(frontier):
+        reached[frontier] = True
+        _, below = hierarchy.children.take(frontier)
+        frontier = np.unique(below[~reached[below]])
+    return reached

@@ -1,0 +1,97 @@
+"""A recipe's settings: dataclasses filled from a YAML file and from arguments, arguments winning."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from st_biomed.errors import InputError, unknown_name
+
+
+def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None) -> tuple[Any, ...]:
+    """Fill dataclasses as ``recipe.py [settings.yaml] [--name value ...]`` says.
+
+    A YAML key is an argument's name; both go through the same parser, so that an unknown key or a value of the wrong
+    type is refused wherever it stands.
+
+    Args:
+        dataclasses: Classes whose fields are the arguments, e.g. a recipe's own and the trainer's.
+        argv: Arguments; the command line's by default.
+
+    Returns:
+        One instance per class.
+
+    Raises:
+        InputError: A missing or malformed file, an unknown argument, or a value that does not fit.
+    """
+    from transformers import HfArgumentParser
+
+    class Parser(HfArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise InputError(f"{self.prog}: {message} (--help lists all arguments)")
+
+    argv = list(sys.argv[1:] if argv is None else argv)
+    parser = Parser(list(dataclasses), allow_abbrev=False)
+    tokens: list[str] = []
+    known = {argument.name for each in dataclasses for argument in fields(each) if argument.init}
+    if argv and not argv[0].startswith("-"):
+        path = Path(argv.pop(0))
+        for name, value in read_yaml(path).items():
+            if name not in known:
+                raise InputError(f"{path}: {unknown_name('setting', name, known)}")
+            if value is not None and value != []:
+                tokens += [f"--{name}", *_tokens(value)]
+    try:
+        *filled, unused = parser.parse_args_into_dataclasses(tokens + argv, return_remaining_strings=True)
+    except ValueError as error:
+        raise error if isinstance(error, InputError) else InputError(" ".join(str(error).split())) from error
+    if unused:
+        raise InputError(str(unknown_name("argument", unused[0], (f"--{name}" for name in known))))
+    return tuple(filled)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML file that holds a mapping.
+
+    Raises:
+        InputError: It is missing, a folder, malformed (with the line), or holds something else.
+    """
+    if not path.is_file():
+        raise InputError(
+            f"{path}: {'is a folder' if path.is_dir() else 'no such file'}, a YAML file of settings is needed"
+        )
+    try:
+        settings = yaml.safe_load(path.read_text("utf-8"))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark is not None else ""
+        raise InputError(f"{path}{where}: not YAML: {getattr(error, 'problem', error)}") from error
+    if not isinstance(settings, dict):
+        raise InputError(f"{path}: holds a {type(settings).__name__}, expected `name: value` lines")
+    return settings
+
+
+def _tokens(value: Any) -> list[str]:
+    """A YAML value as the words one would type."""
+    if isinstance(value, list):
+        return [word for item in value for word in _tokens(item)]
+    if isinstance(value, bool):
+        return ["true" if value else "false"]
+    if isinstance(value, dict):
+        return [json.dumps(value)]
+    return [str(value)]
+
+
+def run_recipe(main: Callable[[], None]) -> None:
+    """Run a recipe's ``main``; a person's mistake ends in its one line and exit code 2."""
+    try:
+        main()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None

@@ -1,0 +1,111 @@
+"""A terminology on disk: one parquet file per table and a JSON header; and the digest that names its content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from st_biomed.errors import InputError
+from st_biomed.readers.records import SourceInfo, Tally
+
+TABLES = ("concepts", "texts", "terms", "parents", "relations", "types")
+FORMAT = 1
+HEADER = "terminology.json"
+
+
+def check_folder(folder: str | Path) -> Path:
+    """A folder that a terminology may be written to: new, empty, or holding one.
+
+    Raises:
+        InputError: It is a file, or holds something else.
+    """
+    folder = Path(folder)
+    if folder.is_file():
+        raise InputError(f"{folder}: is a file, a folder for the terminology is needed")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / HEADER).is_file():
+        raise InputError(f"{folder}: holds files that are not a terminology; choose an empty folder")
+    return folder
+
+
+def write_tables(
+    folder: str | Path,
+    tables: Mapping[str, pa.Table],
+    digest: str,
+    sources: Mapping[str, SourceInfo],
+    tallies: Mapping[str, Tally],
+) -> Path:
+    """Write a terminology; the header comes last, so that a folder with a header is whole.
+
+    Raises:
+        InputError: See :func:`check_folder`.
+    """
+    folder = check_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / HEADER).unlink(missing_ok=True)
+    for name in TABLES:
+        pq.write_table(tables[name], folder / f"{name}.parquet")
+    header = {
+        "format": FORMAT,
+        "digest": digest,
+        "sources": [info.to_dict() for info in sources.values()],
+        "tallies": {stage: tally.to_dict() for stage, tally in tallies.items()},
+    }
+    (folder / HEADER).write_text(json.dumps(header, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return folder
+
+
+def read_tables(
+    folder: str | Path,
+) -> tuple[dict[str, pa.Table], str, dict[str, SourceInfo], dict[str, Tally]]:
+    """Tables, digest, sources and tallies of a saved terminology.
+
+    Raises:
+        InputError: Nothing saved there, another format, or a damaged file.
+    """
+    folder = Path(folder)
+    path = folder / HEADER
+    if not path.is_file():
+        what = "no such folder" if not folder.exists() else f"no {HEADER} in it"
+        raise InputError(f"{folder}: {what}; expected a folder written by Terminology.save or `st-biomed read`")
+    try:
+        header = json.loads(path.read_text("utf-8"))
+        if header["format"] != FORMAT:
+            raise InputError(f"{path}: format {header['format']}, this version reads format {FORMAT}")
+        sources = {info["name"]: SourceInfo(**info) for info in header["sources"]}
+        tallies = {stage: Tally.from_dict(counts) for stage, counts in header["tallies"].items()}
+        digest = header["digest"]
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: damaged ({type(error).__name__}: {error}); save the terminology again") from error
+    tables = {}
+    for name in TABLES:
+        path = folder / f"{name}.parquet"
+        try:
+            tables[name] = pq.read_table(path)
+        except (OSError, pa.ArrowInvalid) as error:
+            what = "is missing" if not path.is_file() else "is damaged"
+            raise InputError(f"{path} {what}; save the terminology again") from error
+    return tables, digest, sources, tallies
+
+
+def digest_of(tables: Mapping[str, pa.Table], sources: Mapping[str, SourceInfo]) -> str:
+    """SHA-256 of the tables and of the sources' descriptions."""
+    sha = hashlib.sha256()
+    for name in TABLES:
+        table = tables[name]
+        sha.update(f"{name}:{table.num_rows}".encode())
+        for column in table.column_names:
+            sha.update(column.encode())
+            values = table[column]
+            if pa.types.is_integer(values.type):
+                sha.update(values.to_numpy().astype("<i4").tobytes())
+            else:
+                sha.update(b"".join(string.encode() + b"\0" for string in values.to_pylist()))
+    sha.update(json.dumps([info.to_dict() for info in sources.values()]).encode())
+    return sha.hexdigest()

@@ -1,0 +1,86 @@
+"""``st-biomed read``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from st_biomed.cli import read
+from st_biomed.terminology import Terminology
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "readers"
+MAP, STRINGS = FIXTURES / "gland_map.csv", FIXTURES / "gland_strings.csv"
+
+
+def test_a_source_is_saved_and_its_tally_printed(run: Callable, tmp_path: Path) -> None:
+    """Catches rows that vanish without a word."""
+    result = run("read", "parent_child", MAP, "-o", tmp_path / "g", "--option", f"strings={STRINGS}")
+    assert result.exit_code == 0, result.output
+    assert "parent_child rows: 13 read, 10 kept, 3 dropped; 1 map rows of a root" in result.stdout
+    assert f"5 concepts, 6 texts, 4 parents, 0 relations) saved to {tmp_path / 'g'}" in result.stdout
+    assert Terminology.load(tmp_path / "g", verify=True).n_concepts == 5
+
+
+def test_options_have_the_type_that_the_reader_declares() -> None:
+    """Catches "false" as a true string and "3" as a text."""
+    assert read._parsed("toy", ["trees=3"]) == {"trees": 3}
+    assert read._parsed("icd10cm", ["extensions=true", "includes=all"]) == {"extensions": True, "includes": "all"}
+    assert read._parsed("parent_child", ["header=False", "code=a=b"]) == {"header": False, "code": "a=b"}
+
+
+def test_a_terminology_in_the_output_folder_is_replaced(run: Callable, toy_folder: Path) -> None:
+    result = run("read", "toy", "-o", toy_folder, "--option", "trees=1")
+    assert result.exit_code == 0, result.output
+    assert Terminology.load(toy_folder, verify=True).n_concepts < 30
+
+
+def text(folder: Path, name: str, content: str) -> Path:
+    (folder / name).write_text(content)
+    return folder / name
+
+
+def test_bad_files_end_in_one_line(refused: Callable[..., str], tmp_path: Path) -> None:
+    """Missing file, folder, wrong delimiter, missing column, code without a string and the reverse, empty hierarchy."""
+    out = ("-o", tmp_path / "out", "--option", f"strings={STRINGS}")
+    nowhere = tmp_path / "nowhere.csv"
+    assert f"{nowhere}: no such file" in refused("read", "parent_child", nowhere, *out)
+    assert "is a folder, a file is needed" in refused("read", "parent_child", FIXTURES, *out, "--option", "name=G")
+    semicolons = text(tmp_path, "semicolons.csv", "parent;child\nF;F1\n")
+    assert "wrong delimiter? this line has semicolons" in refused("read", "parent_child", semicolons, *out)
+    other = text(tmp_path, "other.csv", "up,child\nF,F1\n")
+    assert "columns are ['up', 'child']" in refused("read", "parent_child", other, *out)
+    unknown = text(tmp_path, "unknown.csv", "parent,child\nF,F1\nF,F9\n")
+    assert f"{unknown}:3: code 'F9' has no string in {STRINGS}" in refused("read", "parent_child", unknown, *out)
+    empty = text(tmp_path, "empty.csv", "parent,child\n")
+    assert "the hierarchy is empty" in refused("read", "parent_child", empty, *out)
+    no_code = text(tmp_path, "no_code.csv", "code,string\n,flu\n")
+    assert f"{no_code}:2: string 'flu' has no code" in refused("read", "parent_child", no_code, *out[:2])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("toys",), "unknown reader 'toys'"),
+        (("toy", "--option", "trees"), "--option takes key=value, found 'trees'"),
+        (("toy", "--option", "deep=3"), "did you mean 'depth'?"),
+        (("toy", "--option", "trees=many"), "--option trees must be a number like 7, found 'many'"),
+        (("icd10cm", "--option", "extensions=1"), "--option extensions must be true or false, found '1'"),
+        (("phecode",), "needs the path of the definitions"),
+    ],
+)
+def test_bad_words_end_in_one_line(
+    refused: Callable[..., str], tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    assert message in refused("read", *words, "-o", tmp_path / "out")
+
+
+def test_a_folder_with_other_files_is_never_written_to(refused: Callable[..., str], tmp_path: Path) -> None:
+    """Catches a thesis overwritten, and an hour of reading before the refusal."""
+    thesis = text(tmp_path, "thesis.tex", "")
+    assert "holds files that are not a terminology; choose an empty folder" in refused("read", "toy", "-o", tmp_path)
+    assert "choose an empty folder" in refused("read", "phecode", tmp_path / "nowhere.csv", "-o", tmp_path)
+    assert "is a file, a folder for the terminology is needed" in refused("read", "toy", "-o", thesis)
+    assert list(tmp_path.iterdir()) == [thesis]

@@ -1,0 +1,21 @@
+"""``st-biomed stats``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+
+def test_counts_tallies_and_sources_are_listed(run: Callable, toy_folder: Path) -> None:
+    result = run("stats", toy_folder)
+    assert result.exit_code == 0, result.output
+    lines = {line[:24].rstrip(): line[24:] for line in result.stdout.splitlines()}
+    assert lines["concepts"] == "30"
+    assert lines["terms by kind"] == "preferred 30, synonym 42"
+    assert lines["toy rows"] == "72 read, 72 kept, 0 dropped"
+    assert "licence: CC0-1.0; may be redistributed" in lines["TOY"]
+
+
+def test_a_folder_without_a_terminology_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
+    assert "no terminology.json in it" in refused("stats", tmp_path)
+    assert "no such folder, and no reader of this name" in refused("stats", tmp_path / "nowhere")

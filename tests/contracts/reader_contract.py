@@ -1,0 +1,135 @@
+"""What every reader must do. A reader's test file subclasses :class:`ReaderContract` and names its fixture."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.readers import Parent, Record, Relation, SourceInfo, Tally, Term, Type, reader, reader_options
+from st_biomed.terminology import Terminology
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "readers"
+
+_DIGEST = """
+import json, sys
+from st_biomed.terminology import Terminology
+name, path, options = json.loads(sys.argv[1])
+print(Terminology.read(name, path, **options).digest)
+"""
+
+
+class ReaderContract:
+    """Inherit, and set ``reader`` and what to read."""
+
+    reader: str
+    path: Path | None = None
+    options: dict[str, Any] = {}
+
+    @pytest.fixture
+    def tally(self) -> Tally:
+        return Tally()
+
+    @pytest.fixture
+    def records(self, tally: Tally) -> list[Record]:
+        return list(reader(self.reader).records(self.path, tally=tally, **self.options))
+
+    def test_every_row_is_kept_or_dropped_for_a_reason(self, records: list[Record], tally: Tally) -> None:
+        """Catches a ``continue`` that loses a row in silence."""
+        assert tally.n_read > 0
+        assert tally.adds_up(), str(tally)
+
+    def test_digest_is_the_same_under_two_hash_seeds(self) -> None:
+        """Catches an order taken from a set."""
+        arguments = json.dumps([self.reader, None if self.path is None else str(self.path), self.options], default=str)
+        digests = {
+            subprocess.run(
+                [sys.executable, "-c", _DIGEST, arguments],
+                env={**os.environ, "PYTHONHASHSEED": seed},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            for seed in ("1", "2")
+        }
+        assert len(digests) == 1
+
+    def test_every_code_is_a_curie_of_a_declared_source(self, records: list[Record]) -> None:
+        """Catches bare codes, which collide when terminologies are merged."""
+        prefixes = {r.name for r in records if isinstance(r, SourceInfo)} | {reader(self.reader).SOURCE.name}
+        for code in _codes(records):
+            prefix, colon, rest = code.partition(":")
+            assert colon, code
+            assert rest, code
+            assert prefix in prefixes
+
+    def test_every_end_of_a_parent_relation_or_type_has_a_name(self, records: list[Record]) -> None:
+        """Catches edges that the terminology would have to drop."""
+        named = {r.code for r in records if isinstance(r, Term)}
+        assert set(_codes(records)) == named
+
+    def test_no_text_is_empty_or_padded(self, records: list[Record]) -> None:
+        """Catches cells passed on unstripped: "flu" and "flu " would be two texts."""
+        for term in _terms(records):
+            assert term.text
+            assert term.text == term.text.strip()
+
+    def test_a_concept_has_one_preferred_name_and_no_name_twice(self, records: list[Record]) -> None:
+        """Catches a synonym equal to the title, which would count as a positive pair of one text."""
+        preferred = Counter(term.code for term in _terms(records) if term.kind == "preferred")
+        assert set(preferred) == {term.code for term in _terms(records)}
+        assert set(preferred.values()) == {1}
+        assert {term.kind for term in _terms(records)} <= {"preferred", "synonym"}
+        assert max(Counter((term.code, term.text, term.language) for term in _terms(records)).values()) == 1
+
+    def test_no_concept_is_its_own_parent(self, records: list[Record]) -> None:
+        """Catches a block and a category under one code."""
+        assert not [r for r in records if isinstance(r, Parent) and r.child == r.parent]
+
+    def test_the_tables_hold_all_that_was_read(self, records: list[Record]) -> None:
+        """Catches records that repeat each other: the builder would drop them."""
+        tally = Terminology.from_records(iter(records), reader(self.reader).SOURCE).tallies["records"]
+        assert tally.n_dropped == 0, str(tally)
+
+    def test_source_says_what_it_is_and_what_may_be_done_with_it(self) -> None:
+        source = reader(self.reader).SOURCE
+        assert source.name == source.name.upper()
+        assert source.title
+        assert source.licence
+        assert source.url
+
+    def test_options_are_keywords_with_defaults_and_a_line_in_the_docstring(self) -> None:
+        """Catches an option that the command line could not offer or that nobody can look up."""
+        function = reader(self.reader).records
+        path, *rest = inspect.signature(function).parameters.values()
+        assert (path.name, path.default) == ("path", None)
+        assert {p.kind for p in rest} == {inspect.Parameter.KEYWORD_ONLY}
+        for name, option in reader_options(self.reader).items():
+            assert name not in inspect.signature(Terminology.read).parameters, f"{name} would not reach the reader"
+            assert option.default is not inspect.Parameter.empty, name
+            assert f"\n        {name}: " in (function.__doc__ or ""), name
+
+    def test_a_missing_file_and_an_unknown_option_are_one_line_errors(self, tmp_path: Path) -> None:
+        """Catches a bare traceback."""
+        with pytest.raises(InputError) as missing:
+            Terminology.read(self.reader, tmp_path / "nowhere.csv")
+        with pytest.raises(InputError, match=r"unknown option|takes no options") as unknown:
+            Terminology.read(self.reader, self.path, no_such_option=1)
+        assert "\n" not in str(missing.value) + str(unknown.value)
+
+
+def _terms(records: list[Record]) -> list[Term]:
+    return [r for r in records if isinstance(r, Term)]
+
+
+def _codes(records: list[Record]) -> list[str]:
+    ends = {Term: ("code",), Type: ("code",), Parent: ("child", "parent"), Relation: ("head", "tail"), SourceInfo: ()}
+    return [getattr(record, end) for record in records for end in ends[type(record)]]

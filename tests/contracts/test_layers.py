@@ -1,0 +1,87 @@
+"""Data flows one way: a module imports only layers above its own, and the top of the package is light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import st_biomed
+
+PACKAGE = Path(st_biomed.__file__).parent
+
+LAYERS = [
+    ["errors"],
+    ["csr", "settings"],
+    ["ancestors"],
+    ["readers"],
+    ["assemble", "store"],
+    ["terminology"],
+    ["lookup"],
+    ["hierarchy"],
+    ["metrics"],
+    ["samples"],
+    ["batches"],
+    ["encoder"],
+    ["losses"],
+    ["evaluators"],
+    ["release"],
+    ["cli"],
+]
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+MODULES = sorted(
+    path for path in PACKAGE.rglob("*.py") if "_bundled" not in path.parts and path != PACKAGE / "__init__.py"
+)
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """Layers of this package that a module imports anywhere, in functions and for type checking too."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("st_biomed."):
+            names.add(node.module.split(".")[1])
+        elif isinstance(node, ast.ImportFrom) and node.module == "st_biomed":
+            names.update(alias.name for alias in node.names if alias.name in RANK)
+        elif isinstance(node, ast.Import):
+            names.update(alias.name.split(".")[1] for alias in node.names if alias.name.startswith("st_biomed."))
+    return names
+
+
+def upward(path: Path) -> list[str]:
+    here = layer_of(path)
+    return [name for name in imported(ast.parse(path.read_text("utf-8"))) if name != here and RANK[name] >= RANK[here]]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_module_imports_only_layers_above(path: Path):
+    assert layer_of(path) in RANK, f"{path.name} has no layer: add it to LAYERS where data reaches it"
+    assert upward(path) == []
+
+
+def test_an_upward_import_is_seen(tmp_path: Path):
+    """Guards the guard: `from st_biomed import losses` inside a function of a reader must count."""
+    assert imported(ast.parse("def f():\n    from st_biomed import losses\n")) == {"losses"}
+    assert RANK["losses"] >= RANK["readers"]
+
+
+def test_importing_the_package_is_light():
+    """`import st_biomed` costs nothing that a person without torch would miss, and the lazy names still work."""
+    code = (
+        "import sys, time; start = time.perf_counter(); import st_biomed; seconds = time.perf_counter() - start; "
+        "heavy = {'torch', 'transformers', 'sentence_transformers', 'pyarrow', 'datasets'} & set(sys.modules); "
+        "assert not heavy, heavy; assert seconds < 0.2, seconds; assert 'Terminology' in dir(st_biomed); "
+        "st_biomed.Terminology; assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_unknown_public_name_lists_those_there_are():
+    with pytest.raises(AttributeError, match="Hierarchy, Terminology"):
+        st_biomed.Terminologie  # noqa: B018

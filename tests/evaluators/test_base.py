@@ -1,0 +1,127 @@
+"""The base of all evaluators, through the smallest one there can be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators import EmbeddingEvaluator, metrics_table, model_embedder, table_embedder
+from st_biomed.evaluators.base import append_row
+from st_biomed.evaluators.embedders import EmbedOnce
+
+
+class FirstNumber(EmbeddingEvaluator):
+    """The first number of the first text's vector; asks for one text twice and for another in a second call."""
+
+    def __init__(self, **options) -> None:
+        super().__init__(primary="mean_number", **options)
+
+    def compute(self, embed):
+        vectors = embed(["a", "b", "a"])
+        assert (vectors[0] == vectors[2]).all()
+        return {"mean_number": float(vectors[0, 0]), "other": float(embed(["c", "b"])[0, 0])}
+
+    @property
+    def citation(self) -> str:
+        return ""
+
+
+def alphabet(texts):
+    return np.array([[ord(text), 0.0] for text in texts])
+
+
+def test_texts_of_an_earlier_call_are_looked_up():
+    """Would catch a cache per call: evaluators that ask twice would pay twice."""
+    calls = []
+    evaluator = FirstNumber()
+    metrics = evaluator.measure(lambda texts: calls.append(list(texts)) or alphabet(texts))
+    assert calls == [["a", "b"], ["c"]]
+    assert metrics == {"mean_number": ord("a"), "other": ord("c")}
+
+
+def test_a_second_measurement_embeds_anew():
+    """Would catch vectors kept from before training."""
+    evaluator = FirstNumber()
+    assert evaluator.measure(alphabet) != evaluator.measure(lambda texts: alphabet(texts) + 1)
+
+
+def test_a_name_that_begins_like_the_primary_metric_is_still_a_prefix():
+    """The host leaves the primary metric alone when it seems to have the prefix already: "mean" and "mean_number"."""
+    evaluator = FirstNumber(name="mean")
+    assert evaluator.primary_metric == "mean_mean_number"
+    assert evaluator.measure(alphabet)[evaluator.primary_metric] == ord("a")
+    assert evaluator.primary_metric == "mean_mean_number"
+
+
+def test_rows_are_not_appended_under_another_header(tmp_path):
+    """Would catch a CSV file whose rows belong to different columns."""
+    append_row(tmp_path / "results.csv", {"epoch": 1, "auc": 0.5})
+    with pytest.raises(InputError, match=r"results\.csv: has 2 columns of another evaluator"):
+        append_row(tmp_path / "results.csv", {"epoch": 1, "f1": 0.5})
+
+
+def test_a_table_lists_the_texts_it_lacks():
+    embed = table_embedder(["a", "b"], np.eye(2))
+    np.testing.assert_array_equal(embed(["b", "a", "b"]), [[0, 1], [1, 0], [0, 1]])
+    with pytest.raises(InputError, match=r"2 of 3 texts have no row: 'x', 'y'"):
+        embed(["x", "a", "y"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "matrix", "message"),
+    [
+        (["a", "b"], np.eye(3), r"each of 2 texts, found shape \(3, 3\)"),
+        (["a", "b"], np.zeros(2), r"found shape \(2,\)"),
+        (["a", "b", "a"], np.eye(3), "1 rows repeat a text, e.g. 'a'"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(texts, matrix, message):
+    with pytest.raises(InputError, match=message):
+        table_embedder(texts, matrix)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (np.zeros((1, 2)), r"expected \[2, D\], found shape \(1, 2\)"),
+        (np.zeros(2), r"found shape \(2,\)"),
+        (np.array([[0.0, 1.0], [np.nan, 1.0]]), "1 of 2 vectors hold NaN or infinity, e.g. that of 'b'"),
+    ],
+)
+def test_embeddings_that_are_none_are_refused(vectors, message):
+    """Would catch a diverged model that is measured all the same."""
+    with pytest.raises(InputError, match=message):
+        EmbedOnce(lambda texts: vectors)(["a", "b"])
+
+
+def test_no_text_is_refused():
+    with pytest.raises(InputError, match="found none"):
+        EmbedOnce(alphabet)([])
+
+
+def test_a_matrix_in_place_of_a_model_is_refused():
+    with pytest.raises(InputError, match=r"found ndarray; a matrix goes to measure\(\)"):
+        FirstNumber()(np.eye(2))
+
+
+def test_a_model_is_asked_as_the_options_say(tiny_bert):
+    texts = ["acute disease", "b", "chronic disease of the c"]
+    full = model_embedder(tiny_bert)(texts)
+    np.testing.assert_allclose(model_embedder(tiny_bert, batch_size=1)(texts), full, atol=1e-5)
+    np.testing.assert_allclose(model_embedder(tiny_bert, truncate_dim=5)(texts), full[:, :5], atol=1e-6)
+    half = model_embedder(tiny_bert, bf16=True)(texts)
+    assert half.dtype == np.float32
+    assert 0 < np.abs(half - full).max() < 0.1
+
+
+def test_the_table_shows_what_changed():
+    before, after = {"dev_auc": 0.5, "dev_f1": 0.25}, {"dev_auc": 0.625}
+    table = metrics_table({"before": before, "after": after}, {"AUC": "dev_auc", "F1": "dev_f1"})
+    assert [line.split() for line in table.splitlines()] == [
+        ["before", "after", "change"],
+        ["AUC", "0.500", "0.625", "+0.125"],
+        ["F1", "0.250", "-", "-"],
+    ]
+    assert len({len(line) for line in table.splitlines()}) == 1
+    assert "change" not in metrics_table({"now": before}, {"AUC": "dev_auc"})

@@ -1,0 +1,54 @@
+"""The frozen protocol: its pairs are still those that committed figures were measured on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.tree_protocol import TreeProtocol
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.terminology import Terminology
+
+PROTOCOL = Path(__file__).parents[2] / "evaluation" / "benchmarks" / "icd10cm_tree.yaml"
+
+
+@pytest.fixture(scope="module")
+def toy() -> Hierarchy:
+    return Hierarchy(Terminology.read("toy"))
+
+
+def test_the_frozen_pairs_are_those_of_the_real_icd10cm():
+    """Fails when reading, splitting or drawing changes: then every committed figure has to be measured again."""
+    pytest.importorskip("simple_icd_10_cm", reason="the package with the tabular list is not installed")
+    trees = TreeProtocol.read(PROTOCOL).hold_out(Hierarchy(Terminology.read("icd10cm")))
+    assert trees.test.counts == {0: 800, 1: 800, 2: 800, 3: 800}
+    held_out = {text.lower() for text in trees.dev.texts + trees.test.texts}
+    assert not held_out & {text.lower() for text in trees.splits.train.strings}
+
+
+def test_pairs_of_dev_and_test_are_disjoint_from_training_and_from_each_other(toy: Hierarchy):
+    trees = TreeProtocol(depth=1, dev=0.25, test=0.25, pairs_per_class=10).hold_out(toy)
+    assert not set(trees.dev.texts) & set(trees.test.texts)
+    assert not (set(trees.dev.texts) | set(trees.test.texts)) & set(trees.splits.train.strings)
+    assert (trees.dev.name, trees.test.name) == ("tree_dev", "tree_test")
+
+
+def test_another_terminology_or_other_pairs_are_refused(toy: Hierarchy):
+    protocol = TreeProtocol(depth=1, dev=0.25, test=0.25, pairs_per_class=10)
+    with pytest.raises(InputError, match="frozen on terminology 0000"):
+        replace(protocol, terminology="0" * 64).hold_out(toy)
+    with pytest.raises(InputError, match="tree_test: pairs have sha256"):
+        replace(protocol, test_pairs="0" * 64).hold_out(toy)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"), [("sead: 1", "did you mean 'seed'"), ("seed: one", "seed has to be int, found 'one'")]
+)
+def test_a_protocol_file_is_checked(tmp_path: Path, line: str, message: str):
+    path = tmp_path / "protocol.yaml"
+    path.write_text(line)
+    with pytest.raises(InputError, match=message):
+        TreeProtocol.read(path)

@@ -1,0 +1,138 @@
+"""HiPrBERT's input: a parent-child map and a code-string map, or the strings alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.terminology import Terminology
+from tests.contracts.reader_contract import FIXTURES, ReaderContract
+
+
+class TestMapAndStrings(ReaderContract):
+    reader = "parent_child"
+    path = FIXTURES / "gland_map.csv"
+    options = {"strings": FIXTURES / "gland_strings.csv", "name": "GLANDS"}
+
+
+class TestCodeDoublePipeName(ReaderContract):
+    reader = "parent_child"
+    path = FIXTURES / "glands.txt"
+
+
+def table(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text, "utf-8")
+    return folder / name
+
+
+def test_the_two_tables_become_a_hierarchy() -> None:
+    """Catches a swapped direction, "NA" read as nothing, "008.50" read as a number, and the loss of a second parent."""
+    terminology = Terminology.read(
+        "parent_child", FIXTURES / "gland_map.csv", strings=FIXTURES / "gland_strings.csv", name="GLANDS"
+    )
+    parents = [
+        (terminology.codes[r["child"]], terminology.codes[r["parent"]]) for r in terminology.parents.to_pylist()
+    ]
+    assert parents == [
+        ("GLANDS:F1", "GLANDS:F"),
+        ("GLANDS:F2", "GLANDS:F"),
+        ("GLANDS:F21", "GLANDS:F2"),
+        ("GLANDS:F21", "GLANDS:G"),
+    ]
+    assert terminology.concept_names("GLANDS:F21") == ["NA"]
+    assert terminology.concept_names("GLANDS:F2") == ["008.50"]
+    assert terminology.strings[terminology.preferred_texts[terminology.concept("GLANDS:F")]] == "flumpa disease"
+    assert terminology.tallies["parent_child rows"].dropped == {
+        "map rows of a root": 1,
+        "repeated map rows": 1,
+        "repeated strings of a code": 1,
+    }
+
+
+def test_strings_alone_are_synonyms_without_a_hierarchy() -> None:
+    by_path = Terminology.read("parent_child", FIXTURES / "gland_strings.csv", name="G")
+    by_option = Terminology.read("parent_child", strings=FIXTURES / "gland_strings.csv", name="G")
+    assert by_path.digest == by_option.digest
+    assert by_path.parents.num_rows == 0
+    assert by_path.n_concepts == 5
+
+
+def test_code_double_pipe_name_keeps_pipes_and_quotes() -> None:
+    """Catches a split at one pipe, and quotes taken for quoting."""
+    terminology = Terminology.read("parent_child", FIXTURES / "glands.txt")
+    assert terminology.concept_names("glands:F") == ["disease | of the flumpa", "flumpa disease"]
+    assert terminology.concept_names("glands:F1") == ['"mimpic" flumpa disease']
+
+
+def test_columns_by_option_and_without_a_header(tmp_path: Path) -> None:
+    one = table(tmp_path, "loinc.csv", "PATH,IMMEDIATE_PARENT,CODE,CODE_TEXT\n,,L1,part\n,L1,L2,piece\n")
+    named = Terminology.read("parent_child", one, strings=one, name="L")
+    assert (named.n_concepts, named.parents.num_rows) == (2, 1)
+    odd = table(tmp_path, "odd.csv", "up,down\nA,B\n")
+    bare = table(tmp_path, "bare.tsv", "A\talpha\nB\tbeta\n")
+    with pytest.raises(InputError, match=r"odd.csv:1: no column 'parent' or .*columns are \['up', 'down'\]"):
+        Terminology.read("parent_child", odd, strings=FIXTURES / "glands.txt")
+    positional = table(tmp_path, "positional.csv", "A,B\n")
+    terminology = Terminology.read("parent_child", positional, strings=bare, header=False, name="P")
+    assert terminology.parents.num_rows == 1
+    terminology = Terminology.read(
+        "parent_child", odd, strings=table(tmp_path, "n.txt", "A||a\nB||b\n"), parent="up", child="down"
+    )
+    assert terminology.codes == ["odd:A", "odd:B"]
+
+
+def test_the_source_is_what_the_person_says() -> None:
+    """Catches strings that pass for redistributable by default, and a second source that no row comes from."""
+    terminology = Terminology.read(
+        "parent_child", FIXTURES / "glands.txt", name="KB", version="3", licence="mine", language="it"
+    )
+    assert list(terminology.sources) == ["KB"]
+    source = terminology.sources["KB"]
+    assert (source.version, source.licence, source.redistributable) == ("3", "mine", False)
+    assert terminology.terms["language"].unique().to_pylist() == ["it"]
+
+
+@pytest.mark.parametrize(
+    ("map_rows", "string_rows", "message"),
+    [
+        ("A,B\n", "A,a\n", r"map.csv:2: code 'B' has no string in .*strings.csv"),
+        ("A,A\n", "A,a\n", r"map.csv:2: code 'A' is its own parent"),
+        ("A,\n", "A,a\n", r"map.csv:2: parent 'A' has an empty child"),
+        ("", "A,a\n", r"map.csv: no row .* the hierarchy is empty"),
+        ("A,B\n", "A,a\n,b\n", r"strings.csv:3: string 'b' has no code"),
+        ("A,B\n", "A,a\nB, \n", r"strings.csv:3: code 'B' has an empty string"),
+        ("A,B\n", "A,a\nB\n", r"strings.csv:3: 1 cells, expected 2"),
+        ("A,B\n", 'A,a\nB,"b\n', r"strings.csv:3: .*stray double quote"),
+    ],
+)
+def test_bad_rows_are_named_by_line(tmp_path: Path, map_rows: str, string_rows: str, message: str) -> None:
+    path = table(tmp_path, "map.csv", "parent,child\n" + map_rows)
+    strings = table(tmp_path, "strings.csv", "code,string\n" + string_rows)
+    with pytest.raises(InputError, match=message):
+        Terminology.read("parent_child", path, strings=strings)
+
+
+def test_codes_without_a_string_can_be_dropped_and_are_counted(tmp_path: Path) -> None:
+    path = table(tmp_path, "map.csv", "parent,child\nA,B\nA,C\n")
+    strings = table(tmp_path, "strings.csv", "code,string\nA,a\nC,c\n")
+    terminology = Terminology.read("parent_child", path, strings=strings, missing="drop")
+    assert terminology.parents.num_rows == 1
+    assert terminology.tallies["parent_child rows"].dropped == {"map rows of a code without a string": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "needs the path of a code-string table"),
+        ({"path": FIXTURES}, "is a folder, a file is needed"),
+        ({"path": FIXTURES / "glands.txt", "missing": "ignore"}, "unknown missing .*'drop', 'error'"),
+        ({"path": FIXTURES / "glands.txt", "dialect": "cvs"}, "unknown dialect 'cvs'.*did you mean 'csv'"),
+        ({"path": FIXTURES / "glands.txt", "name": "my source"}, "name of reader 'parent_child' must be letters"),
+        ({"path": FIXTURES / "gland_map.csv"}, "no column 'code' or"),
+    ],
+)
+def test_bad_arguments_are_refused(options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Terminology.read("parent_child", **options)

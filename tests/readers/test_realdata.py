@@ -1,0 +1,73 @@
+"""Published counts of open sources; the files are outside the repository."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+
+import pytest
+
+from st_biomed.terminology import Terminology
+
+pytestmark = pytest.mark.realdata
+
+
+def n_roots(terminology: Terminology) -> int:
+    return terminology.n_concepts - len(set(terminology.parents["child"].to_pylist()))
+
+
+def test_phecode_1_2_has_1817_codes_in_544_trees(realdata: Path) -> None:
+    """543 whole numbers, and 305.2, whose 305 is not defined."""
+    phecode = Terminology.read("phecode", realdata / "hierarchies" / "phecode1.2_pheinfo.csv.gz")
+    assert phecode.n_concepts == phecode.n_texts == 1_817
+    assert n_roots(phecode) == 544
+    assert len(phecode.types["type"].unique()) == 17
+
+
+def test_phecode_tables_read_as_a_parent_child_map_agree_with_the_codes(realdata: Path, tmp_path: Path) -> None:
+    """The same tree by the other reader: each code's parent written out as a map."""
+    strings = realdata / "hierarchies" / "phecode1.2_pheinfo.csv.gz"
+    phecode = Terminology.read("phecode", strings)
+    bare = [code.split(":")[1] for code in phecode.codes]
+    rows = [f"{bare[row['parent']]},{bare[row['child']]}\n" for row in phecode.parents.to_pylist()]
+    (tmp_path / "map.csv").write_text("parent,child\n" + "".join(rows))
+    tables = Terminology.read("parent_child", tmp_path / "map.csv", strings=strings, code="phecode", name="PHECODE")
+    assert tables.codes == phecode.codes
+    assert tables.strings == phecode.strings
+    assert tables.parents.equals(phecode.parents)
+
+
+@pytest.fixture(scope="module")
+def icd10cm_2019(realdata: Path) -> list[dict[str, str]]:
+    with gzip.open(realdata / "hierarchies" / "icd10cm2019.csv.gz", "rt", encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_icd10cm_2019_as_a_code_string_table_has_94444_codes(
+    realdata: Path, icd10cm_2019: list[dict[str, str]]
+) -> None:
+    path = realdata / "hierarchies" / "icd10cm2019.csv.gz"
+    terminology = Terminology.read("parent_child", path, string="long_desc", name="ICD10CM2019")
+    assert terminology.n_concepts == len(icd10cm_2019) == 94_444
+    assert terminology.parents.num_rows == 0
+
+
+def test_icd10cm_2019_as_an_order_file_hangs_every_code_below_its_category(
+    icd10cm_2019: list[dict[str, str]], tmp_path: Path
+) -> None:
+    """Catches an extension kept or a code of seven characters lost where the file does not tell them apart."""
+    path = tmp_path / "icd10cm_order_2019.txt"
+    with path.open("w", encoding="utf-8") as order:
+        for number, row in enumerate(icd10cm_2019, 1):
+            flag, short = int(row["billable"] == "True"), row["short_desc"][:60]
+            order.write(f"{number % 100_000:05d} {row['code']:<7} {flag} {short:<60} {row['long_desc']}\n")
+    categories = {row["three_digit"] for row in icd10cm_2019}
+    everything = Terminology.read("icd10cm", path, extensions=True)
+    assert everything.n_concepts == 94_444
+    assert n_roots(everything) == len(categories)
+    without = Terminology.read("icd10cm", path)
+    long_codes = [code for code in without.codes if len(code.split(":")[1]) == 8]
+    assert len(long_codes) == 55
+    assert without.tallies["icd10cm rows"].dropped == {"seventh-character extensions": 50_012 - 55}
+    assert n_roots(without) == len(categories)

@@ -1,0 +1,159 @@
+"""The HiPrBERT recipe, shrunk: what it leaves behind, and what a person is told when the input is wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+
+from recipes import hiprbert
+from st_biomed.errors import InputError
+from st_biomed.release.privacy import check_release, check_training_arguments
+from st_biomed.settings import read_settings, run_recipe
+from st_biomed.terminology import Terminology
+
+CONFIGS = Path(hiprbert.__file__).parent / "configs"
+SMOKE = str(CONFIGS / "hiprbert_smoke.yaml")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
+    monkeypatch.setattr(sys, "argv", ["hiprbert.py", SMOKE, *map(str, arguments)])
+    hiprbert.main()
+
+
+@pytest.fixture(scope="module")
+def outcome(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The output folder of a smoke run with checkpoints, and what it printed."""
+    folder = tmp_path_factory.mktemp("recipe") / "smoke"
+    with pytest.MonkeyPatch.context() as patch:
+        printed: list[str] = []
+        patch.setattr("builtins.print", lambda *parts, **_: printed.append(" ".join(map(str, parts))))
+        run(
+            patch,
+            "--base_model",
+            tiny_bert_folder,
+            "--output_dir",
+            folder,
+            "--save_strategy",
+            "steps",
+            "--save_steps",
+            1,
+        )
+    return folder, "\n".join(printed)
+
+
+def test_the_release_loads_with_plain_sentence_transformers(outcome: tuple[Path, str]):
+    assert SentenceTransformer(str(outcome[0]), device="cpu").encode(["acute disease"]).shape == (1, 16)
+
+
+def test_the_table_shows_before_and_after_on_held_out_trees(outcome: tuple[Path, str]):
+    table = outcome[1].split("held out of training")[1].splitlines()
+    assert table[1].split() == ["before", "after", "change"]
+    assert [line.split()[0] for line in table[2:10]] == ["0v1", "0v2", "0v3", "1v2", "1v3", "2v3", "mean", "spearman"]
+
+
+def test_the_record_holds_results_and_all_three_kinds_of_pairs(outcome: tuple[Path, str]):
+    record = json.loads((outcome[0] / "run.json").read_text())
+    assert set(record["losses"]) == {"synonyms", "relations", "hierarchy"}
+    assert set(record["results"]["tree_test"]) == {"before", "after"}
+
+
+def test_training_moved_the_released_vectors(outcome: tuple[Path, str], tiny_bert_folder: Path):
+    """Would catch losses that do not reach the model, and a release of the base model."""
+    before, after = (
+        SentenceTransformer(str(path), device="cpu").encode("acute disease") for path in (tiny_bert_folder, outcome[0])
+    )
+    assert abs(before - after).max() > 1e-6
+
+
+def test_no_training_string_leaves_and_the_trainer_keeps_its_arguments_small(outcome: tuple[Path, str]):
+    """Would catch a sampler bound into the arguments, and a card with samples, in the release and in checkpoints."""
+    folder = outcome[0]
+    terms = Terminology.read("toy")
+    for info in list(terms.sources.values()):
+        terms.sources[info.name] = type(info)(**{**info.to_dict(), "redistributable": False})
+    check_release(folder, [terms], exclude=())
+    checkpoint = next((folder.parent / "smoke-training").glob("checkpoint-*"))
+    check_training_arguments(checkpoint / "training_args.bin", [terms])
+    card = (checkpoint / "README.md").read_text()
+    assert not [text for text in terms.strings if len(text) >= 20 and text in card]
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("hiprbert_*.yaml")), ids=lambda path: path.stem)
+def test_every_setting_of_every_configuration_is_an_argument(path: Path):
+    recipe, _ = read_settings(
+        (hiprbert.HiPrBERTArguments, SentenceTransformerTrainingArguments), [str(path), "--bf16", "false"]
+    )
+    assert recipe.parts
+
+
+PARENTS = "child,parent\nA1,A\nA2,A\nB1,B\nB2,B\nC1,C\nC2,C\nA,R\nB,R\nC,R\n"
+CODES = ("R", "A", "B", "C", "A1", "A2", "B1", "B2", "C1", "C2")
+STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--terminology", "nowhere/at/all"], "terminology 'nowhere/at/all': no such folder"),
+        (["--terminology", "{names}"], "empty hierarchy"),
+        (["--terminology", "{cycle}"], "cycle in the hierarchy, child to parent: "),
+        (["--terminology", "{plain}"], "no pair|no synonym"),
+        (["--base_model", "nobody/nothing"], "base model 'nobody/nothing' is no local folder"),
+        (["--synonym_preset", "sapbirt"], "unknown preset 'sapbirt'.*did you mean 'sapbert'"),
+        (["--parts", "synonym"], "unknown part 'synonym'.*did you mean 'synonyms'"),
+        (["--base", "0.5", "0.6"], "base must be one number or 3 numbers, found 2"),
+        (["--alpha", "-1"], "alpha"),
+        (["--distance", "hop"], "did you mean 'hops'"),
+        (["--held_out", "0.7"], "dev and test must be positive and leave a share to train"),
+        (["--partners", "1", "1", "1", "20"], "batch_size must hold an anchor and its"),
+        (["--output_dir", "{names}/.."], "is not empty"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str],
+    message: str,
+    tiny_bert_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    folders = {}
+    for name, parents in (("names", None), ("cycle", PARENTS + "R,A1\n"), ("plain", PARENTS)):
+        (tmp_path / "parents.csv").write_text(parents or "")
+        (tmp_path / "strings.csv").write_text(STRINGS)
+        path = None if parents is None else tmp_path / "parents.csv"
+        saved = Terminology.read("parent_child", path, strings=str(tmp_path / "strings.csv")).save(tmp_path / name)
+        folders[name] = str(saved)
+    filled = [argument.format(**folders) for argument in arguments]
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["hiprbert.py", SMOKE, "--base_model", str(tiny_bert_folder), "--output_dir", str(tmp_path / "out"), *filled],
+    )
+    if "--partners" in filled:
+        monkeypatch.setattr(
+            hiprbert, "shrink", lambda recipe, training: setattr(training, "per_device_train_batch_size", 16)
+        )
+    with pytest.raises(SystemExit) as end:
+        run_recipe(hiprbert.main)
+    assert end.value.code == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("error: ") and re.search(message, line), line
+
+
+def test_an_earlier_run_is_replaced_only_when_asked(outcome: tuple[Path, str], tmp_path: Path):
+    arguments = SentenceTransformerTrainingArguments(output_dir=str(outcome[0]))
+    with pytest.raises(InputError, match="is not empty"):
+        hiprbert.output_folders(arguments, overwrite=False)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match="is not empty"):
+        hiprbert.output_folders(
+            SentenceTransformerTrainingArguments(output_dir=str(tmp_path / "other")), overwrite=True
+        )
+    assert (tmp_path / "other" / "thesis.txt").is_file()

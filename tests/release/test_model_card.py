@@ -1,0 +1,129 @@
+"""Claims about the model card."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from sentence_transformers import SentenceTransformerModelCardData
+from zorb_terms import PAIRS, TERM, train
+
+from st_biomed.errors import InputError
+from st_biomed.release.card import BiomedCard
+from st_biomed.release.run_data import empty_run
+
+STRINGS = [text for pair in PAIRS for text in pair]
+
+
+def held(card: str) -> list[str]:
+    return [text for text in STRINGS if text in card]
+
+
+def test_the_hosts_card_would_publish_training_strings(tmp_path: Path, tiny_bert_folder: Path) -> None:
+    """Shows that the tests below can fail: without our overrides every checkpoint's card carries rows of the data."""
+    train(tiny_bert_folder, tmp_path, SentenceTransformerModelCardData())
+    assert TERM in held((tmp_path / "checkpoint-2" / "README.md").read_text("utf-8"))
+
+
+def test_no_card_of_a_training_holds_a_training_string(trained, pristine_release: Path) -> None:
+    """Would catch rows in the checkpoints' cards, which people upload too."""
+    cards = [*trained.work.rglob("README.md"), pristine_release / "README.md"]
+    assert len(cards) == 3
+    assert not any(held(card.read_text("utf-8")) for card in cards)
+
+
+def test_the_overrides_keep_strings_out_of_the_hosts_template_too(tmp_path: Path, tiny_bert_folder: Path) -> None:
+    """Would catch a card that is clean only because our template has no place for samples."""
+    card = BiomedCard()
+    card.template_path = SentenceTransformerModelCardData().template_path
+    train(tiny_bert_folder, tmp_path, card)
+    text = (tmp_path / "checkpoint-2" / "README.md").read_text("utf-8")
+    assert "Training Dataset" in text and not held(text)
+
+
+@pytest.fixture(scope="module")
+def card(pristine_release: Path) -> str:
+    return (pristine_release / "README.md").read_text("utf-8")
+
+
+def test_the_card_has_its_sections(card: str) -> None:
+    assert re.findall(r"^## (.+)$", card, re.MULTILINE) == [
+        "How to use it",
+        "Results",
+        "Training data",
+        "Training",
+        "Limits",
+        "The model",
+        "Citation",
+    ]
+
+
+def rows(card: str, heading: str) -> list[list[str]]:
+    """The cells of the table rows under a heading."""
+    section = card.split(f"# {heading}\n")[1].split("\n#")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def test_results_equal_the_run_record(card: str) -> None:
+    """Would catch before and after in the wrong columns, or a metric that is not a headline."""
+    assert rows(card, "zorb_tree")[2:] == [
+        ["auc_0v1", "0.3142", "0.5772", "+0.2631"],
+        ["auc_0v3", "0.5000", "0.8750", "+0.3750"],
+    ]
+
+
+def test_sources_counts_and_digest_equal_the_run_record(card: str, licensed) -> None:
+    table = rows(card, "Training data")
+    assert [
+        "ZORB: The Great Zorbal Nomenclature",
+        "7",
+        "members only (names may not be redistributed)",
+        "https://zorb.example",
+        "16",
+    ] in table
+    assert ["8", "16", "0", "0", f"`{licensed.digest}`"] in table
+
+
+def test_arguments_readings_and_citations_equal_the_run_record(card: str, trained) -> None:
+    """Would catch a value with a bar in it that breaks its table, and arguments that are not those of the run."""
+    assert ["`delimiter`", "||"] in rows(card, "Arguments of the recipe")
+    assert ["`alpha`", "2.0"] in rows(card, "Arguments of the recipe")
+    changed = dict(rows(card, "Arguments of the trainer")[2:])
+    assert {"`learning_rate`": "0.001", "`max_steps`": "2"}.items() <= changed.items()
+    assert not {"`weight_decay`", "`hub_token`", "`output_dir`", "`report_to`"} & changed.keys()
+    assert rows(card, "Objectives")[2][:2] == ["synonyms", "MultipleNegativesRankingLoss"]
+    assert "\n- The margin of the miner is read as a cosine.\n" in card
+    assert trained.run["citations"]["MultipleNegativesRankingLoss"] in card
+
+
+def test_the_head_tells_the_hub_what_it_reads(card: str) -> None:
+    """Would catch metadata that is lost between the template's variables and the YAML."""
+    head = yaml.safe_load(card.split("---")[1])
+    assert head["license"] == "apache-2.0"
+    assert head["language"] == ["en"]
+    assert head["base_model"] == "example/tiny-bert"
+    assert {"st-biomed", "loss:MultipleNegativesRankingLoss"} <= set(head["tags"])
+    assert "widget" not in head
+    (model,) = head["model-index"]
+    assert {metric["type"]: metric["value"] for result in model["results"] for metric in result["metrics"]} == {
+        "auc_0v1": 0.57721566,
+        "auc_0v3": 0.875,
+    }
+
+
+def test_a_card_without_a_run_still_renders(tiny_bert) -> None:
+    """The trainer writes cards beside its checkpoints before there is a run record."""
+    text = BiomedCard(local_files_only=True).render(tiny_bert)
+    assert "## Results" in text and "None was recorded." in text
+
+
+def test_the_card_refuses_an_incomplete_record() -> None:
+    run = empty_run()
+    del run["results"]
+    with pytest.raises(InputError, match="lacks results"):
+        BiomedCard.from_run(run)
+    with pytest.raises(InputError, match="format None"):
+        BiomedCard.from_run({})

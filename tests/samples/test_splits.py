@@ -1,0 +1,178 @@
+"""Splits by sub-tree: whole, apart, and the same for the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.readers.records import Parent, SourceInfo, Term
+from st_biomed.samples import Splits, split_by_subtree
+from st_biomed.samples.splits import DEV, TEST, TRAIN
+from st_biomed.terminology import Terminology
+
+TOY = Terminology.read("toy")
+
+
+def forest(roots: int = 12, extra=()) -> Terminology:
+    """One top, ``roots`` categories below it, two concepts below each."""
+    records = [Term("X:top", "top")]
+    for r in range(roots):
+        records += [Term(f"X:{r:02}", f"category {r}"), Parent(f"X:{r:02}", "X:top")]
+        for leaf in "ab":
+            records += [Term(f"X:{r:02}.{leaf}", f"leaf {r} {leaf}"), Parent(f"X:{r:02}.{leaf}", f"X:{r:02}")]
+    return Terminology.from_records([*records, *extra], SourceInfo("X", "X"))
+
+
+def side(split: Splits, terminology: Terminology, code: str) -> int:
+    return int(split.concept_side[terminology.concept(code)])
+
+
+def check(split: Splits, terminology: Terminology, roots: np.ndarray) -> None:
+    """What holds for every split."""
+    parts = {TRAIN: split.train, DEV: split.dev, TEST: split.test}
+    codes = {at: set(part.codes) for at, part in parts.items()}
+    strings = {at: {text.lower() for text in part.strings} for at, part in parts.items()}
+    for a, b in ((TRAIN, DEV), (TRAIN, TEST), (DEV, TEST)):
+        assert not codes[a] & codes[b]
+        assert not strings[a] & strings[b]
+    for at, part in parts.items():
+        assert codes[at] <= {terminology.codes[c] for c in np.flatnonzero(split.concept_side == at)}
+        assert set(part.strings) == {terminology.strings[t] for t in np.flatnonzero(split.text_side == at)}
+    hierarchy = Hierarchy(terminology)
+    for root in roots:
+        below = hierarchy.graph.descendants(int(root))
+        if split.concept_side[root] == TEST:
+            assert (split.concept_side[below] == TEST).all()
+        assert (split.concept_side[below] >= split.concept_side[root]).all()
+    held = np.flatnonzero(split.concept_side == TEST)
+    assert codes[TEST] == {terminology.codes[c] for c in held}
+    for c in held:
+        assert set(terminology.concept_names(terminology.codes[c])) == set(
+            split.test.concept_names(terminology.codes[c])
+        )
+    assert split.tally.adds_up()
+    assert split.tally.n_read == terminology.terms.num_rows
+    assert split.tally.n_kept == sum(part.terms.num_rows for part in parts.values())
+
+
+def test_whole_subtrees_are_held_out_and_nothing_is_shared():
+    """Would catch rows drawn one by one: siblings of a test concept in training give its place away."""
+    terminology = forest()
+    roots = np.flatnonzero(Hierarchy(terminology).depth == 1)
+    split = split_by_subtree(terminology, depth=1)
+    check(split, terminology, roots)
+    assert [int((split.concept_side[roots] == at).sum()) for at in (TRAIN, DEV, TEST)] == [8, 2, 2]
+    assert side(split, terminology, "X:top") == TRAIN
+
+
+def test_the_invented_terminology_with_its_shared_concepts_and_strings():
+    hierarchy = Hierarchy(TOY)
+    for seed in range(5):
+        split = split_by_subtree(hierarchy, depth=1, seed=seed)
+        check(split, TOY, np.flatnonzero(hierarchy.depth == 1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_graph_is_split_without_overlap(data):
+    """Would catch what several parents and shared strings do to a split made for trees."""
+    n = data.draw(st.integers(12, 30))
+    strings = st.sampled_from([f"{word} {k}" for k in range(20) for word in ("Name", "name")])
+    records: list[Term | Parent] = []
+    for c in range(n):
+        records.append(Term(f"X:{c:02}", f"own {c}"))
+        records += [Term(f"X:{c:02}", data.draw(strings), "synonym") for _ in range(data.draw(st.integers(0, 2)))]
+        for parent in data.draw(st.sets(st.integers(0, c - 1), max_size=2)) if c else ():
+            records.append(Parent(f"X:{c:02}", f"X:{parent:02}"))
+    terminology = Terminology.from_records(records, SourceInfo("X", "X"))
+    hierarchy = Hierarchy(terminology)
+    depth = data.draw(st.integers(0, 1))
+    roots = np.flatnonzero(hierarchy.depth == depth)
+    if len(roots) < 6:
+        return
+    try:
+        split = split_by_subtree(hierarchy, depth=depth, seed=data.draw(st.integers(0, 3)))
+    except InputError as error:
+        assert "no string is left" in str(error)  # a sub-tree that hangs under held-out ones as a whole
+        return
+    check(split, terminology, roots)
+
+
+def test_a_concept_below_a_held_out_root_is_held_out():
+    """Would catch a concept that is with the last of its roots, and so perhaps in training."""
+    extra = [
+        record
+        for r in range(12)
+        for s in range(r)
+        for record in (
+            Term(f"X:both{r:02}{s:02}", f"both {r} {s}"),
+            Parent(f"X:both{r:02}{s:02}", f"X:{r:02}"),
+            Parent(f"X:both{r:02}{s:02}", f"X:{s:02}"),
+        )
+    ]
+    terminology = forest(extra=extra)
+    split = split_by_subtree(terminology, depth=1)
+    for r in range(12):
+        for s in range(r):
+            expected = max(side(split, terminology, f"X:{r:02}"), side(split, terminology, f"X:{s:02}"))
+            assert side(split, terminology, f"X:both{r:02}{s:02}") == expected
+
+
+def test_a_string_stays_in_test_alone_whatever_its_case():
+    """Would catch a leak through an ambiguous string, or through its capital."""
+    plain = split_by_subtree(forest(), depth=1)
+    held, kept = plain.test.codes[0], next(code for code in plain.train.codes if code.endswith(".a"))
+    extra = [Term(held, "Shared NAME"), Term(kept, "shared name"), Term(kept, "Shared NAME"), Term(kept, "its own")]
+    terminology = forest(extra=extra)
+    split = split_by_subtree(terminology, depth=1)
+    assert "Shared NAME" in split.test.strings
+    assert "its own" in split.train.strings
+    assert not {"shared name", "Shared NAME"} & set(split.train.strings)
+    assert split.tally.dropped == {"train names that are names in test too": 2}
+    lost = terminology.strings.index("shared name")
+    assert split.text_side[lost] == -1
+
+
+def test_seeds_and_shares():
+    terminology = forest(30)
+    one, again, other = (split_by_subtree(terminology, depth=1, seed=seed, dev=0.1, test=0.3) for seed in (1, 1, 2))
+    assert np.array_equal(one.concept_side, again.concept_side)
+    assert not np.array_equal(one.concept_side, other.concept_side)
+    roots = Hierarchy(terminology).depth == 1
+    assert [int((one.concept_side[roots] == at).sum()) for at in (DEV, TEST)] == [3, 9]
+    assert one.train.digest == again.train.digest
+
+
+def test_roots_can_be_told_by_their_codes():
+    terminology = forest()
+    by_depth = split_by_subtree(terminology, depth=1)
+    by_code = split_by_subtree(terminology, pattern=r"X:\d\d")
+    assert np.array_equal(by_depth.concept_side, by_code.concept_side)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "either depth or pattern"),
+        ({"depth": 1, "pattern": "X"}, "either depth or pattern"),
+        ({"depth": 1, "dev": 0.0}, "must be positive and leave a share"),
+        ({"depth": 1, "dev": 0.5, "test": 0.5}, "must be positive and leave a share"),
+        ({"depth": 7}, "0 sub-trees cannot be split.*choose another depth"),
+        ({"depth": 0}, "1 sub-trees cannot be split.*choose another depth"),
+        ({"pattern": "Y.*"}, "0 sub-trees cannot be split.*choose another pattern"),
+        ({"pattern": "("}, "is no regular expression"),
+    ],
+)
+def test_what_cannot_be_split_is_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        split_by_subtree(forest(), **arguments)
+
+
+def test_a_split_prints_its_sizes():
+    assert str(split_by_subtree(forest(), depth=1)).startswith(
+        "train 25 concepts 25 texts, dev 6 concepts 6 texts, test 6"
+    )

