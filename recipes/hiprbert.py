@@ -10,6 +10,7 @@ Every argument of the trainer is an argument here too; ``--help`` lists them.
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -64,6 +65,8 @@ class HiPrBERTArguments:
     )
     pooling: str = field(default="cls", metadata={"help": "cls (3.2), mean, max, or own: what the base model has"})
     max_length: int = field(default=25, metadata={"help": "tokens a name is cut at"})
+    dropout: float | None = field(default=None, metadata={"help": "dropout in training; the base model's by default"})
+    frozen: str = field(default="", metadata={"help": "regular expression of parameters that are not trained"})
     precision: str = field(
         default="as given",
         metadata={"help": "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide"},
@@ -135,6 +138,7 @@ def main() -> None:
         max_length=recipe.max_length,
         card=BiomedCard(),
     )
+    prepare(model, recipe)
     parts = training_parts(model, train, work / "terminology", recipe, training.seed)
     losses = {name: part.loss for name, part in parts.items()}
     training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
@@ -172,6 +176,18 @@ def main() -> None:
             f"\nAUC on trees held out of training ({trees.test.name}):\n{trees.test.table(before=before, after=after)}"
         )
         print(f"\nSaved. Load it with SentenceTransformer({str(release)!r})")
+
+
+def prepare(model: SentenceTransformer, recipe: HiPrBERTArguments) -> None:
+    """Set the dropout and freeze what is not trained."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout) and recipe.dropout is not None:
+            module.p = recipe.dropout
+    frozen = [name for name, _ in model.named_parameters() if recipe.frozen and re.search(recipe.frozen, name)]
+    if recipe.frozen and not frozen:
+        raise InputError(f"frozen: no parameter's name matches {recipe.frozen!r}")
+    for name in frozen:
+        model.get_parameter(name).requires_grad_(False)
 
 
 class Part(NamedTuple):

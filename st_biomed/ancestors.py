@@ -15,7 +15,7 @@ class AncestorGraph:
 
     Args:
         child, parent: Ends of the edges, ``[E]`` each.
-        codes: The code of each concept, ``[C]``; names a cycle.
+        codes: The code of each concept, ``[C]``, a list or an arrow column; names a cycle.
 
     Attributes:
         parents, children: Concept to concepts.
@@ -82,7 +82,7 @@ class AncestorGraph:
             layer = np.flatnonzero(ready)
             level += 1
         if done < len(waiting):
-            cycle = " -> ".join(codes[concept] for concept in self._cycle(waiting > 0))
+            cycle = " -> ".join(str(codes[concept]) for concept in self._cycle(waiting > 0))
             raise InputError(f"cycle in the hierarchy, child to parent: {cycle}")
         return depth
 

@@ -62,7 +62,9 @@ def load_encoder(
                 model_card_data=card,
             )
         else:
-            model = SentenceTransformer(str(path or name), device=device, model_card_data=card)
+            model = SentenceTransformer(
+                str(path or name), device=device, model_card_data=card, local_files_only=path is not None
+            )
     except (OSError, ValueError) as error:
         raise InputError(f"base model {str(name)!r} {_reason(name, error)}") from error
     for i, module in enumerate(model):

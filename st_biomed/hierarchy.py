@@ -123,7 +123,7 @@ class Hierarchy:
         self.lookup = ConceptLookup(terminology)
         child = terminology.parents["child"].to_numpy()
         parent = terminology.parents["parent"].to_numpy()
-        self.graph = AncestorGraph(child, parent, terminology.codes)
+        self.graph = AncestorGraph(child, parent, terminology.concepts["code"])
         self.parents, self.children, self.depth = self.graph.parents, self.graph.children, self.graph.depth
         if distance == "sibling_parent":
             self.max_distance = len(levels) + 1
@@ -309,16 +309,18 @@ class Hierarchy:
         Returns:
             Pairs of (concept to keys, key to concepts), one for each way to be at that level.
         """
+        inverse = {id(self.graph.up(0)): self.graph.up(0), id(self.graph.up(1)): self.children}
         tables = []
-        for way in self._levels[level - 1]:
-            tables.append((way.keys_a, _inverse(way.keys_b)))
-            if way.keys_a is not way.keys_b:
-                tables.append((way.keys_b, _inverse(way.keys_a)))
+        for keys_a, keys_b in self._levels[level - 1]:
+            tables.append((keys_a, inverse.get(id(keys_b)) or _inverse(keys_b)))
+            if keys_a is not keys_b:
+                tables.append((keys_b, inverse.get(id(keys_a)) or _inverse(keys_a)))
         return tables
 
     def get_config_dict(self) -> dict[str, object]:
         """What defines the distances, for cards and records."""
-        return {"distance": self.definition, "max_distance": self.max_distance, "terminology": self.digest}
+        config = {"distance": self.definition, "max_distance": self.max_distance, "terminology": self.digest}
+        return config | ({"levels": self.levels} if self.definition == "sibling_parent" else {})
 
     def __repr__(self) -> str:
         return (

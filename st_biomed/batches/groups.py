@@ -6,6 +6,7 @@ import numpy as np
 
 from st_biomed.batches.relatives import Relatives
 from st_biomed.batches.rows import NameRows
+from st_biomed.csr import CSR
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.samples.draws import draw_distinct
 
@@ -23,7 +24,7 @@ class PartnerGroups:
 
     def __init__(self, hierarchy: Hierarchy, rows: NameRows, partners: tuple[int, ...]) -> None:
         self._hierarchy = hierarchy
-        self._names, self._counts, self._texts = rows.names, rows.names.counts, rows.texts
+        self._names, self._texts = rows.names, rows.texts
         self._partners = partners
         self._relatives = {d: Relatives(hierarchy, d) for d in range(1, hierarchy.max_distance) if partners[d]}
 
@@ -41,7 +42,7 @@ class PartnerGroups:
         concepts = np.searchsorted(names.indptr, anchors, side="right") - 1
         groups = np.full((len(anchors), 1 + sum(self._partners)), -1, dtype=np.int64)
         groups[:, 0] = names.indices[anchors]
-        row, rank = draw_distinct(rng, self._counts[concepts] - 1, self._partners[0])
+        row, rank = draw_distinct(rng, _lengths(names, concepts) - 1, self._partners[0])
         rank += rank >= (anchors - names.indptr[concepts])[row]  # the anchor itself is skipped
         slot = np.arange(len(row)) - np.searchsorted(row, row)
         groups[row, 1 + slot] = names.indices[names.indptr[concepts[row]] + rank]
@@ -58,7 +59,7 @@ class PartnerGroups:
     def _named(self, rng: np.random.Generator, concepts: np.ndarray) -> np.ndarray:
         """A random name of each concept; -1 for no concept or one without a name in the dataset."""
         names = self._names
-        counts = np.where(concepts < 0, 0, self._counts[concepts])
+        counts = np.where(concepts < 0, 0, _lengths(names, concepts))
         rank = (rng.random(concepts.shape) * counts).astype(np.int64)
         texts = np.full(concepts.shape, -1, dtype=np.int64)
         named = counts > 0
@@ -96,6 +97,11 @@ class PartnerGroups:
             groups[row[found], slot[found]] = texts[found, far[found].argmax(axis=1)]
             groups[_repeats(groups)] = -1
         return np.where(groups < 0, rng.choice(self._texts, groups.shape), groups)
+
+
+def _lengths(table: CSR, rows: np.ndarray) -> np.ndarray:
+    """Lengths of some rows, without those of all."""
+    return table.indptr[rows + 1] - table.indptr[rows]
 
 
 def _repeats(texts: np.ndarray) -> np.ndarray:

@@ -7,14 +7,14 @@ For rows ``z`` of length one, ``S = Z Z^T``, masks ``M_k`` and slopes ``c_k`` th
 
 Multi-similarity losses are sums of ``log(1 + e^y)`` of these. Two things make it fast: a mask with few pairs (mined
 ones, synonyms) is a list of pairs that costs what its pairs cost, in the exponentials and in the product with ``Z``;
-and autograd keeps no ``[B, B]`` matrix besides ``S``.
+and between forward and backward only the shares ``w_ij exp(c_k S_ij - y_ki)`` are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -38,7 +38,7 @@ def masked_log_sum_exp(
 ) -> Tensor:
     """``log sum_j w_ij exp(slope * S_ij)`` over the pairs of a mask, for several masks and slopes at once.
 
-    Differentiable once in ``unit``, and in ``log_weights`` where they require a gradient.
+    Differentiable once, in ``unit`` and in ``log_weights``.
 
     Args:
         unit: Rows of length one, ``[B, D]``.
@@ -50,12 +50,7 @@ def masked_log_sum_exp(
     Returns:
         ``[K, B]``; ``EMPTY`` where a row of a mask is empty.
     """
-    if log_weights is not None and log_weights.requires_grad:  # learned weights: left to autograd
-        cosines = unit @ unit.T
-        return torch.stack(
-            [(slope * cosines + log_weights).masked_fill(~masks[m], EMPTY).logsumexp(1) for m, slope in terms]
-        )
-    return _MaskedLogSumExp.apply(unit, similarities, masks, terms, log_weights)
+    return _MaskedLogSumExp.apply(unit, log_weights, similarities, masks, terms)
 
 
 class _FewPairs(NamedTuple):
@@ -64,39 +59,37 @@ class _FewPairs(NamedTuple):
     rows: Tensor
     columns: Tensor
 
-    def exponents(self, similarities: Tensor, slope: float, log_weights: Tensor | None) -> Tensor:
-        """``[M]``."""
-        out = similarities[self.rows, self.columns] * slope
-        return out if log_weights is None else out + log_weights[self.rows, self.columns]
-
-    def log_sum_exp(self, similarities: Tensor, slope: float, log_weights: Tensor | None) -> Tensor:
-        """``[B]``."""
-        exponents = self.exponents(similarities, slope, log_weights)
+    def log_sum_exp(self, similarities: Tensor, slope: float, log_weights: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The sums ``[B]`` and each pair's share in its row's sum ``[M]``."""
+        exponents = similarities[self.rows, self.columns] * slope
+        if log_weights is not None:
+            exponents = exponents + log_weights[self.rows, self.columns]
         highest = exponents.new_full((len(similarities),), EMPTY)
         highest.scatter_reduce_(0, self.rows, exponents, "amax")
-        total = torch.zeros_like(highest).index_add_(0, self.rows, (exponents - highest[self.rows]).exp_())
-        return torch.where(total > 0, highest + total.log(), EMPTY)
+        shares = (exponents - highest[self.rows]).exp_()
+        total = torch.zeros_like(highest).index_add_(0, self.rows, shares)
+        return torch.where(total > 0, highest + total.log(), EMPTY), shares.div_(total[self.rows])
 
 
 class _ManyPairs(NamedTuple):
-    """Pairs as a mask, boolean ``[B, B]``; worked through in blocks of rows that stay in the cache."""
+    """Pairs as a mask, boolean ``[B, B]``."""
 
     mask: Tensor
 
-    def exponents(self, block: slice, similarities: Tensor, slope: float, log_weights: Tensor | None) -> Tensor:
-        """``[R, B]``, some ``EMPTY`` outside the mask."""
-        out = similarities[block] * slope
-        if log_weights is not None:
-            out += log_weights[block]
-        return out.add_(~self.mask[block], alpha=EMPTY)  # faster than filling: no branch for each element
+    def log_sum_exp(self, similarities: Tensor, slope: float, log_weights: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The sums ``[B]`` and each pair's share in its row's sum ``[B, B]``.
 
-    def log_sum_exp(self, similarities: Tensor, slope: float, log_weights: Tensor | None) -> Tensor:
-        """``[B]``, from ``max softmax = exp(max - logsumexp)``: softmax is the fastest pass of exponentials there is."""
-        out = similarities.new_empty(len(similarities))
+        From ``max softmax = exp(max - logsumexp)``, as softmax is the fastest pass of exponentials there is.
+        """
+        sums, shares = similarities.new_empty(len(similarities)), torch.empty_like(similarities)
         for block in row_blocks(similarities):
-            exponents = self.exponents(block, similarities, slope, log_weights)
-            out[block] = exponents.amax(1) - exponents.softmax(1).amax(1).log()
-        return out
+            exponents = similarities[block] * slope
+            if log_weights is not None:
+                exponents += log_weights[block]
+            exponents.add_(~self.mask[block], alpha=EMPTY)  # faster than filling: no branch for each element
+            torch.softmax(exponents, 1, out=shares[block])
+            sums[block] = exponents.amax(1) - shares[block].amax(1).log()
+        return sums, shares
 
 
 def _pairs(mask: Tensor) -> _FewPairs | _ManyPairs:
@@ -110,47 +103,72 @@ class _MaskedLogSumExp(torch.autograd.Function):
     def forward(
         ctx: Any,
         unit: Tensor,
+        log_weights: Tensor | None,
         similarities: Tensor,
         masks: Sequence[Tensor],
         terms: Sequence[tuple[int, float]],
-        log_weights: Tensor | None,
     ) -> Tensor:
         pairs = [_pairs(mask) for mask in masks]
-        out = torch.stack([pairs[m].log_sum_exp(similarities, slope, log_weights) for m, slope in terms])
-        ctx.save_for_backward(unit, similarities, log_weights, out)
+        sums, shares = zip(
+            *(pairs[m].log_sum_exp(similarities, slope, log_weights) for m, slope in terms), strict=True
+        )
+        out = torch.stack(sums)
+        ctx.save_for_backward(unit, out, *shares)
         ctx.terms = [(pairs[m], slope) for m, slope in terms]
         return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        unit, similarities, log_weights, out = ctx.saved_tensors
-        few: list[tuple[Tensor, Tensor, Tensor]] = []
-        dense: Tensor | None = None
-        for (pairs, slope), sums, grad in zip(ctx.terms, out, grads[0], strict=True):
-            if isinstance(pairs, _FewPairs):
-                share = (pairs.exponents(similarities, slope, log_weights) - sums[pairs.rows]).exp_()
-                few.append((pairs.rows, pairs.columns, share.mul_((slope * grad)[pairs.rows])))
-                continue
-            dense = torch.zeros_like(similarities) if dense is None else dense
-            grad = torch.where(sums > EMPTY / 2, grad, 0)  # rows without a pair have a softmax too
-            for block in row_blocks(similarities):
-                share = pairs.exponents(block, similarities, slope, log_weights).softmax(1)
-                dense[block].addcmul_(share, (slope * grad)[block, None])
+        unit, out, *shares = ctx.saved_tensors
+        grad = torch.where(out > EMPTY / 2, grads[0], 0)  # a row of which everything is masked has a softmax, too
+        slopes = grad.new_tensor([slope for _, slope in ctx.terms])[:, None]
+        pairs = [pairs for pairs, _ in ctx.terms]
         with full_precision(unit):
-            return _both_ways(unit, few, dense), None, None, None, None
+            to_unit = _both_ways(unit, *_weighted(pairs, shares, grad * slopes))
+        to_log_weights = None
+        if ctx.needs_input_grad[1]:
+            few, dense = _weighted(pairs, shares, grad)
+            to_log_weights = _with_entries(unit.new_zeros(len(unit), len(unit)) if dense is None else dense, few)
+        return to_unit, to_log_weights, None, None, None
 
 
-def _both_ways(unit: Tensor, few: Sequence[tuple[Tensor, Tensor, Tensor]], dense: Tensor | None) -> Tensor:
-    """``(G + G^T) Z``, where G is ``dense`` plus the entries (rows, columns, values) of ``few``; overwrites ``dense``."""
+Entries: TypeAlias = list[tuple[Tensor, Tensor, Tensor]]
+"""Parts of a matrix ``[B, B]`` as rows, columns and values, ``[M]`` each."""
+
+
+def _weighted(
+    pairs: Sequence[_FewPairs | _ManyPairs], shares: Sequence[Tensor], factors: Tensor
+) -> tuple[Entries, Tensor | None]:
+    """The sum over K terms of their shares times ``factors [K, B]``: a list of entries, and a dense part if any is."""
+    few: Entries = []
+    dense: Tensor | None = None
+    for of, share, factor in zip(pairs, shares, factors, strict=True):
+        if isinstance(of, _FewPairs):
+            few.append((of.rows, of.columns, share * factor[of.rows]))
+        elif dense is None:
+            dense = share * factor[:, None]
+        else:
+            dense.addcmul_(share, factor[:, None])
+    return few, dense
+
+
+def _with_entries(dense: Tensor, few: Entries) -> Tensor:
+    """Add the entries to a matrix, in place; the pairs of one list are distinct."""
+    for rows, columns, values in few:
+        dense[rows, columns] += values
+    return dense
+
+
+def _both_ways(unit: Tensor, few: Entries, dense: Tensor | None) -> Tensor:
+    """``(G + G^T) Z``, where G is ``few`` plus ``dense``; overwrites ``dense``."""
     size = len(unit)
     if dense is None:
         rows, columns, values = (torch.cat(part) for part in zip(*few, strict=True))
         where = torch.stack([torch.cat([rows, columns]), torch.cat([columns, rows])])
         entries = torch.cat([values, values])
         return torch.sparse_coo_tensor(where, entries, (size, size), check_invariants=False) @ unit
-    for rows, columns, values in few:
-        dense[rows, columns] += values
+    _with_entries(dense, few)
     step = 128 if unit.device.type == "cpu" else size  # tiles, or every read of a column would miss the cache
     tiles = [slice(start, start + step) for start in range(0, size, step)]
     for i, j in combinations_with_replacement(tiles, 2):

@@ -159,7 +159,7 @@ class MultiSimilarityLoss(nn.Module):
         """Positive and negative pairs, boolean ``[B, B]`` each."""
         if self.lookup is None:
             same = labels[:, None] == labels[None, :]
-            return same.clone().fill_diagonal_(False), ~same
+            return same.fill_diagonal_(False), labels[:, None] != labels[None, :]
         self.lookup.check(labels)
         same = self.lookup.same_concept(labels, labels)
         positives = same.clone().fill_diagonal_(False)

@@ -12,6 +12,7 @@ from huggingface_hub import snapshot_download
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Module
 
+from st_biomed.encoder import model_folder
 from st_biomed.errors import InputError
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.privacy import check_release
@@ -110,8 +111,8 @@ def check_built_in(model: SentenceTransformer) -> None:
 
 
 def _local_folder(base_model: str | Path) -> Path:
-    if Path(base_model).is_dir():
-        return Path(base_model)
+    if (folder := model_folder(base_model)) is not None:
+        return folder
     name = str(base_model) if "/" in str(base_model) else f"sentence-transformers/{base_model}"
     try:
         return Path(snapshot_download(name, local_files_only=True))

@@ -229,6 +229,19 @@ def test_weights_multiply_the_exponentials(terminology):
     assert found == pytest.approx(expected, abs=1e-6)
 
 
+def test_a_pair_of_weight_zero_is_left_out_of_the_means(terminology):
+    """Would catch a mean that counts it among the pairs of its distance."""
+    labels, embeddings = torch.arange(5), random_batch(1, size=5)[0]
+    weights = torch.ones(5, 5)
+    weights[0, 1] = weights[1, 0] = weights[2, 3] = 0.0
+    weighted = Hierarchy(terminology, weight_function=lambda pairs: weights)
+    masked = torch.where(weights > 0, weighted.distance(labels, labels), -1)
+    loss = OrdinalMultiSimilarityLoss(None, weighted, form="pairwise_mean")
+    plain = OrdinalMultiSimilarityLoss(None, form="pairwise_mean")
+    found, expected = value(loss, embeddings, labels, None), value(plain, embeddings, distances=masked)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
 class LearnedWeights(nn.Module):
     """One factor for every pair."""
 
