@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import torch
 from datasets import Dataset
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from torch import nn
@@ -32,23 +33,21 @@ from st_biomed.encoder import computes_bf16, load_encoder
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.tree_protocol import TreeProtocol
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.losses import MultiSimilarityLoss, OrdinalMultiSimilarityLoss
+from st_biomed.losses import (
+    CachedMultiSimilarityLoss,
+    CachedOrdinalMultiSimilarityLoss,
+    MultiSimilarityLoss,
+    OrdinalMultiSimilarityLoss,
+)
 from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.losses.miners import TripletMarginMiner
+from st_biomed.losses.multi_similarity import PRESETS
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.folder import check_free, save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import RelationLookup, names_dataset, relation_pairs
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-
-READINGS = (
-    "Hard pairs: triplets whose negative is not at least the margin farther than the positive are kept (semi-hard and "
-    "hard); the paper's sentence, read literally, keeps the easy ones.",
-    "Mining uses the embeddings of the current step.",
-    "The set of an anchor is the whole batch: pairs without a nearer relation are at the largest distance, across trees "
-    "of one source too; pairs of different sources and identical strings are left out.",
-    "Distances are siblings 1, parent and child 2, everything else 3; where several apply the smallest counts.",
-)
 
 
 @dataclass
@@ -72,11 +71,24 @@ class HiPrBERTArguments:
         metadata={"help": "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide"},
     )
     distance: str = field(default="sibling_parent", metadata={"help": "sibling_parent (3.3), lca_depth or hops"})
+    levels: list[str] = field(
+        default_factory=lambda: ["sibling", "parent_child"],
+        metadata={"help": "kinships from near to far, for sibling_parent (3.3; more of them: 5)"},
+    )
     parts: list[str] = field(
         default_factory=lambda: ["synonyms", "relations", "hierarchy"], metadata={"help": "what to train on (4.1)"}
     )
     synonym_preset: str = field(default="hiprbert", metadata={"help": "multi-similarity preset of synonyms (3.5)"})
     relation_preset: str = field(default="hiprbert", metadata={"help": "multi-similarity preset of relations (3.5)"})
+    margin: float | None = field(
+        default=None, metadata={"help": "margin of the triplet miner; the preset's by default"}
+    )
+    mining: str | None = field(
+        default=None, metadata={"help": "triplets kept: all, hard, semihard, easy or violate; the preset's by default"}
+    )
+    shared_concept_negatives: bool = field(
+        default=False, metadata={"help": "relation pairs that share a concept are negatives (the published code)"}
+    )
     alpha: list[float] = field(
         default_factory=lambda: [2.0], metadata={"help": "ordinal loss, near side (3.5), one number or one per cut"}
     )
@@ -92,6 +104,14 @@ class HiPrBERTArguments:
     form: str = field(default="ordinal", metadata={"help": "ordinal (3.5) or pairwise_mean (the published code)"})
     similarity: str = field(default="cos", metadata={"help": "cos (3.3) or half, (cos + 1) / 2 (the published code)"})
     reduction: str = field(default="sum", metadata={"help": "over anchors (3.5: a sum)"})
+    group_size: int | None = field(
+        default=None,
+        metadata={"help": "rows of a group that an anchor is compared within; the whole batch by default"},
+    )
+    mini_batch_size: int | None = field(
+        default=None, metadata={"help": "names embedded at a time by the cached losses; not cached by default"}
+    )
+    gather_across_devices: bool = field(default=False, metadata={"help": "the texts of all processes form one batch"})
     partners: list[int] = field(
         default_factory=lambda: [5, 5, 5, 5], metadata={"help": "partners of an anchor at distance 0, 1, 2, ..."}
     )
@@ -118,17 +138,23 @@ def main() -> None:
     if recipe.smoke:
         shrink(recipe, training)
     if recipe.precision == "auto":
-        training.bf16 = computes_bf16()
+        training = with_bf16(training)
+    if training.push_to_hub:
+        raise InputError(
+            "push_to_hub would upload the training folder with its terms; publish the release folder instead"
+        )
     release, work = output_folders(training, recipe.overwrite)
 
     # Read, and hold whole sub-trees out.
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
-    hierarchy = Hierarchy(whole, recipe.distance)
+    hierarchy = Hierarchy(whole, recipe.distance, levels=recipe.levels)
     if not whole.parents.num_rows:
         raise InputError(f"terminology {' '.join(recipe.terminology)}: empty hierarchy, no concept has a parent")
     trees = protocol(recipe).hold_out(hierarchy, bf16=training.bf16, show_progress_bar=not training.disable_tqdm)
     train = trees.splits.train
-    train.save(work / "terminology")
+    with training.main_process_first(desc="terminology"):
+        if training.should_save:
+            train.save(work / "terminology")
     print(f"{whole!r}\n{trees.splits}")
 
     # One dataset, one loss and one way to batch for each part.
@@ -152,7 +178,7 @@ def main() -> None:
         terminologies=[whole],
         licence=recipe.licence,
         description="An encoder of biomedical terms whose cosine similarity follows distance in a hierarchy.",
-        readings=READINGS,
+        readings=readings(recipe, parts),
         headline=list(trees.test.headline.values()),
     )
     record.add_losses(losses)
@@ -165,7 +191,10 @@ def main() -> None:
         evaluator=trees.dev,
         callbacks=[record.callback(), TerminologyDigestCallback(losses)],
     )
-    trainer.train(resume_from_checkpoint=training.resume_from_checkpoint)
+    resume = training.resume_from_checkpoint
+    trainer.train(
+        resume_from_checkpoint=resume.lower() == "true" if resume in ("true", "false", "True", "False") else resume
+    )
     after = trees.test(model)
 
     if trainer.is_world_process_zero():
@@ -215,34 +244,83 @@ def training_parts(
     return parts
 
 
+def multi_similarity(
+    model: SentenceTransformer, preset: str, lookup: Terminology | RelationLookup, recipe: HiPrBERTArguments
+) -> nn.Module:
+    """The preset's loss with what the arguments change of it."""
+    options: dict[str, Any] = {"lookup": lookup, "gather_across_devices": recipe.gather_across_devices}
+    if recipe.margin is not None or recipe.mining is not None:
+        miner = PRESETS[preset]["miner"] if preset in PRESETS else None
+        chosen = miner.get_config_dict() if isinstance(miner, TripletMarginMiner) else {}
+        options["miner"] = TripletMarginMiner(
+            margin=chosen.get("margin", 0.2) if recipe.margin is None else recipe.margin,
+            distance=chosen.get("distance", "l2_normalized"),
+            mode=recipe.mining or "all",
+        )
+    if recipe.mini_batch_size is None:
+        return MultiSimilarityLoss.from_preset(model, preset, **options)
+    return CachedMultiSimilarityLoss.from_preset(model, preset, mini_batch_size=recipe.mini_batch_size, **options)
+
+
+def readings(recipe: HiPrBERTArguments, parts: dict[str, Part]) -> list[str]:
+    """How this run reads what the paper leaves open, for the card."""
+    said = []
+    if "synonyms" in parts or "relations" in parts:
+        said.append(
+            "Hard pairs are mined from the embeddings of the current step. The paper's sentence, read literally, keeps "
+            "triplets that are separated already; kept here are those whose negative is not at least the margin "
+            f"farther than the positive{'' if recipe.mining in (None, 'all') else f' (mode {recipe.mining})'}."
+        )
+    if "hierarchy" in parts:
+        levels = ", ".join(f"{level.replace('_', ' ')} {i}" for i, level in enumerate(recipe.levels, 1))
+        said += [
+            f"Distances: synonyms 0, {levels}, everything else {len(recipe.levels) + 1}; the smallest where several apply."
+            if recipe.distance == "sibling_parent"
+            else f"Distances are by {recipe.distance}; the smallest where several apply.",
+            "An anchor is compared with "
+            + ("the whole batch" if recipe.group_size is None else f"its group of {recipe.group_size} rows")
+            + ": within one source a pair without a nearer relation is at the largest distance, across trees too; "
+            "pairs of different sources and identical strings are left out.",
+            f"The ordinal loss is in its {recipe.form} form, alpha {recipe.alpha}, beta {recipe.beta}, base {recipe.base}, "
+            f"weights of the cuts {recipe.cut_weights or 1}; the paper has 2, 2, .5 and equal weights.",
+        ]
+    return said
+
+
 def synonyms(model: SentenceTransformer, train: Terminology, folder: Path, recipe: HiPrBERTArguments) -> Part:
     """Names of one concept against mined names of others (3.4, 3.5)."""
-    loss = MultiSimilarityLoss.from_preset(model, recipe.synonym_preset, lookup=train)
+    loss = multi_similarity(model, recipe.synonym_preset, train, recipe)
     batches = SynonymBatches.of(train, folder, max_pairs_per_concept=recipe.max_pairs_per_concept)
     return Part(names_dataset(train), loss, batches)
 
 
 def relations(model: SentenceTransformer, train: Terminology, recipe: HiPrBERTArguments, seed: int) -> Part:
     """Names of related concepts against mined names of other pairs ("We do the same for UMLS relational data", 3.4)."""
-    loss = MultiSimilarityLoss.from_preset(model, recipe.relation_preset, lookup=RelationLookup(train))
+    lookup = RelationLookup(train, shared_concept_negatives=recipe.shared_concept_negatives)
+    loss = multi_similarity(model, recipe.relation_preset, lookup, recipe)
     pairs = relation_pairs(train, seed=seed)
     return Part(pairs, loss, ShuffledBatches.of(pairs))
 
 
 def hierarchy_batches(model: SentenceTransformer, train: Terminology, folder: Path, recipe: HiPrBERTArguments) -> Part:
     """Anchors and their partners at every distance (3.4), under the ordinal loss (3.5)."""
-    hierarchy = Hierarchy(train, recipe.distance)
-    loss = OrdinalMultiSimilarityLoss(
-        model,
-        hierarchy,
-        alpha=one_or_each(recipe.alpha),
-        beta=one_or_each(recipe.beta),
-        base=one_or_each(recipe.base),
-        cut_weights=recipe.cut_weights or None,
-        form=recipe.form,
-        reduction=recipe.reduction,
-        similarity=recipe.similarity,
-    )
+    hierarchy = Hierarchy(train, recipe.distance, levels=recipe.levels)
+    options: dict[str, Any] = {
+        "alpha": one_or_each(recipe.alpha),
+        "beta": one_or_each(recipe.beta),
+        "base": one_or_each(recipe.base),
+        "cut_weights": recipe.cut_weights or None,
+        "form": recipe.form,
+        "reduction": recipe.reduction,
+        "similarity": recipe.similarity,
+        "group_size": recipe.group_size,
+        "gather_across_devices": recipe.gather_across_devices,
+    }
+    loss: nn.Module
+    if recipe.mini_batch_size is None:
+        loss = OrdinalMultiSimilarityLoss(model, hierarchy, **options)
+    else:
+        loss = CachedOrdinalMultiSimilarityLoss(model, hierarchy, mini_batch_size=recipe.mini_batch_size, **options)
     batches = HierarchyBatches.of(hierarchy, folder, partners=recipe.partners, synonym_anchors=recipe.synonym_anchors)
     return Part(names_dataset(train), loss, batches)
 
@@ -266,14 +344,23 @@ def protocol(recipe: HiPrBERTArguments) -> TreeProtocol:
     )
 
 
+def with_bf16(training: SentenceTransformerTrainingArguments) -> SentenceTransformerTrainingArguments:
+    """The arguments made anew with bf16 where the machine computes in it: the host reads the precision when it is made."""
+    if not computes_bf16():
+        return training
+    return replace(training, bf16=True, use_cpu=training.use_cpu or not torch.cuda.is_available())
+
+
 def output_folders(training: SentenceTransformerTrainingArguments, overwrite: bool) -> tuple[Path, Path]:
     """The release goes to ``output_dir``; checkpoints and what holds training strings stay in ``<output_dir>-training``."""
     release = Path(training.output_dir or "out/hiprbert")
     work = release.with_name(f"{release.name}-training")
-    if overwrite and (release / "run.json").is_file():
-        shutil.rmtree(release)
-        shutil.rmtree(work, ignore_errors=True)
-    check_free(release)
+    with training.main_process_first(desc="output folders"):
+        if training.should_save:
+            if overwrite and (release / "run.json").is_file():
+                shutil.rmtree(release)
+                shutil.rmtree(work, ignore_errors=True)
+            check_free(release)
     training.output_dir = str(work)
     return release, work
 

@@ -29,6 +29,10 @@ FEW = 1 / 32
 """Share of all pairs up to which a list of pairs is faster than a dense mask (measured for D = 768 on a CPU)."""
 
 
+Entries: TypeAlias = list[tuple[Tensor, Tensor, Tensor]]
+"""Parts of a matrix ``[B, B]`` as rows, columns and values, ``[M]`` each."""
+
+
 def masked_log_sum_exp(
     unit: Tensor,
     similarities: Tensor,
@@ -114,7 +118,8 @@ class _MaskedLogSumExp(torch.autograd.Function):
         )
         out = torch.stack(sums)
         ctx.save_for_backward(unit, out, *shares)
-        ctx.terms = [(pairs[m], slope) for m, slope in terms]
+        ctx.pairs = [of if isinstance(of := pairs[m], _FewPairs) else None for m, _ in terms]
+        ctx.slopes = [slope for _, slope in terms]
         return out
 
     @staticmethod
@@ -122,29 +127,23 @@ class _MaskedLogSumExp(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         unit, out, *shares = ctx.saved_tensors
         grad = torch.where(out > EMPTY / 2, grads[0], 0)  # a row of which everything is masked has a softmax, too
-        slopes = grad.new_tensor([slope for _, slope in ctx.terms])[:, None]
-        pairs = [pairs for pairs, _ in ctx.terms]
         with full_precision(unit):
-            to_unit = _both_ways(unit, *_weighted(pairs, shares, grad * slopes))
+            to_unit = _both_ways(unit, *_weighted(ctx.pairs, shares, grad * grad.new_tensor(ctx.slopes)[:, None]))
         to_log_weights = None
         if ctx.needs_input_grad[1]:
-            few, dense = _weighted(pairs, shares, grad)
+            few, dense = _weighted(ctx.pairs, shares, grad)
             to_log_weights = _with_entries(unit.new_zeros(len(unit), len(unit)) if dense is None else dense, few)
         return to_unit, to_log_weights, None, None, None
 
 
-Entries: TypeAlias = list[tuple[Tensor, Tensor, Tensor]]
-"""Parts of a matrix ``[B, B]`` as rows, columns and values, ``[M]`` each."""
-
-
 def _weighted(
-    pairs: Sequence[_FewPairs | _ManyPairs], shares: Sequence[Tensor], factors: Tensor
+    pairs: Sequence[_FewPairs | None], shares: Sequence[Tensor], factors: Tensor
 ) -> tuple[Entries, Tensor | None]:
-    """The sum over K terms of their shares times ``factors [K, B]``: a list of entries, and a dense part if any is."""
+    """The sum over K terms of shares times ``factors [K, B]``: the entries of listed pairs, and a dense part if any."""
     few: Entries = []
     dense: Tensor | None = None
     for of, share, factor in zip(pairs, shares, factors, strict=True):
-        if isinstance(of, _FewPairs):
+        if of is not None:
             few.append((of.rows, of.columns, share * factor[of.rows]))
         elif dense is None:
             dense = share * factor[:, None]

@@ -159,13 +159,14 @@ class MultiSimilarityLoss(nn.Module):
         """Positive and negative pairs, boolean ``[B, B]`` each."""
         if self.lookup is None:
             same = labels[:, None] == labels[None, :]
-            return same.fill_diagonal_(False), labels[:, None] != labels[None, :]
-        self.lookup.check(labels)
-        same = self.lookup.same_concept(labels, labels)
-        positives = same.clone().fill_diagonal_(False)
-        if self.mask_same_text:
+        else:
+            self.lookup.check(labels)
+            same = self.lookup.same_concept(labels, labels)
+        negatives = ~same
+        positives = same.fill_diagonal_(False)
+        if self.lookup is not None and self.mask_same_text:
             positives &= ~self.lookup.same_text(labels, labels)
-        return positives, ~same
+        return positives, negatives
 
     def get_config_dict(self) -> dict[str, Any]:
         """The parameters, for cards and records."""

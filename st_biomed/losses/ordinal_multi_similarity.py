@@ -128,8 +128,9 @@ class OrdinalMultiSimilarityLoss(nn.Module):
         Args:
             embeddings: One ``[B, D]`` per text column, n of them.
             labels: Text ids, or classes without a hierarchy: ``[B]``, or ``[B, n]`` for n columns.
-            distances: Integers ``[n * B, n * B]`` in place of what the hierarchy says of the labels (column after
-                column); negative where a pair is masked. The diagonal never counts.
+            distances: Integers ``[n * B, n * B]`` (of all processes' texts where they are gathered) in place of what
+                the hierarchy says of the labels, column after column; negative where a pair is masked. The diagonal
+                never counts.
 
         Returns:
             A scalar, differentiable once.
@@ -146,8 +147,8 @@ class OrdinalMultiSimilarityLoss(nn.Module):
                 group = _groups(self.group_size, len(embeddings), len(embeddings[0]), distances)
                 distances.masked_fill_(group[:, None] != group[None, :], -1)
         with full_precision(rows):
-            log_weights = self._log_weights(labels, distances)
             unit = unit_rows(rows)
+            log_weights = self._log_weights(labels, distances, unit.dtype)
             if self.form == "pairwise_mean":
                 return self._pairwise_mean(unit, distances, log_weights)
             return self._ordinal(unit, distances, log_weights)
@@ -155,10 +156,11 @@ class OrdinalMultiSimilarityLoss(nn.Module):
     def _distances(self, size: int, labels: Tensor | None, distances: Tensor | None) -> Tensor:
         """Integers ``[B, B]``, negative where masked and on the diagonal; a tensor of our own."""
         if distances is not None:
-            if distances.shape != (size, size) or distances.is_floating_point():
+            if distances.shape != (size, size) or distances.is_floating_point() or distances.dtype == torch.bool:
                 raise InputError(
                     f"distances must be integers of shape [{size}, {size}], found {distances.dtype} {list(distances.shape)}"
                 )
+            distances = distances.to(torch.int16)  # signed: an unsigned matrix could not hold the mask
         elif labels is None:
             raise InputError("either labels or distances must be given, found neither")
         elif self.hierarchy is None:
@@ -168,13 +170,14 @@ class OrdinalMultiSimilarityLoss(nn.Module):
             distances = self.hierarchy.distance(labels, labels)
         return distances.clone().fill_diagonal_(-1)
 
-    def _log_weights(self, labels: Tensor | None, distances: Tensor) -> Tensor | None:
+    def _log_weights(self, labels: Tensor | None, distances: Tensor, dtype: torch.dtype) -> Tensor | None:
         """Logarithms of the pair weights ``[B, B]``; masks pairs of weight 0 in ``distances``."""
         if self.hierarchy is None or labels is None:
             return None
         weights = self.hierarchy.weights(labels, labels)
         if weights is None:
             return None
+        weights = weights.to(dtype)
         distances.masked_fill_(weights <= 0, -1)
         return weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
 

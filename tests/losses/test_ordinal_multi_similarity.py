@@ -306,3 +306,28 @@ def test_a_batch_needs_labels_or_distances_of_its_shape():
     for wrong in (DISTANCES[:3], DISTANCES.double()):
         with pytest.raises(InputError, match=r"distances must be integers of shape \[4, 4\]"):
             value(OrdinalMultiSimilarityLoss(None), distances=wrong)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
+def test_distances_of_any_integer_type_mean_the_same(dtype: torch.dtype):
+    """Would catch an unsigned matrix whose masked diagonal turns into the farthest distance."""
+    loss = OrdinalMultiSimilarityLoss(None)
+    expected = loss.compute_loss_from_embeddings([VECTORS], distances=DISTANCES)
+    assert torch.equal(loss.compute_loss_from_embeddings([VECTORS], distances=DISTANCES.to(dtype)), expected)
+
+
+def test_booleans_are_no_distances():
+    with pytest.raises(InputError, match="distances must be integers"):
+        OrdinalMultiSimilarityLoss(None).compute_loss_from_embeddings([VECTORS], distances=DISTANCES > 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float32, torch.float64])
+def test_pair_weights_may_have_any_numeric_type(dtype: torch.dtype):
+    """Would catch a weight function that returns whole numbers or double precision and fails in the backward pass."""
+    records = [Term(f"W:{i}", f"name {i}") for i in range(4)] + [Parent(f"W:{i}", "W:0") for i in (1, 2, 3)]
+    terminology = Terminology.from_records(records, SourceInfo("W", "Weights"))
+    hierarchy = Hierarchy(terminology, weight_function=lambda pairs: (pairs.distance + 2).to(dtype))
+    rows = VECTORS.float().requires_grad_()
+    loss = OrdinalMultiSimilarityLoss(None, hierarchy).compute_loss_from_embeddings([rows], torch.arange(4))
+    loss.backward()
+    assert torch.isfinite(rows.grad).all() and rows.grad.abs().sum() > 0

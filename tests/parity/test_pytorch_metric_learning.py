@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 import torch
 from pytorch_metric_learning import losses as peer_losses
@@ -51,15 +53,14 @@ def batches() -> dict[str, tuple[Tensor, Tensor]]:
 
 
 BATCHES = batches()
+# Equal vectors tie exactly with ours, while the peer's distance matrix tells them apart by rounding.
+TIED = {("hard", "equal vectors"), ("semihard", "equal vectors")}
 
 
-@pytest.mark.parametrize("batch", BATCHES)
-@pytest.mark.parametrize("miner", MINERS)
+@pytest.mark.parametrize(("miner", "batch"), [pair for pair in product(MINERS, BATCHES) if pair not in TIED])
 @pytest.mark.parametrize(("alpha", "beta", "base"), [(1, 60, 0.5), (2, 50, 0.5), (2, 2, 0.3)])
 def test_value_and_gradient_are_the_peers(miner, batch, alpha, beta, base):
     embeddings, labels = BATCHES[batch]
-    if batch == "equal vectors" and miner in ("hard", "semihard"):
-        pytest.skip("equal vectors tie exactly here; the peer's distance matrix tells them apart by rounding")
     ours, peers = MINERS[miner]
     mine, theirs = embeddings.clone().requires_grad_(), embeddings.clone().requires_grad_()
     found = MultiSimilarityLoss(None, alpha, beta, base, miner=ours).compute_loss_from_embeddings([mine], labels)
