@@ -40,7 +40,7 @@ bench: $(STAMP)  ## speed and memory against named peers; writes benchmarks/resu
 test-lowest:  ## the tests with the lowest declared versions
 	bash tests/lowest_versions.sh
 
-release-check: $(STAMP)  ## slow: wheel with each extra in a clean environment, older host versions
+release-check: $(STAMP) test-lowest  ## slow: the lowest declared versions, and the wheel with each extra in a clean environment
 	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m slow
 
 clean:

@@ -111,7 +111,10 @@ def _collect(
             else:
                 tally.drop("parents equal to their child")
         elif isinstance(record, Relation):
-            add("relations", (record.head, record.relation, record.tail, record.source or source.name))
+            if record.head != record.tail:
+                add("relations", (record.head, record.relation, record.tail, record.source or source.name))
+            else:
+                tally.drop("relations of a concept to itself")
         elif isinstance(record, Type):
             add("types", (record.code, record.type))
     # A name is preferred or a synonym of its concept, not both.

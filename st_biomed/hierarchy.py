@@ -80,21 +80,25 @@ class Hierarchy:
         distance: ``"sibling_parent"``, ``"lca_depth"`` or ``"hops"``.
         levels: For ``sibling_parent``: the kinships (see ``KINSHIPS``) from near to far; a tuple inside shares a
             level, e.g. ``("sibling", "parent_child", ("grandparent_child", "uncle_nephew"))``.
-        max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3).
+        max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3). With a level function also the largest level
+            that function gives, for every definition (default: ``D``).
         level_function: From :class:`BatchPairs` to other integer levels ``[A, B]``, for distances that depend on
-            depth or on the hierarchy.
+            depth or on the hierarchy. It has the last word in :meth:`distance` and in that alone.
         weight_function: From :class:`BatchPairs` to positive pair weights ``[A, B]``; may be a ``torch.nn.Module``
             whose parameters are learned.
 
     Attributes:
         definition, levels: What was given as ``distance`` and ``levels``.
-        max_distance: ``D``.
+        max_distance: Largest level of :meth:`distance`: ``D``, or what is declared for the level function.
+        far: ``D``, the largest level before the level function.
+        text_sources: Text to the sources it can be compared in; ``None`` where there is one source only.
         graph: Parents, children, ancestors and roots, see :class:`~st_biomed.ancestors.AncestorGraph`.
         parents, children: Concept to concepts.
         depth: Longest path from a root, int32 ``[C]``.
 
     Raises:
         InputError: A cycle (named by its codes), an unknown distance or kinship, levels in an impossible order.
+            In :meth:`distance`: a level function that gives no levels, or larger ones than declared.
     """
 
     def __init__(
@@ -109,7 +113,8 @@ class Hierarchy:
     ) -> None:
         if distance not in DISTANCES:
             raise unknown_name("distance", distance, DISTANCES)
-        if distance == "sibling_parent" and max_distance not in (None, len(levels) + 1):
+        fixed = distance == "sibling_parent" and level_function is None
+        if fixed and max_distance not in (None, len(levels) + 1):
             raise InputError(
                 f"max_distance follows from levels ({len(levels) + 1}) for sibling_parent, found {max_distance}"
             )
@@ -126,18 +131,17 @@ class Hierarchy:
         self.graph = AncestorGraph(child, parent, terminology.concepts["code"])
         self.parents, self.children, self.depth = self.graph.parents, self.graph.children, self.graph.depth
         if distance == "sibling_parent":
-            self.max_distance = len(levels) + 1
+            self.far = len(levels) + 1
             steps = [_kinships(level) for level in levels]
             _check_order(steps)
             self._levels = [[self._kin(i, j) for i, j in level] for level in steps]
         elif distance == "hops":
-            self.max_distance = max_distance or 3
-            self._levels = [
-                [self._kin(i, hops - i) for i in range(hops // 2 + 1)] for hops in range(1, self.max_distance)
-            ]
+            self.far = max_distance or 3
+            self._levels = [[self._kin(i, hops - i) for i in range(hops // 2 + 1)] for hops in range(1, self.far)]
         else:
-            self.max_distance = max_distance or 3
+            self.far = max_distance or 3
             self._levels = self._lca_levels()
+        self.max_distance = max_distance or self.far
         self._device_levels = [
             [
                 (
@@ -148,7 +152,12 @@ class Hierarchy:
             ]
             for ways in self._levels
         ]
-        self._source_tables = self._comparable_sources()
+        self.text_sources = self._comparable_sources()
+        self._source_tables = (
+            None
+            if self.text_sources is None
+            else DeviceTables(p=self.text_sources.indptr, x=self.text_sources.indices)
+        )
         self._text_depth = DeviceTables(
             depth=np.minimum.reduceat(
                 self.depth[terminology.text_concepts.indices], terminology.text_concepts.indptr[:-1]
@@ -174,13 +183,13 @@ class Hierarchy:
             rows.append(np.repeat(np.arange(self.terminology.n_concepts), self.graph.up(steps).counts))
             ancestors.append(self.graph.up(steps).indices)
         row, ancestor = np.concatenate(rows), np.concatenate(ancestors)
-        level = np.clip(self._source_depth - self.depth, 1, self.max_distance - 1)[ancestor]
+        level = np.clip(self._source_depth - self.depth, 1, self.far - 1)[ancestor]
         # A single concept without a hierarchy shares no ancestor but itself, and that pair is at distance 0 already.
         return [
             [Level(keys, keys)]
             for keys in (
                 CSR.from_pairs(row[level == at], ancestor[level == at], self.terminology.n_concepts)
-                for at in range(1, self.max_distance)
+                for at in range(1, self.far)
             )
         ]
 
@@ -212,13 +221,11 @@ class Hierarchy:
         np.maximum.at(out, rows, deepest[sources.indices])
         return out
 
-    def _comparable_sources(self) -> DeviceTables | None:
-        """Text to sources, or nothing where there is one source only."""
+    def _comparable_sources(self) -> CSR | None:
         sources = self._concept_sources
         if sources.indices.min() == sources.indices.max():
             return None
-        text_sources = self.terminology.text_concepts.compose(sources)
-        return DeviceTables(p=text_sources.indptr, x=text_sources.indices)
+        return self.terminology.text_concepts.compose(sources)
 
     # ------------------------------------------------------------------ distances
 
@@ -236,13 +243,33 @@ class Hierarchy:
         distance = self._levels_of(labels_a, labels_b)
         if self.level_function is None:
             return distance
-        return self.level_function(self._pairs(labels_a, labels_b, distance))
+        changed = self.level_function(self._pairs(labels_a, labels_b, distance))
+        if changed.shape != distance.shape or changed.is_floating_point():
+            raise InputError(
+                f"level_function must give integers {list(distance.shape)}, "
+                f"found {changed.dtype} {list(changed.shape)}"
+            )
+        if changed.numel() and (largest := int(changed.max())) > self.max_distance:
+            raise InputError(
+                f"level_function gives levels up to {largest}, beyond max_distance {self.max_distance}: declare the "
+                "largest as max_distance="
+            )
+        return changed
 
-    def weights(self, labels_a: Tensor, labels_b: Tensor) -> Tensor | None:
-        """Pair weights ``[A, B]`` by the weight function; ``None`` without one."""
+    def weights(self, labels_a: Tensor, labels_b: Tensor, distance: Tensor | None = None) -> Tensor | None:
+        """Pair weights by the weight function; ``None`` without one.
+
+        Args:
+            labels_a, labels_b: Text ids, int64 ``[A]`` and ``[B]``.
+            distance: What :meth:`distance` gave for them, so that it is not computed again.
+
+        Returns:
+            ``[A, B]`` on the labels' device.
+        """
         if self.weight_function is None:
             return None
-        return self.weight_function(self._pairs(labels_a, labels_b, self.distance(labels_a, labels_b)))
+        distance = self.distance(labels_a, labels_b) if distance is None else distance
+        return self.weight_function(self._pairs(labels_a, labels_b, distance))
 
     def _pairs(self, labels_a: Tensor, labels_b: Tensor, distance: Tensor) -> BatchPairs:
         depth = self._text_depth.on(labels_a.device)["depth"]
@@ -254,7 +281,7 @@ class Hierarchy:
         device, shape = labels_a.device, (len(labels_a), len(labels_b))
         rows_a, concepts_a = self.lookup.concepts(labels_a)
         rows_b, concepts_b = self.lookup.concepts(labels_b)
-        out = torch.full(shape, self.max_distance, dtype=torch.int8, device=device)
+        out = torch.full(shape, self.far, dtype=torch.int8, device=device)
         for level in range(len(self._device_levels), 0, -1):
             for keys_a, keys_b in self._device_levels[level - 1]:
                 a, b = keys_a.on(device), keys_b.on(device)
@@ -285,9 +312,9 @@ class Hierarchy:
             concepts_a, concepts_b: Concept indices, ``[N]`` each.
 
         Returns:
-            Levels ``0..max_distance``, int8 ``[N]``; -1 where the two belong to different sources.
+            Levels ``0..far``, int8 ``[N]``; -1 where the two belong to different sources.
         """
-        out = np.full(len(concepts_a), self.max_distance, dtype=np.int8)
+        out = np.full(len(concepts_a), self.far, dtype=np.int8)
         for level in range(len(self._levels), 0, -1):
             for keys in self._levels[level - 1]:
                 out[_meet(keys.keys_a, keys.keys_b, concepts_a, concepts_b)] = level
@@ -299,12 +326,12 @@ class Hierarchy:
         return out
 
     def partner_tables(self, level: int) -> list[tuple[CSR, CSR]]:
-        """How to draw partners at a level: pick a key of the anchor, then a concept that has this key.
+        """How to draw partners at a level (before any level function): pick a key of the anchor, then a concept that has this key.
 
         A partner drawn so may stand nearer by another way; :meth:`concept_distance` tells.
 
         Args:
-            level: From 1 to ``max_distance - 1``.
+            level: From 1 to ``far - 1``.
 
         Returns:
             Pairs of (concept to keys, key to concepts), one for each way to be at that level.

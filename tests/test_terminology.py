@@ -104,7 +104,14 @@ def test_digest_changes_with_every_part_of_the_content(terminology: Terminology,
 
 def test_what_points_nowhere_is_dropped_and_counted() -> None:
     """Catches silent loss: the tally says what went and why, and adds up."""
-    records = [Term("S:1", " cold "), Term("S:1", "  "), Parent("S:1", "S:9"), Parent("S:1", "S:1"), Type("S:9", "x")]
+    records = [
+        Term("S:1", " cold "),
+        Term("S:1", "  "),
+        Parent("S:1", "S:9"),
+        Parent("S:1", "S:1"),
+        Relation("S:1", "worse_in", "S:1"),
+        Type("S:9", "x"),
+    ]
     terminology = Terminology.from_records(records, SOURCE)
     tally = terminology.tallies["records"]
     assert terminology.strings == ["cold"]
@@ -112,6 +119,7 @@ def test_what_points_nowhere_is_dropped_and_counted() -> None:
     assert tally.dropped == {
         "empty terms": 1,
         "parents equal to their child": 1,
+        "relations of a concept to itself": 1,
         "parents of a concept without a term": 1,
         "types of a concept without a term": 1,
     }

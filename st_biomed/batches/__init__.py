@@ -9,11 +9,13 @@ from __future__ import annotations
 from st_biomed.batches.arguments import BatchesByName, TrainingBatches, remember
 from st_biomed.batches.hierarchy import HierarchyBatches, HierarchyBatchSampler
 from st_biomed.batches.mixing import RankAlignedBatchSampler, RankAlignedMixing
+from st_biomed.batches.resume import EpochCallback
 from st_biomed.batches.shuffled import ShuffledBatches, ShuffledBatchSampler
 from st_biomed.batches.synonyms import SynonymBatches, SynonymBatchSampler
 
 __all__ = [
     "BatchesByName",
+    "EpochCallback",
     "HierarchyBatchSampler",
     "HierarchyBatches",
     "RankAlignedBatchSampler",

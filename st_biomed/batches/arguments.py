@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from datasets import Value
 from sentence_transformers.base import DefaultBatchSampler
 from torch.utils.data import SequentialSampler
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.samples.columns import LABEL, labels_of
+from st_biomed.samples.columns import LABEL, NAMES, RELATIONS, labels_of
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def training_rows(dataset: Dataset) -> str:
     It survives what the host does to a dataset (formats, transforms, the added name), unlike a fingerprint.
     """
     sha = hashlib.sha256(f"{sorted(dataset.column_names)} {dataset.info.description}".encode())
-    if dataset.features.get(LABEL) == Value("int64"):
+    if dataset.features.get(LABEL) in (NAMES.type, RELATIONS.type):
         sha.update(labels_of(dataset).tobytes())
     return sha.hexdigest()[:16]
 

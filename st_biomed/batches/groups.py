@@ -10,7 +10,16 @@ from st_biomed.csr import CSR
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.samples.draws import draw_distinct
 
-_TRIES = (1, 2, 4, 8, 16, 32, 64, 128)  # texts looked at for a far partner, before any takes its place
+_TRIES = (
+    1,
+    2,
+    4,
+    8,
+    16,
+    32,
+    64,
+    128,
+)  # texts looked at for a far partner, before any other of its source takes its place
 
 
 class PartnerGroups:
@@ -19,14 +28,15 @@ class PartnerGroups:
     Args:
         hierarchy: The distances.
         rows: The names that may be drawn.
-        partners: Number of partners at each distance from 0 to ``hierarchy.max_distance``.
+        partners: Number of partners at each distance from 0 to ``hierarchy.far``.
     """
 
     def __init__(self, hierarchy: Hierarchy, rows: NameRows, partners: tuple[int, ...]) -> None:
         self._hierarchy = hierarchy
         self._names, self._texts = rows.names, rows.texts
         self._partners = partners
-        self._relatives = {d: Relatives(hierarchy, d) for d in range(1, hierarchy.max_distance) if partners[d]}
+        self._relatives = {d: Relatives(hierarchy.partner_tables(d)) for d in range(1, hierarchy.far) if partners[d]}
+        self._comparable = _same_source(hierarchy, rows.texts)
 
     def draw(self, rng: np.random.Generator, anchors: np.ndarray) -> np.ndarray:
         """Draw the groups of N anchors.
@@ -56,6 +66,15 @@ class PartnerGroups:
             groups[:, start : start + wanted] = np.take_along_axis(drawn, front, axis=1)
         return self._topped_up(rng, groups)
 
+    def others(self, rng: np.random.Generator, anchors: np.ndarray, k: int) -> np.ndarray:
+        """Draw ``k`` texts for each of N anchors (text ids) from those of its sources, ``[N, k]``.
+
+        A pair of different sources is masked, so that a text of another source says nothing about the anchor.
+        """
+        if self._comparable is None:
+            return rng.choice(self._texts, (len(anchors), k))
+        return self._comparable.draw(rng, anchors, k)
+
     def _named(self, rng: np.random.Generator, concepts: np.ndarray) -> np.ndarray:
         """A random name of each concept; -1 for no concept or one without a name in the dataset."""
         names = self._names
@@ -79,24 +98,38 @@ class PartnerGroups:
         pair, concept_a = concepts_of.take(texts_a)
         entry, concept_b = concepts_of.take(texts_b[pair])
         distance = self._hierarchy.concept_distance(concept_a[entry], concept_b)
-        beyond = self._hierarchy.max_distance + 1
+        beyond = self._hierarchy.far + 1
         out = np.full(len(texts_a), beyond, dtype=np.int64)
         np.minimum.at(out, pair[entry], np.where(distance < 0, beyond, distance))
         return out
 
     def _topped_up(self, rng: np.random.Generator, groups: np.ndarray) -> np.ndarray:
-        """Fill the slots that are left with far texts, after some tries with any."""
+        """Fill the slots that are left with far texts, after some tries with any of the anchor's sources."""
         for tries in _TRIES:
             row, slot = np.nonzero(groups < 0)
             if not len(row):
                 return groups
-            texts = rng.choice(self._texts, (len(row), tries))
-            far = self._at(self._hierarchy.max_distance, groups[row, :1], texts)
+            texts = self.others(rng, groups[row, 0], tries)
+            far = self._at(self._hierarchy.far, groups[row, :1], texts)
             far &= (texts[:, :, None] != groups[row][:, None, :]).all(axis=2)
             found = far.any(axis=1)
             groups[row[found], slot[found]] = texts[found, far[found].argmax(axis=1)]
             groups[_repeats(groups)] = -1
-        return np.where(groups < 0, rng.choice(self._texts, groups.shape), groups)
+        row, slot = np.nonzero(groups < 0)
+        groups[row, slot] = self.others(rng, groups[row, 0], 1)[:, 0]
+        return groups
+
+
+def _same_source(hierarchy: Hierarchy, texts: np.ndarray) -> Relatives | None:
+    """From each text to those of its sources among ``texts``; ``None`` where there is one source only."""
+    sources = hierarchy.text_sources
+    if sources is None:
+        return None
+    row, source = sources.take(texts)
+    starts = np.zeros(len(hierarchy.terminology.sources) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source, minlength=len(starts) - 1), out=starts[1:])
+    order = np.argsort(source.astype(np.int16), kind="stable")  # of two bytes: sorted in linear time
+    return Relatives([(sources, CSR(starts, texts.astype(np.int32)[row[order]]))])
 
 
 def _lengths(table: CSR, rows: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from sentence_transformers.base import DefaultBatchSampler
 
 from st_biomed.batches.arguments import TrainingBatches, recall, remember, training_rows
+from st_biomed.batches.functions import function_name, function_named
 from st_biomed.batches.groups import PartnerGroups
 from st_biomed.batches.rows import NameRows
 from st_biomed.errors import InputError
@@ -33,8 +34,13 @@ class HierarchyBatchSampler(DefaultBatchSampler):
     ``partners[d]`` names at each distance ``d``. Partners are drawn evenly from the relatives of the anchor's concept
     (one that is related in two ways, say by two common parents, is twice as likely) with one of their names, and their
     distance is checked for the texts: a nearer relation by another way rules a partner out. What a distance lacks is
-    topped up with far texts, which are drawn from the whole dataset until they are at the largest distance. No text
-    is twice in a group, unless the dataset is too small. Rows left over by the groups are random texts.
+    topped up with far texts, which are drawn from the anchor's sources until they are at the largest distance. No text
+    is twice in a group, unless the sources are too small. Rows left over by the groups are random texts of the sources
+    of the batch's anchors.
+
+    The distances here are the hierarchy's own levels, from 0 to ``hierarchy.far``, *before* its level function: the
+    function sees batches only, so it changes the distances that a loss sees between the members of a group, never who
+    they are. Where its levels differ, ask for partners at the levels it makes them from.
 
     An anchor is a (concept, name) pair of a concept that has a parent or a child. An epoch goes through all of them
     once in random order, up to less than a batch; with ``synonym_anchors`` that share of the anchors comes from those
@@ -48,7 +54,7 @@ class HierarchyBatchSampler(DefaultBatchSampler):
         generator: Ignored: an epoch depends on ``seed`` and ``epoch`` alone, in every process.
         seed: Seed.
         hierarchy: The distances.
-        partners: How many partners at each distance from 0 to ``hierarchy.max_distance``, as a sequence or as
+        partners: How many partners at each distance from 0 to ``hierarchy.far``, as a sequence or as
             distance to number; by default one synonym and two at every other distance.
         synonym_anchors: Share of anchors that must have a synonym, from 0 (as they come) to 1.
 
@@ -77,7 +83,7 @@ class HierarchyBatchSampler(DefaultBatchSampler):
         super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
         self.dataset = dataset
         self.hierarchy = hierarchy
-        self.partners = partners_per_distance(partners, hierarchy.max_distance)
+        self.partners = partners_per_distance(partners, hierarchy.far)
         self.group_size = 1 + sum(self.partners)
         self.synonym_anchors = synonym_anchors
         if not 0 <= synonym_anchors <= 1:
@@ -119,7 +125,9 @@ class HierarchyBatchSampler(DefaultBatchSampler):
             texts = np.empty((len(block), self.batch_size), dtype=np.int64)
             full = self._per_batch * self.group_size
             texts[:, :full] = groups.reshape(len(block), full)
-            texts[:, full:] = rng.choice(self.rows.texts, (len(block), self.batch_size - full))
+            chosen = rng.integers(self._per_batch, size=(len(block), self.batch_size - full))
+            near = np.take_along_axis(groups[:, 0].reshape(block.shape), chosen, axis=1).reshape(-1)
+            texts[:, full:] = self._groups.others(rng, near, 1).reshape(chosen.shape)
             yield from self.rows.of(texts).tolist()
 
     def _epoch_anchors(self, rng: np.random.Generator) -> np.ndarray:
@@ -137,6 +145,7 @@ class HierarchyBatches(TrainingBatches):
     Attributes:
         digest: Digest of the terminology.
         distance, levels, max_distance: What defines the hierarchy's distances.
+        level_function, weight_function: Names of the hierarchy's functions, see :func:`function_name`.
         partners: Number of partners at each distance.
         synonym_anchors: Share of anchors that must have a synonym.
         path: Folder where the terminology is saved, for other processes.
@@ -146,6 +155,8 @@ class HierarchyBatches(TrainingBatches):
     distance: str
     levels: tuple[str | tuple[str, ...], ...]
     max_distance: int
+    level_function: str | None = None
+    weight_function: str | None = None
     partners: tuple[int, ...]
     synonym_anchors: float = 0.0
     path: str | None = None
@@ -164,7 +175,8 @@ class HierarchyBatches(TrainingBatches):
 
         Args:
             hierarchy: The distances; of a terminology, those of ``Hierarchy(terminology)``.
-            path: Folder where the terminology is saved; needed only to unpickle the batches in another process.
+            path: Folder where the terminology is saved; needed only to unpickle the batches in another process, where
+                the hierarchy's functions must be found by their names too (no lambda, no instance).
             dataset: The training dataset, if it holds a selection of the names only.
             partners, synonym_anchors: See :class:`HierarchyBatchSampler`.
         """
@@ -176,7 +188,9 @@ class HierarchyBatches(TrainingBatches):
             distance=hierarchy.definition,
             levels=hierarchy.levels,
             max_distance=hierarchy.max_distance,
-            partners=partners_per_distance(partners, hierarchy.max_distance),
+            level_function=function_name(hierarchy.level_function),
+            weight_function=function_name(hierarchy.weight_function),
+            partners=partners_per_distance(partners, hierarchy.far),
             synonym_anchors=synonym_anchors,
             path=None if path is None else str(path),
         )
@@ -185,12 +199,18 @@ class HierarchyBatches(TrainingBatches):
 
     @property
     def _key(self) -> tuple[object, ...]:
-        return self.digest, self.distance, self.levels, self.max_distance
+        functions = self.level_function, self.weight_function
+        return self.digest, self.distance, self.levels, self.max_distance, *functions
 
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> HierarchyBatchSampler:
         if self._key not in _HIERARCHIES:
             _HIERARCHIES[self._key] = Hierarchy(
-                recall(self.digest, self.path), self.distance, levels=self.levels, max_distance=self.max_distance
+                recall(self.digest, self.path),
+                self.distance,
+                levels=self.levels,
+                max_distance=self.max_distance,
+                level_function=function_named(self.level_function),
+                weight_function=function_named(self.weight_function),
             )
         return HierarchyBatchSampler(
             dataset,

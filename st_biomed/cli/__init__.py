@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from st_biomed.cli import evaluate, read, stats
+from st_biomed.cli import evaluate, read, stats, train
 from st_biomed.errors import InputError
 
 
@@ -33,6 +33,10 @@ app = typer.Typer(
 )
 for verb in (read, stats, evaluate):
     app.command(verb.__name__.rpartition(".")[2])(verb.run)
+
+app.command(
+    "train", context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+)(train.run)
 
 
 def main() -> None:

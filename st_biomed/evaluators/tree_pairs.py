@@ -39,6 +39,7 @@ def draw_pairs(
     Every pair stands at the distance ``hierarchy.distance`` gives for its two texts, so a far pair is no near pair by
     another way. Up to a million candidates of a distance are listed and drawn from evenly; of more, a million are
     drawn, in which a pair that is related in several ways (say, by two common parents) is as many times as likely.
+    Under a level function every pair is a candidate of every distance, found by its level before that function.
 
     Args:
         hierarchy: Where the distances come from. For held-out texts give the whole hierarchy and ``texts``: distances
@@ -66,7 +67,9 @@ def draw_pairs(
     drawn = []
     for level in wanted:
         rng = np.random.default_rng([seed, level])
-        pairs = _list_or_draw(_candidates(hierarchy, ids, level), rng)
+        before = [level] if hierarchy.level_function is None else range(hierarchy.far + 1)
+        pairs = np.concatenate([_list_or_draw(_candidates(hierarchy, ids, at), rng) for at in before])
+        pairs = np.unique(pairs, axis=0)
         pairs = _first_at(hierarchy, pairs[rng.permutation(len(pairs))], level, pairs_per_class)
         if not len(pairs):
             raise InputError(
@@ -90,8 +93,8 @@ def _text_ids(texts: np.ndarray | None, n_texts: int) -> np.ndarray:
 
 
 def _candidates(hierarchy: Hierarchy, ids: np.ndarray, level: int) -> _Candidates:
-    """All ordered pairs that can be at a distance, through the keys (concept, parent, ...) which such pairs share."""
-    if level == hierarchy.max_distance:
+    """All ordered pairs that can be at a level before any level function, through the keys (concept, parent, ...) which such pairs share."""
+    if level == hierarchy.far:
         nothing = np.zeros(len(ids), dtype=np.int64)
         return _Candidates(ids, nothing, nothing + len(ids), ids)
     terminology = hierarchy.terminology

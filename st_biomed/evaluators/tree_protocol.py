@@ -8,6 +8,7 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
+from st_biomed.bundled import bundled
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.tree import TreeEvaluator
@@ -53,12 +54,13 @@ class TreeProtocol:
 
     @classmethod
     def read(cls, path: str | Path) -> TreeProtocol:
-        """Read a protocol file such as ``evaluation/benchmarks/icd10cm_tree.yaml``.
+        """Read a protocol file such as ``evaluation/benchmarks/icd10cm_tree.yaml``, which an installation has too.
 
         Raises:
             InputError: No such file, or a key or value that does not belong there.
         """
-        settings = read_yaml(Path(path))
+        path = Path(path) if Path(path).exists() else bundled(path) or Path(path)
+        settings = read_yaml(path)
         types = {f.name: type(f.default) for f in fields(cls)}
         for key, value in settings.items():
             if key not in types:

@@ -5,6 +5,7 @@ The code-string table alone, or a ``code||name`` file, gives a terminology of sy
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -65,7 +66,8 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
         code: Name of the code column of the code-string table.
         string: Name of its string column.
         name: Short name of the source and prefix of its codes; by default made of the file's name.
-        version: Edition of the source.
+        version: Edition of the source; by default 12 hexadecimal digits of the tables' SHA-256, so that two different
+            tables of one name are two versions, which ``Terminology.merge`` refuses.
         licence: Its licence.
         language: ISO 639-1 code of the strings.
         redistributable: Whether the strings may appear in a released file.
@@ -83,7 +85,7 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
     name = name or re.sub(r"\W+", "_", tables[0].name.split(".")[0])
     if not re.fullmatch(r"[\w.-]+", name):
         raise InputError(f"name of reader 'parent_child' must be letters, digits, '_', '.' or '-', found {name!r}")
-    yield SourceInfo(name, name, version, licence, "not stated", redistributable)
+    yield SourceInfo(name, name, version or _content_version(tables), licence, "not stated", redistributable)
 
     form = dialect, header
     known: set[str] = set()
@@ -100,6 +102,14 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
         empty = False
     if empty:
         raise InputError(f"{tables[0]}: no row with a parent and a child was read, the hierarchy is empty")
+
+
+def _content_version(tables: Sequence[Path]) -> str:
+    sha = hashlib.sha256()
+    for table in tables:
+        with table.open("rb") as file:
+            sha.update(hashlib.file_digest(file, "sha256").digest())
+    return sha.hexdigest()[:12]
 
 
 def _rows(

@@ -1,21 +1,24 @@
-"""Values as a published JSON file may hold them: no objects, and no path that says where somebody's files lie."""
+"""Values as a published JSON file may hold them: no objects, no access token, no path that tells where files lie."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from numbers import Integral, Real
 from pathlib import Path, PurePath
 from typing import Any
 
+REDACTED = "<redacted>"
+
 
 def plain(value: Any) -> Any:
     """A value as JSON holds it: paths without where they lie, enums by value, classes and functions by name.
 
-    Numbers that are not finite become text, sets become sorted lists, and of any other object only its class is named.
+    Numbers that are not finite become text, sets become sorted lists, and of any other object only its class is named. A
+    string under a key that ends in "token" is redacted.
     """
     if isinstance(value, Enum):
         return plain(value.value)
@@ -28,13 +31,34 @@ def plain(value: Any) -> Any:
     if isinstance(value, Real):
         return float(value) if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): _redacted(str(key), plain(item)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, (set, frozenset)):
         return sorted((plain(item) for item in value), key=str)
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{named.__module__}.{named.__qualname__}"
+
+
+_TOKEN_OPTION = re.compile(r"--?[\w.-]*token", re.IGNORECASE)
+_TOKEN_SETTING = re.compile(r"((?:--?)?[\w.-]*token=).+", re.IGNORECASE | re.DOTALL)
+
+
+def plain_command(arguments: Sequence[str]) -> list[str]:
+    """A command line as JSON holds it, with the values of ``--hub_token VALUE`` and ``--hub_token=VALUE`` redacted."""
+    shown: list[str] = []
+    after_option = False
+    for argument in map(str, arguments):
+        if after_option and not argument.startswith("--"):
+            shown.append(REDACTED)
+        else:
+            shown.append(_TOKEN_SETTING.sub(rf"\1{REDACTED}", plain(argument)))
+        after_option = _TOKEN_OPTION.fullmatch(argument) is not None
+    return shown
+
+
+def _redacted(key: str, value: Any) -> Any:
+    return REDACTED if key.lower().endswith("token") and isinstance(value, str) and value else value
 
 
 _PATH = re.compile(r"(?<![\w/.])~?(?:/[\w.@+-]+){2,}/?")

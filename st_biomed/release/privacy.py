@@ -1,11 +1,12 @@
 """What may be published: the rule that keeps names of licensed terminologies out of a release.
 
 (a) Only files of a list leave: weights, configurations, tokenizer, card, licence, run record, results.
-(b) Every string of a tokenizer file is the base model's or a single word; a tokenizer file that is not text is the base
-    model's, byte for byte.
-(c) No other file holds a term of at least three words or twenty characters that is known only from sources that may not
-    be redistributed, apart from terms that the card's template, rendered without a run, or a source's own description
-    also holds. A term counts as known from a redistributable source when one of that source's names has the same words.
+(b) Every string of a tokenizer file is the base model's or without a space between words; a tokenizer file that is not
+    text is the base model's, byte for byte.
+(c) No path, no other file and no new string of the tokenizer whose words are joined by punctuation ("type_2") holds a
+    term of at least three words or twenty characters that is known only from sources that may not be redistributed,
+    apart from terms that the card's template, rendered without a run, or a source's own description also holds. A term
+    counts as known from a redistributable source when one of that source's names has the same words.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
-from st_biomed.release.term_search import TermSearch, json_strings, strings_in
+from st_biomed.release.term_search import TermSearch, json_strings, normal_forms, strings_in
 from st_biomed.terminology import Terminology
 
 LEAST_WORDS, LEAST_CHARACTERS = 3, 20
@@ -42,6 +43,7 @@ _LEAVES = re.compile(
     r"|(\w+/)*((\w+_)?config\.json|model(-\d+-of-\d+)?\.safetensors|model\.safetensors\.index\.json)"  # the modules'
     r"|(\w+/)*(" + "|".join(map(re.escape, [*_TOKENIZER_TEXT, *_TOKENIZER_OTHER])) + ")"
 )
+_MODULE_CONFIGURATION = re.compile(r"(\w+/)+(\w+_)?config\.json")
 _READ_BYTES = 5_000_000  # a larger file that may not leave is refused unread
 _SHOWN = 20
 
@@ -90,29 +92,35 @@ def find_breaches(
     passages: dict[str, list[str]] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if (path.is_dir() and not path.is_symlink()) or any(fnmatch(name, pattern) for pattern in exclude):
+        if any(fnmatch(name, pattern) for pattern in exclude):
+            continue
+        if path.is_dir() and not path.is_symlink() and any(path.iterdir()):
+            continue  # the paths of what it holds name it
+        passages[name] = [name]
+        if path.is_dir() and not path.is_symlink():
             continue
         if path.is_symlink() or not path.is_file():
             breaches.append(f"{name}: is a link or a special file")
         elif not _LEAVES.fullmatch(name):
             breaches.append(f"{name}: is not on the list of files that may leave")
             if path.stat().st_size <= _READ_BYTES:
-                passages[name] = strings_in(path)
+                passages[name] += strings_in(path)
         elif path.name in _TOKENIZER_TEXT:
             entries = set(_tokenizer_entries(path))
-            tokens |= entries
-            breaches += [
-                f"{name}: {entry!r} is not a single word"
-                for entry in sorted(entries - base_strings)
-                if _is_phrase(entry)
-            ]
+            several = _of_several_words(entries - base_strings)
+            tokens |= entries - several
+            phrases = {entry for entry in several if _is_phrase(entry)}
+            breaches += [f"{name}: {entry!r} is not a single word" for entry in sorted(phrases)]
+            # Names of settings have several words as well ("do_lower_case"): only terms among the rest are refused.
+            passages[name] += [_spaced(entry) for entry in several - phrases]
         elif path.name in _TOKENIZER_OTHER:
             if not _same_file(path, base_model_folder):
                 breaches.append(f"{name}: differs from the base model's")
         else:
-            passages[name] = strings_in(path)
-    # A module may hold the vocabulary once more (token weights): rule (b) has judged these words.
-    passages = {name: [string for string in strings if string not in tokens] for name, strings in passages.items()}
+            passages[name] += strings_in(path)
+    for name in filter(_MODULE_CONFIGURATION.fullmatch, passages):
+        # A module may hold the vocabulary once more (token weights): rule (b) has judged these words.
+        passages[name] = [string for string in passages[name] if string not in tokens]
     return breaches + _term_breaches(passages, terminologies, rendered_empty_card)
 
 
@@ -133,8 +141,8 @@ def check_training_arguments(path: str | Path, terminologies: Sequence[Terminolo
         breaches.append(f"has {size:,} bytes, fewer than {TRAINING_ARGUMENTS_BYTES:,} are allowed")
     search = TermSearch({path.name: strings_in(path)})
     for terminology in terminologies:
-        found = search.find(terminology.texts["text"])
-        breaches += [f"holds {term!r}" for term in sorted(found.values()) if is_telling(term)]
+        found = search.find(terminology.texts["text"], is_telling)
+        breaches += [f"holds {term!r}" for term in sorted(found.values())]
     _refuse(f"{path}: carries data", breaches)
 
 
@@ -156,8 +164,7 @@ def _term_breaches(
     for terminology in terminologies:
         open_text = _from_redistributable(terminology)
         texts = terminology.texts["text"]
-        found = search.find(texts.filter(pa.array(~open_text)))
-        restricted.update((words, term) for words, term in found.items() if is_telling(term))
+        restricted.update(search.find(texts.filter(pa.array(~open_text)), is_telling))
         excused.update(search.find(texts.filter(pa.array(open_text))))
         for source in terminology.sources.values():
             own_text += [source.name, source.title, source.version, source.licence, source.url]
@@ -196,9 +203,22 @@ def _tokenizer_entries(path: Path) -> Iterator[str]:
             yield from line.split(" ") if path.name == "merges.txt" and line.count(" ") == 1 else [line]
 
 
+def _spaced(entry: str) -> str:
+    """A token with spaces for the marks that byte-level and sentence pieces have instead."""
+    return re.sub("[▁Ġ]", " ", entry)
+
+
 def _is_phrase(entry: str) -> bool:
-    """Whether a token spans several words; byte-level and sentence pieces mark the space before a word."""
-    return len(re.sub("[▁Ġ]", " ", entry).split()) > 1
+    """Whether a token has a space between words."""
+    return len(_spaced(entry).split()) > 1
+
+
+def _of_several_words(entries: set[str]) -> set[str]:
+    """The tokens of several words, whatever stands between these."""
+    listed = sorted(entries)
+    readable = [_spaced(entry).encode("utf-8", "replace").decode() for entry in listed]
+    several = pc.match_substring(normal_forms(pa.array(readable, pa.string())), " ").to_pylist()
+    return {entry for entry, is_several in zip(listed, several) if is_several or _is_phrase(entry)}
 
 
 def _same_file(path: Path, base_model_folder: str | Path | None) -> bool:

@@ -1,7 +1,7 @@
 """What a run leaves behind, ``run.json``: model cards, tables and plots are made from it and from nothing else.
 
 Its keys are those of :class:`RunData`. It names sources, versions, counts and digests, never a term; paths are relative
-to the working directory or cut to their last part, and no host name is recorded.
+to the working directory or cut to their last part, and no host name and no access token is recorded.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from st_biomed import __version__
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.release.portable import plain
+from st_biomed.release.portable import plain, plain_command
 from st_biomed.release.run_data import (
     STAGES,
     LossData,
@@ -57,7 +57,7 @@ class RunRecord:
         description: What the model does, in a sentence or two.
         readings: How each open point of the paper was read, a short sentence each.
         headline: Names of the results that the card shows; all when empty.
-        command: The command line; by default that of this process.
+        command: The command line; by default that of this process. Access tokens in it are redacted.
     """
 
     recipe: str
@@ -83,6 +83,7 @@ class RunRecord:
         for argument in fields(self):
             if argument.name != "terminologies":
                 self._run[argument.name] = plain(getattr(self, argument.name))  # type: ignore[literal-required]
+        self._run["command"] = plain_command(self.command)
         self._run["terminologies"] = [_terminology_data(terminology) for terminology in self.terminologies]
         self._run["versions"] = _versions()
         self._run["machine"] = _machine()

@@ -7,7 +7,7 @@ import io
 import json
 import pickletools
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +46,14 @@ class TermSearch:
                 heads.update(_heads(line))
         self._heads = pa.array(sorted(heads), pa.string())
 
-    def find(self, terms: pa.Array | pa.ChunkedArray) -> dict[str, str]:
+    def find(
+        self, terms: pa.Array | pa.ChunkedArray, counts: Callable[[str], bool] = lambda term: True
+    ) -> dict[str, str]:
         """The terms that occur, from their normal form to how they are written.
 
         Args:
             terms: Strings ``[T]``.
+            counts: Which spellings to look for; of several with one normal form, one that counts is enough.
         """
         found = {}
         for start in range(0, len(terms), _ROWS):
@@ -58,7 +61,7 @@ class TermSearch:
             normal = normal_forms(written)
             candidate = pc.is_in(pc.utf8_slice_codeunits(normal, 0, _HEAD), value_set=self._heads)
             for words, term in zip(normal.filter(candidate).to_pylist(), written.filter(candidate).to_pylist()):
-                if self.where(words):
+                if counts(term) and self.where(words):
                     found[words] = term
         return found
 

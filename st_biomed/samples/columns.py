@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from datasets import Value
+import pyarrow as pa
+from datasets import List, Value
 
 from st_biomed.errors import InputError
 
@@ -28,12 +29,14 @@ class SampleKind:
     Attributes:
         name: What the kind is called.
         texts: The text columns, in order.
-        label: What the int64 ``label`` of a row stands for.
+        label: What the ``label`` of a row stands for.
+        type: Its type: one int64, or one for each text.
     """
 
     name: str
     texts: tuple[str, ...]
     label: str
+    type: Value | List
 
     def matches(self, dataset: Dataset) -> bool:
         """Whether a dataset has exactly these columns."""
@@ -49,13 +52,17 @@ class SampleKind:
             raise InputError(
                 f"{self.name}: expected the columns {[*self.texts, LABEL]}, found {sorted(dataset.column_names)}"
             )
-        if dataset.features[LABEL] != Value("int64"):
-            found = dataset.features[LABEL]
-            raise InputError(f"{self.name}: label is {self.label} and of type int64, found {found}")
+        if (found := dataset.features[LABEL]) != self.type:
+            raise InputError(f"{self.name}: label is {self.label} and of type {self.type}, found {found}")
 
 
-NAMES = SampleKind("names", ("text",), "the text id of the name")
-RELATIONS = SampleKind("relations", ("name_a", "name_b"), "the unordered pair of concepts, see RelationLookup")
+NAMES = SampleKind("names", ("text",), "the text id of the name", Value("int64"))
+RELATIONS = SampleKind(
+    "relations",
+    ("name_a", "name_b"),
+    "the concept and the other concept of each name, see RelationLookup",
+    List(Value("int64"), length=2),
+)
 
 
 def description(terminology: Terminology) -> str:
@@ -81,6 +88,8 @@ def check_terminology(dataset: Dataset, digest: str) -> None:
 
 
 def labels_of(dataset: Dataset) -> np.ndarray:
-    """The label column, int64 ``[N]``, past any format or transform of the dataset."""
-    table = dataset.select_columns(LABEL).with_format("arrow")[:]
-    return table[LABEL].to_numpy()
+    """The label column, int64 ``[N]`` or ``[N, n]``, past any format or transform of the dataset."""
+    column = dataset.select_columns(LABEL).with_format("arrow")[:][LABEL]
+    if isinstance(column.type, pa.FixedSizeListType):
+        return column.combine_chunks().flatten().to_numpy().reshape(len(column), -1)
+    return column.to_numpy()

@@ -13,7 +13,7 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers.records import Tally
 from st_biomed.samples.columns import description
 from st_biomed.samples.draws import draw_distinct
-from st_biomed.samples.relation_lookup import pair_label
+from st_biomed.samples.relation_lookup import relation_label
 from st_biomed.terminology import Terminology
 
 
@@ -29,8 +29,9 @@ def relation_pairs(
 ) -> Dataset:
     """Draw name pairs for each relation.
 
-    The two names of a row are positives of each other: the class of both is the unordered pair of their concepts,
-    ``label = smaller * C + larger``. :class:`~st_biomed.samples.relation_lookup.RelationLookup` reads it.
+    The two names of a row are positives of each other, since both stand for one pair of concepts. A row has a label for
+    each name, which says the name, its concept here and the other concept:
+    :class:`~st_biomed.samples.relation_lookup.RelationLookup` reads them.
 
     Args:
         terminology: Concepts, names and relations.
@@ -43,7 +44,7 @@ def relation_pairs(
         tally: Counts relation rows read, concept pairs kept, and what was dropped and why.
 
     Returns:
-        Columns ``name_a`` (head), ``name_b`` (tail) and ``label``, sorted by relation and concepts: shuffle them in
+        Columns ``name_a`` (head), ``name_b`` (tail) and ``label`` (two int64), sorted by relation and concepts: shuffle them in
         training. ``info.description`` is ``"terminology:<digest>"``.
 
     Raises:
@@ -59,7 +60,8 @@ def relation_pairs(
     texts_a, texts_b, labels = [], [], []
     for relation, head, tail in _concept_pairs(terminology, relations):
         tally.read(len(head))
-        key = head * n_concepts + tail if inverses else pair_label(head, tail, n_concepts)
+        ends = (head, tail) if inverses else (np.minimum(head, tail), np.maximum(head, tail))
+        key = ends[0] * n_concepts + ends[1]
         _, first = np.unique(key, return_index=True)
         tally.drop("repeated", len(head) - len(first))
         different = head[first] != tail[first]
@@ -78,18 +80,20 @@ def relation_pairs(
         head, tail = head[first], tail[first]
         row, value = draw_distinct(rng, n_names[head] * n_names[tail], names_per_pair)
         rank_a, rank_b = np.divmod(value, n_names[tail[row]])
-        text_a = names.indices[names.indptr[head[row]] + rank_a]
-        text_b = names.indices[names.indptr[tail[row]] + rank_b]
+        head, tail = head[row], tail[row]
+        name_a, name_b = names.indptr[head] + rank_a, names.indptr[tail] + rank_b
+        text_a, text_b = names.indices[name_a], names.indices[name_b]
         apart = text_a != text_b  # one string for both concepts teaches nothing
         texts_a.append(text_a[apart])
         texts_b.append(text_b[apart])
-        labels.append(pair_label(head, tail, n_concepts)[row][apart])
+        both = [relation_label(name_a, tail, n_concepts), relation_label(name_b, head, n_concepts)]
+        labels.append(np.stack(both, axis=1)[apart])
     texts = terminology.texts["text"]
     table = pa.table(
         {
             "name_a": texts.take(pa.array(np.concatenate(texts_a))),
             "name_b": texts.take(pa.array(np.concatenate(texts_b))),
-            "label": np.concatenate(labels),
+            "label": pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(labels).reshape(-1)), 2),
         }
     )
     return Dataset(table, info=DatasetInfo(description=description(terminology)))

@@ -147,6 +147,18 @@ def test_partners_come_from_the_anchors_own_source():
     assert (distances(hierarchy, groups(sampler(hierarchy, 16)))[:, 1:] >= 0).all()
 
 
+@pytest.mark.parametrize("batch_size", [7, 9])
+def test_a_large_second_source_does_not_dilute_the_batches(batch_size):
+    """Would catch far partners, fallbacks (here for want of a far text) and left-over rows of loose names elsewhere."""
+    for root in (tree(9, 9), tree(12)):
+        loose = [Term(f"Y:{i}", f"loose {i}", source="Y") for i in range(3000)]
+        placed = [record._replace(source="X") for record in root]
+        hierarchy = hierarchy_of([*placed, *loose, SourceInfo("Y", "Y")])
+        drawn = sampler(hierarchy, batch_size, partners=(0, 1, 1, 4))
+        rows = np.array(batches(drawn))
+        assert not [text for text in rows.reshape(-1) if hierarchy.terminology.strings[text].startswith("loose")]
+
+
 def test_relatives_are_drawn_evenly():
     """Would catch a draw that first picks between parents and children, and so a parent half of the time."""
     records = tree(20, 3)
@@ -207,6 +219,18 @@ def test_partners_can_be_given_for_some_distances():
     assert sampler(hierarchy, 16, partners=(1, 2)).partners == (1, 2, 0, 0)
     assert sampler(hierarchy, 16, partners={3: 2, 1: 1}).partners == (0, 1, 0, 2)
     assert sampler(hierarchy, 16).partners == (1, 2, 2, 2)
+
+
+def test_partners_stand_at_the_levels_before_the_level_function():
+    """Would catch partners counted by levels that the sampler does not draw by."""
+    hierarchy = Hierarchy(TOY, level_function=seven_levels, max_distance=7)
+    drawn = sampler(hierarchy, 16)
+    assert drawn.partners == (1, 2, 2, 2)
+    assert batches(drawn) == batches(sampler(HIERARCHIES["sibling_parent"], 16))
+
+
+def seven_levels(pairs):
+    return pairs.distance * 2 + 1
 
 
 @pytest.mark.parametrize(

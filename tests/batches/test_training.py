@@ -188,6 +188,34 @@ def test_the_distances_travel_with_the_batches(tmp_path, monkeypatch):
     assert torch.equal(sampler.hierarchy.distance(labels, labels), hierarchy.distance(labels, labels))
 
 
+def swap(pairs):
+    """Siblings at 2, parents and children at 1."""
+    return torch.tensor([0, 2, 1, 3, -1], dtype=torch.int8)[pairs.distance.long()]
+
+
+def test_functions_travel_with_the_batches(tmp_path, monkeypatch):
+    """Would catch a hierarchy that comes back without them, and two hierarchies that are taken for one."""
+    path, dataset = TOY.save(tmp_path / "toy"), names_dataset(TOY)
+    swapped = HierarchyBatches.of(Hierarchy(TOY, level_function=swap, weight_function=swap), path)
+    plain = HierarchyBatches.of(TOY, path)
+    assert swapped(dataset, B, True).hierarchy.level_function is swap
+    assert plain(dataset, B, True).hierarchy.level_function is None
+    monkeypatch.setattr(st_biomed.batches.hierarchy, "_HIERARCHIES", {})
+    hierarchy = pickle.loads(pickle.dumps(swapped))(dataset, B, True).hierarchy
+    assert hierarchy.level_function is swap and hierarchy.weight_function is swap
+
+
+def test_a_function_without_a_name_stays_in_its_process(monkeypatch):
+    """Would catch another process that trains without the function, and two lambdas taken for one."""
+    first, second = (lambda pairs: pairs.distance), (lambda pairs: pairs.distance)
+    batches = [HierarchyBatches.of(Hierarchy(TOY, level_function=one)) for one in (first, second)]
+    dataset = names_dataset(TOY)
+    assert [each(dataset, B, True).hierarchy.level_function for each in batches] == [first, second]
+    monkeypatch.setattr(st_biomed.batches.hierarchy, "_HIERARCHIES", {})
+    with pytest.raises(InputError, match="<lambda> cannot be imported, which another process has to"):
+        batches[0](dataset, B, True)
+
+
 def test_without_names_datasets_are_known_by_their_rows():
     """The host tells no names where there is one loss for all."""
     relations = relation_pairs(TOY)

@@ -14,7 +14,7 @@ import st_biomed
 PACKAGE = Path(st_biomed.__file__).parent
 
 LAYERS = [
-    ["errors"],
+    ["errors", "bundled"],
     ["csr", "settings"],
     ["ancestors"],
     ["readers"],

@@ -94,6 +94,20 @@ def test_the_source_is_what_the_person_says() -> None:
     assert terminology.terms["language"].unique().to_pylist() == ["it"]
 
 
+@pytest.mark.parametrize("with_map", [False, True])
+def test_different_tables_of_one_name_are_two_versions(tmp_path: Path, with_map: bool) -> None:
+    """Catches a heart and a knee that merge into one concept because both files are called "terms.csv"."""
+    read = {}
+    for folder, rows in (("a", "1,heart\n2,x\n"), ("b", "1,knee\n2,x\n"), ("c", "1,heart\n2,x\n")):
+        (tmp_path / folder).mkdir()
+        strings = table(tmp_path / folder, "terms.csv", "code,string\n" + rows)
+        path = table(tmp_path / folder, "map.csv", "parent,child\n1,2\n") if with_map else None
+        read[folder] = Terminology.read("parent_child", path, strings=strings)
+    with pytest.raises(InputError, match=r"source (map|terms) comes as version '[0-9a-f]{12}' and as '[0-9a-f]{12}'"):
+        Terminology.merge(read["a"], read["b"])
+    assert Terminology.merge(read["a"], read["c"]).digest == read["a"].digest
+
+
 @pytest.mark.parametrize(
     ("map_rows", "string_rows", "message"),
     [

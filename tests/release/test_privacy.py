@@ -81,6 +81,37 @@ def test_a_link_is_refused(release: Path, breaches, tmp_path: Path) -> None:
     assert breaches() == ["eval: is a link or a special file"]
 
 
+@pytest.mark.parametrize(
+    "file",
+    ["eval/acute_zorbic_gland_failure.csv", "acute_zorbic/gland_failure/config.json", "acute_zorbic/gland_failure/"],
+)
+def test_a_term_in_a_path_is_refused(file: str, release: Path, breaches) -> None:
+    """Would catch a report per term that names its file after the term, and a folder of that name, even an empty one."""
+    path = release / file
+    path.parent.mkdir(exist_ok=True, parents=True)
+    if file.endswith("/"):
+        path.mkdir()
+    else:
+        path.write_text("{}")
+    gland = terminology(ZORB, [("acute zorbic gland failure",)])
+    assert [breach.split(", known")[0] for breach in breaches(gland)] == [
+        f"{file.strip('/')}: holds 'acute zorbic gland failure'"
+    ]
+    assert breaches(gland, exclude=[file.strip("/")]) == breaches()
+
+
+@pytest.mark.parametrize("names", [("zorb gland x", "zorb-gland x"), ("zorb gland x", "Zorb-gland x")])
+def test_one_telling_spelling_of_a_term_is_enough(names: tuple[str, str], release: Path, breaches) -> None:
+    """Would catch a term of three words that another spelling of it, with two, takes off the list."""
+    assert not is_telling(names[1])
+    append(release / "README.md", "\nFor example zorb gland x.\n")
+    spelled = terminology(ZORB, [names])
+    assert [breach.split(", known")[0] for breach in breaches(spelled)] == ["README.md: holds 'zorb gland x'"]
+    torch.save({"sampler": ["zorb gland x"]}, release.parent / "training_args.bin")
+    with pytest.raises(InputError, match="holds 'zorb gland x'"):
+        check_training_arguments(release.parent / "training_args.bin", [spelled])
+
+
 @pytest.mark.parametrize("addition", [TERM, "quandle deficiency", "▁quandle▁deficiency"])
 def test_a_phrase_in_the_tokenizer_is_refused(addition: str, release: Path, breaches) -> None:
     """Would catch a vocabulary that was extended by whole terms, however short."""
@@ -101,6 +132,30 @@ def test_new_single_words_may_join_the_tokenizer(release: Path, breaches) -> Non
     model.tokenizer.add_tokens(["zorbal", "mibbleglobulinaemiaopathy"])
     model.tokenizer.save_pretrained(release)
     assert breaches() == []
+
+
+@pytest.mark.parametrize("token", ["acute_zorbic_gland_failure", "Ġacute-zorbic-gland-failure"])
+def test_a_term_joined_to_one_token_is_refused_and_excuses_no_file(token: str, release: Path, breaches) -> None:
+    """Would catch a whole term that passes for a single word, and then clears the results that hold it too."""
+    gland = terminology(ZORB, [("acute zorbic gland failure",)])
+    model = SentenceTransformer(str(release), device="cpu")
+    model.tokenizer.add_tokens([token, "mibbleglobulinaemiaopathy"])
+    model.tokenizer.save_pretrained(release)
+    (release / "results.json").write_text('{"acute_zorbic_gland_failure": 1, "worst": "mibbleglobulinaemiaopathy"}')
+    assert [
+        breach.split(", known")[0] for breach in breaches(gland, terminology(ZORB, [(PAIRS[3][0].split()[1],)]))
+    ] == [
+        "results.json: holds 'acute zorbic gland failure'",
+        "tokenizer.json: holds 'acute zorbic gland failure'",
+        "results.json: holds 'mibbleglobulinaemiaopathy'",
+    ]
+
+
+def test_names_of_tokenizer_settings_are_no_phrases(release: Path, licensed: Terminology) -> None:
+    """Would catch a release refused because its tokenizer was saved with a setting that the base model's lacks."""
+    path = release / "tokenizer_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "do_some_new_thing": "longest_first"}))
+    assert find_breaches(release, [licensed]) == []
 
 
 def test_phrases_of_the_base_tokenizer_are_not_ours(release: Path, licensed: Terminology, tmp_path: Path) -> None:

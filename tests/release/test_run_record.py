@@ -87,6 +87,27 @@ def test_the_command_line_is_recorded_by_default(licensed, monkeypatch: pytest.M
     assert read_run(tmp_path / "new" / "run.json")["command"] == ["train.py", "--seed=1", "--data=a.csv"]
 
 
+def test_no_access_token_reaches_the_record(licensed) -> None:
+    """Would catch a secret in the published command line or configuration, in either way of writing an option."""
+    command = (
+        "r.py",
+        "--hub_token",
+        "hf_SECRET",
+        "--x-token=hf_SECRET",
+        "--token",
+        "--seed",
+        "1",
+        "--max_tokens",
+        "9",
+    )
+    configuration = {"hub_token": "hf_SECRET", "hub": {"token": "hf_SECRET"}, "api_token": None, "max_tokens": 9}
+    run = RunRecord("r", "b", configuration, 0, [licensed], command=command).to_dict()
+    shown = "<redacted>"
+    assert run["command"] == ["r.py", "--hub_token", shown, f"--x-token={shown}", "--token", *command[5:]]
+    assert run["configuration"] == {"hub_token": shown, "hub": {"token": shown}, "api_token": None, "max_tokens": 9}
+    assert "SECRET" not in json.dumps(run)
+
+
 def test_results_of_a_benchmark_without_headlines_are_all_shown() -> None:
     """Would catch an empty table where the headline metrics belong to another benchmark."""
     run = empty_run()

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from st_biomed.release import term_search
@@ -26,6 +26,7 @@ def occurs(text: str, term: str = TERM) -> bool:
 words = st.lists(st.sampled_from(["a", "of", "zorb", "flennitis", "mibbleglobulinaemiaopathy", "7"]), max_size=9)
 
 
+@settings(deadline=None)
 @given(text=words, terms=st.lists(words, max_size=5))
 def test_finds_exactly_the_terms_that_a_naive_search_finds(text: list[str], terms: list[list[str]]) -> None:
     """Would catch a term lost, or invented, where it is shorter, as long as or longer than the indexed head."""

@@ -13,6 +13,8 @@ from st_biomed.lookup import ConceptLookup
 from st_biomed.losses import MultiSimilarityLoss
 from st_biomed.readers.records import Relation, SourceInfo, Tally, Term
 from st_biomed.samples import RELATIONS, RelationLookup, relation_pairs
+from st_biomed.samples.columns import labels_of
+from st_biomed.samples.relation_lookup import relation_label
 from st_biomed.terminology import Terminology
 
 N = 6
@@ -37,9 +39,12 @@ def test_columns_and_labels_are_those_of_the_contract():
     dataset = relation_pairs(terminology)
     RELATIONS.check(dataset)
     assert dataset.info.description == f"terminology:{terminology.digest}"
-    for row in dataset:
-        ends = sorted(CODES.index(row[name].split()[0]) for name in ("name_a", "name_b"))
-        assert row["label"] == ends[0] * N + ends[1]
+    lookup, labels = RelationLookup(terminology), torch.tensor(dataset["label"][:])
+    for side, name in enumerate(("name_a", "name_b")):
+        assert [terminology.strings[text] for text in lookup.texts(labels[:, side])] == dataset[name][:]
+        for pair, row in zip(torch.stack(lookup.pairs(labels[:, side]), 1).tolist(), dataset):
+            ends = [row[name].split()[0], row["name_b" if side == 0 else "name_a"].split()[0]]
+            assert [terminology.codes[concept] for concept in pair] == ends
 
 
 def test_name_pairs_are_distinct_and_at_most_so_many():
@@ -92,7 +97,7 @@ def test_what_teaches_nothing_is_left_out_and_counted():
     )
     tally = Tally()
     dataset = relation_pairs(terminology, tally=tally)
-    assert dataset[:] == {"name_a": ["X:0 name 0"], "name_b": ["X:1 name 0"], "label": [1]}
+    assert (dataset["name_a"][:], dataset["name_b"][:]) == (["X:0 name 0"], ["X:1 name 0"])
     assert tally.dropped == {"repeated": 1, "of a concept to itself": 1}
     assert tally.adds_up()
 
@@ -117,8 +122,10 @@ def test_a_terminology_without_relations_is_refused():
 
 # ---------------------------------------------------------------- the lookup
 
-LABELS = torch.tensor([0 * N + 1, 0 * N + 1, 1 * N + 2, 3 * N + 4, 0 * N + 5, 3 * N + 4])
-SHARES = [  # by hand: pairs 01, 01, 12, 34, 05, 34
+TRIPLES = [(0, "treats", 1), (1, "treats", 2), (3, "treats", 4), (0, "treats", 5)]
+RELATED = make(*TRIPLES)
+PAIRS = [(0, 1), (1, 0), (1, 2), (3, 4), (0, 5), (4, 3)]
+SHARES = [  # by hand: pairs 01, 10, 12, 34, 05, 43
     [1, 1, 1, 0, 1, 0],
     [1, 1, 1, 0, 1, 0],
     [1, 1, 1, 0, 0, 0],
@@ -128,54 +135,97 @@ SHARES = [  # by hand: pairs 01, 01, 12, 34, 05, 34
 ]
 
 
+def label(terminology: Terminology, name: str, meant: str, other: str) -> int:
+    """The label of a name that stands for one concept, in a relation with another."""
+    table, concept = terminology.concept_texts, terminology.concept(meant)
+    entry = table.indptr[concept] + table.row(concept).tolist().index(terminology.strings.index(name))
+    return int(relation_label(entry, terminology.concept(other), terminology.n_concepts))
+
+
+LABELS = torch.tensor(  # every string but once
+    [
+        [label(RELATED, f"X:{a} name {k % 3}", f"X:{a}", f"X:{b}") for a, b in ((a, b), (b, a))]
+        for k, (a, b) in enumerate(PAIRS)
+    ]
+)
+SAME_PAIR = torch.tensor([[set(a) == set(b) for b in PAIRS] for a in PAIRS])
+
+
 def test_pairs_that_share_a_concept_are_neither_positive_nor_negative():
     """Would catch the false negatives of the published code, and positives between different concept pairs."""
-    lookup = RelationLookup(make((0, "treats", 1)))
-    same_pair = LABELS[:, None] == LABELS[None, :]
+    lookup, labels = RelationLookup(RELATED), LABELS[:, 0]
     shares = torch.tensor(SHARES, dtype=torch.bool)
-    assert torch.equal(lookup.same_concept(LABELS, LABELS), shares)
-    assert torch.equal(lookup.same_text(LABELS, LABELS), shares & ~same_pair)
-    assert torch.equal(lookup.same_concept(LABELS[:2], LABELS), shares[:2])
+    assert torch.equal(lookup.same_concept(labels, labels), shares)
+    itself = torch.eye(len(labels), dtype=torch.bool)
+    assert torch.equal(lookup.same_text(labels, labels), shares & ~SAME_PAIR | itself)
+    assert torch.equal(lookup.same_concept(labels[:2], labels), shares[:2])
 
 
 def test_published_code_makes_them_negatives():
-    lookup = RelationLookup(make((0, "treats", 1)), shared_concept_negatives=True)
-    assert torch.equal(lookup.same_concept(LABELS, LABELS), LABELS[:, None] == LABELS[None, :])
-    assert not lookup.same_text(LABELS, LABELS).any()
+    lookup, labels = RelationLookup(RELATED, shared_concept_negatives=True), LABELS[:, 0]
+    assert torch.equal(lookup.same_concept(labels, labels), SAME_PAIR)
+    assert torch.equal(lookup.same_text(labels, labels), torch.eye(len(labels), dtype=torch.bool))
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_string_is_never_a_negative_of_itself(published):
+    """Would catch labels that forget the text: "cold" of two concepts, each in a relation of its own."""
+    terminology = make((0, "treats", 1), (2, "treats", 3), extra=[Term("X:0", "cold"), Term("X:2", "cold")])
+    lookup = RelationLookup(terminology, shared_concept_negatives=published)
+    cold = [("cold", "X:0", "X:1"), ("cold", "X:2", "X:3")]
+    others = [("X:0 name 0", "X:0", "X:1"), ("X:2 name 0", "X:2", "X:3"), ("X:3 name 0", "X:3", "X:2")]
+    labels = torch.tensor([label(terminology, *name) for name in cold + others])
+    never_negative, never_positive = (f(labels[:2], labels) for f in (lookup.same_concept, lookup.same_text))
+    expected = [[1, 1, 1, 0, 0], [1, 1, 0, 1, 1]] if published else [[1, 1, 1, 1, 1]] * 2
+    assert never_negative.tolist() == torch.tensor(expected).bool().tolist()
+    positive = never_negative & ~never_positive
+    assert positive.tolist() == [[False, False, True, False, False], [False, False, False, True, True]]
+
+
+def test_the_drawn_rows_say_the_same():
+    """Would catch labels of the dataset in another order or shape than the lookup and the losses read."""
+    terminology = make((0, "treats", 1), (2, "treats", 3), extra=[Term("X:0", "cold"), Term("X:2", "cold")])
+    dataset = relation_pairs(terminology, names_per_pair=20).shuffle(seed=1)
+    assert labels_of(dataset).shape == (len(dataset), 2)
+    labels, lookup = torch.from_numpy(labels_of(dataset).copy()), RelationLookup(terminology)
+    lookup.check(labels)
+    cold = [row for row, name in enumerate(dataset["name_a"][:]) if name == "cold"]
+    assert len(cold) == 6
+    assert lookup.same_concept(labels[cold, 0], labels[cold, 0]).all()
+    assert lookup.same_text(labels[cold, 0], labels[cold, 0]).all()
+    both_ends = lookup.same_concept(labels[:, 0], labels[:, 1]) & ~lookup.same_text(labels[:, 0], labels[:, 1])
+    assert both_ends.diagonal().all()
 
 
 def test_the_loss_leaves_shared_concepts_out():
     """Would catch a lookup that the loss reads differently: its value is that of the rows spelled out."""
-    terminology = make((0, "treats", 1))
     rng = np.random.default_rng(0)
     rows = torch.from_numpy(rng.normal(size=(12, 5)))
-    loss = MultiSimilarityLoss(None, 2.0, 50.0, 0.5, miner=None, lookup=RelationLookup(terminology))
+    loss = MultiSimilarityLoss(None, 2.0, 50.0, 0.5, miner=None, lookup=RelationLookup(RELATED))
     value = loss.compute_loss_from_embeddings([rows[:6], rows[6:]], LABELS)
-    labels = LABELS.repeat(2)
+    texts = RelationLookup(RELATED).texts(LABELS.T.reshape(-1)).tolist()
     unit = torch.nn.functional.normalize(rows, dim=1)
     cosine = unit @ unit.T
     expected = 0.0
     for i in range(12):
-        positives = [j for j in range(12) if j != i and labels[j] == labels[i]]
+        positives = [j for j in range(12) if texts[j] != texts[i] and SAME_PAIR[i % 6, j % 6]]
         negatives = [j for j in range(12) if not SHARES[i % 6][j % 6]]
         expected += torch.log1p(sum(torch.exp(-2 * (cosine[i, j] - 0.5)) for j in positives)) / 2
         expected += torch.log1p(sum(torch.exp(50 * (cosine[i, j] - 0.5)) for j in negatives)) / 50
     assert value.item() == pytest.approx(expected.item() / 12, abs=1e-9)
     published = MultiSimilarityLoss(
-        None, 2.0, 50.0, 0.5, miner=None, lookup=RelationLookup(terminology, shared_concept_negatives=True)
+        None, 2.0, 50.0, 0.5, miner=None, lookup=RelationLookup(RELATED, shared_concept_negatives=True)
     )
-    classes = MultiSimilarityLoss(None, 2.0, 50.0, 0.5, miner=None)
-    both = [one.compute_loss_from_embeddings([rows[:6], rows[6:]], LABELS).item() for one in (published, classes)]
-    assert both[0] == pytest.approx(both[1], abs=1e-12) != value.item()
+    assert published.compute_loss_from_embeddings([rows[:6], rows[6:]], LABELS).item() != pytest.approx(value.item())
 
 
 def test_labels_of_another_terminology_are_refused():
-    lookup = RelationLookup(make((0, "treats", 1)))
+    lookup = RelationLookup(RELATED)
     lookup.check(LABELS)
-    with pytest.raises(InputError, match=f"concept pairs from 0 to {N * N - 1}"):
-        lookup.check(torch.tensor([N * N]))
+    with pytest.raises(InputError, match=f"labels of relations go from 0 to {3 * N * N - 1}"):
+        lookup.check(torch.tensor([3 * N * N]))
 
 
 def test_it_is_a_concept_lookup():
     """Would catch a loss that refuses it."""
-    assert isinstance(RelationLookup(make((0, "treats", 1))), ConceptLookup)
+    assert isinstance(RelationLookup(RELATED), ConceptLookup)

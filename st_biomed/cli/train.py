@@ -1,0 +1,30 @@
+"""``st-biomed train``: a recipe script with its settings, from a checkout or an installation."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from st_biomed.bundled import bundled
+from st_biomed.errors import unknown_name
+
+
+def run(
+    context: typer.Context,
+    recipe: Annotated[str, typer.Argument(help="The recipe, e.g. hiprbert.")],
+) -> None:
+    """Run a recipe: st-biomed train hiprbert hiprbert_open.yaml --max_steps 50. Same as python recipes/hiprbert.py."""
+    script = bundled(f"recipes/{recipe}.py")
+    if script is None:
+        folder = bundled("recipes/README.md")
+        names = sorted(path.stem for path in folder.parent.glob("*.py")) if folder is not None else []
+        raise unknown_name("recipe", recipe, names)
+    arguments = list(context.args)
+    if arguments and not arguments[0].startswith("-") and not Path(arguments[0]).is_file():
+        arguments[0] = str(bundled(f"recipes/configs/{arguments[0]}") or arguments[0])
+    sys.argv = [f"recipes/{recipe}.py", *arguments]
+    runpy.run_path(str(script), run_name="__main__")
