@@ -23,6 +23,7 @@ from torch import nn
 
 from st_biomed.batches import (
     BatchesByName,
+    EpochCallback,
     HierarchyBatches,
     RankAlignedMixing,
     ShuffledBatches,
@@ -189,7 +190,7 @@ def main() -> None:
         train_dataset={name: part.dataset for name, part in parts.items()},
         loss=losses,
         evaluator=trees.dev,
-        callbacks=[record.callback(), TerminologyDigestCallback(losses)],
+        callbacks=[record.callback(), TerminologyDigestCallback(losses), EpochCallback()],
     )
     resume = training.resume_from_checkpoint
     trainer.train(

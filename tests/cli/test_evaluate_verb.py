@@ -48,7 +48,7 @@ def test_a_file_of_pairs_takes_the_place_of_a_terminology(
 @pytest.mark.parametrize(
     ("parents", "message"),
     [
-        ("A,B\nB,C\nC,A\n", "cycle in the hierarchy: map:A -> "),
+        ("A,B\nB,C\nC,A\n", "cycle in the hierarchy, child to parent: map:A -> "),
         ("A,B\nA,C\n", "no concept has a synonym, so no pair is at distance 0"),
         (None, "no concept has a parent, the hierarchy is empty"),
     ],
