@@ -125,20 +125,6 @@ def row_blocks(matrix: Tensor) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def log1p_sum_exp(exponents: Tensor, mask: Tensor) -> Tensor:
-    """``log(1 + sum of exp(exponents) where mask)`` per row, for any size of exponent.
-
-    Args:
-        exponents: ``[B, N]``.
-        mask: Which of them count, boolean ``[B, N]``.
-
-    Returns:
-        ``[B]``; exactly 0, with zero gradient, where nothing counts.
-    """
-    kept = exponents.masked_fill(~mask, float("-inf"))
-    return torch.logsumexp(torch.cat([kept.new_zeros(len(kept), 1), kept], dim=1), dim=1)
-
-
 def reduce_rows(losses: Tensor, reduction: str) -> Tensor:
     """One number from the losses of the rows.
 
