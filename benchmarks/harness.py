@@ -19,6 +19,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -72,9 +73,12 @@ def peak_memory(prepare: Callable[..., Callable[[], object]], *arguments: Any) -
         prepare: A function at the top level of a module; it loads what the measured callable needs and returns it.
             What it holds on to before the call does not count.
         *arguments: Passed on; they have to pickle.
+
+    Raises:
+        BrokenProcessPool: If the fresh process dies, of too little memory for instance.
     """
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_rise, (prepare, arguments))
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_rise, prepare, arguments).result()
 
 
 def _rise(prepare: Callable[..., Callable[[], object]], arguments: tuple[Any, ...]) -> float:

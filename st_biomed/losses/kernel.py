@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from st_biomed.losses.similarity import full_precision, row_blocks
+from st_biomed.losses.similarity import full_precision, row_blocks, tiles
 
 EMPTY = -1e30
 """The log-sum-exp of no pair: finite, so that no gradient meets ``inf - inf``, and exactly 0 after ``exp``."""
@@ -168,9 +168,7 @@ def _both_ways(unit: Tensor, few: Entries, dense: Tensor | None) -> Tensor:
         entries = torch.cat([values, values])
         return torch.sparse_coo_tensor(where, entries, (size, size), check_invariants=False) @ unit
     _with_entries(dense, few)
-    step = 128 if unit.device.type == "cpu" else size  # tiles, or every read of a column would miss the cache
-    tiles = [slice(start, start + step) for start in range(0, size, step)]
-    for i, j in combinations_with_replacement(tiles, 2):
+    for i, j in combinations_with_replacement(tiles(unit, 256), 2):
         tile = dense[i, j] + dense[j, i].T
         dense[i, j], dense[j, i] = tile, tile.T
     return dense @ unit

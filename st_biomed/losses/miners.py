@@ -66,7 +66,7 @@ class Miner(ABC):
 
 
 def _l2_normalized(s: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    return (2 - 2 * s).clamp_(min=0).sqrt_()
+    return torch.rsub(s, 2, alpha=2).clamp_(min=0).sqrt_()
 
 
 def _cosine(s: Tensor, a: Tensor, b: Tensor) -> Tensor:
