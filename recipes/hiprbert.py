@@ -117,6 +117,10 @@ class HiPrBERTArguments:
         default_factory=lambda: [5, 5, 5, 5], metadata={"help": "partners of an anchor at distance 0, 1, 2, ..."}
     )
     synonym_anchors: float = field(default=0.0, metadata={"help": "least share of anchors that have a synonym"})
+    anchor_repeats: list[str] = field(
+        default_factory=list,
+        metadata={"help": "SOURCE=N: its anchors come N times an epoch (the published code: PHECODE=70 CPT=10)"},
+    )
     temperature: float = field(default=1.0, metadata={"help": "mixing of the parts: 1 is by size, larger is flatter"})
     max_pairs_per_concept: int = field(default=50, metadata={"help": "synonym pairs a concept and epoch"})
     subtrees: str = field(
@@ -322,8 +326,25 @@ def hierarchy_batches(model: SentenceTransformer, train: Terminology, folder: Pa
         loss = OrdinalMultiSimilarityLoss(model, hierarchy, **options)
     else:
         loss = CachedOrdinalMultiSimilarityLoss(model, hierarchy, mini_batch_size=recipe.mini_batch_size, **options)
-    batches = HierarchyBatches.of(hierarchy, folder, partners=recipe.partners, synonym_anchors=recipe.synonym_anchors)
+    batches = HierarchyBatches.of(
+        hierarchy,
+        folder,
+        partners=recipe.partners,
+        synonym_anchors=recipe.synonym_anchors,
+        anchor_repeats=source_numbers(recipe.anchor_repeats),
+    )
     return Part(names_dataset(train), loss, batches)
+
+
+def source_numbers(pairs: list[str]) -> dict[str, int]:
+    """``SOURCE=N`` as a dictionary."""
+    numbers = {}
+    for pair in pairs:
+        source, equals, number = pair.partition("=")
+        if not (source and equals and number.isdecimal()):
+            raise InputError(f"anchor_repeats are written SOURCE=N, found {pair!r}")
+        numbers[source] = int(number)
+    return numbers
 
 
 def one_or_each(values: list[float]) -> float | list[float]:
@@ -368,7 +389,7 @@ def output_folders(training: SentenceTransformerTrainingArguments, overwrite: bo
 
 def shrink(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments) -> None:
     """Two steps of sixteen names: shows that everything fits together, and nothing else."""
-    training.max_steps, training.per_device_train_batch_size, training.eval_strategy = 2, 16, "no"
+    training.max_steps, training.per_device_train_batch_size = 2, 16
     recipe.partners, recipe.pairs_per_class = [1] * len(recipe.partners), 20
 
 

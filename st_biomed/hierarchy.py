@@ -194,7 +194,7 @@ class Hierarchy:
         ]
 
     @cached_property
-    def _concept_sources(self) -> CSR:
+    def concept_sources(self) -> CSR:
         """Concept to the sources it can be compared in: those of its edges, else those of its names."""
         parents, terms = self.terminology.parents, self.terminology.terms
         numbers = {name: i for i, name in enumerate(self.terminology.sources)}
@@ -213,7 +213,7 @@ class Hierarchy:
     @cached_property
     def _source_depth(self) -> np.ndarray:
         """Depth of the deepest concept in any source a concept belongs to, ``[C]``."""
-        sources = self._concept_sources
+        sources = self.concept_sources
         rows = np.repeat(np.arange(sources.n_rows), sources.counts)
         deepest = np.zeros(len(self.terminology.sources), dtype=np.int64)
         np.maximum.at(deepest, sources.indices, self.depth[rows])
@@ -222,7 +222,7 @@ class Hierarchy:
         return out
 
     def _comparable_sources(self) -> CSR | None:
-        sources = self._concept_sources
+        sources = self.concept_sources
         if sources.indices.min() == sources.indices.max():
             return None
         return self.terminology.text_concepts.compose(sources)
@@ -261,7 +261,7 @@ class Hierarchy:
 
         Args:
             labels_a, labels_b: Text ids, int64 ``[A]`` and ``[B]``.
-            distance: What :meth:`distance` gave for them, so that it is not computed again.
+            distance: What :meth:`distance` gave for them, so that it is not computed again; negative where masked.
 
         Returns:
             ``[A, B]`` on the labels' device.
@@ -322,7 +322,7 @@ class Hierarchy:
                     out[_meet(keys.keys_b, keys.keys_a, concepts_a, concepts_b)] = level
         out[concepts_a == concepts_b] = 0
         if self._source_tables is not None:
-            out[~_meet(self._concept_sources, self._concept_sources, concepts_a, concepts_b)] = MASKED
+            out[~_meet(self.concept_sources, self.concept_sources, concepts_a, concepts_b)] = MASKED
         return out
 
     def partner_tables(self, level: int) -> list[tuple[CSR, CSR]]:

@@ -14,7 +14,8 @@ from st_biomed.batches.arguments import TrainingBatches, recall, remember, train
 from st_biomed.batches.functions import function_name, function_named
 from st_biomed.batches.groups import PartnerGroups
 from st_biomed.batches.rows import NameRows
-from st_biomed.errors import InputError
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError, unknown_name
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.samples.names import names_dataset
 from st_biomed.terminology import Terminology
@@ -44,7 +45,8 @@ class HierarchyBatchSampler(DefaultBatchSampler):
 
     An anchor is a (concept, name) pair of a concept that has a parent or a child. An epoch goes through all of them
     once in random order, up to less than a batch; with ``synonym_anchors`` that share of the anchors comes from those
-    that have a synonym instead, repeated as often as it takes.
+    that have a synonym instead, repeated as often as it takes. ``anchor_repeats`` lets the anchors of small hierarchies
+    come more than once, as HiPrBERT's published code does.
 
     Args:
         dataset: Names, see :func:`~st_biomed.samples.names.names_dataset`.
@@ -57,6 +59,8 @@ class HierarchyBatchSampler(DefaultBatchSampler):
         partners: How many partners at each distance from 0 to ``hierarchy.far``, as a sequence or as
             distance to number; by default one synonym and two at every other distance.
         synonym_anchors: Share of anchors that must have a synonym, from 0 (as they come) to 1.
+        anchor_repeats: Source to how often each of its anchors counts in an epoch, 1 for those not named. A concept
+            belongs to the sources of its edges; of several, the largest number holds.
 
     Attributes:
         partners: Number of partners at each distance.
@@ -79,6 +83,7 @@ class HierarchyBatchSampler(DefaultBatchSampler):
         hierarchy: Hierarchy,
         partners: Sequence[int] | Mapping[int, int] | None = None,
         synonym_anchors: float = 0.0,
+        anchor_repeats: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
         self.dataset = dataset
@@ -100,8 +105,9 @@ class HierarchyBatchSampler(DefaultBatchSampler):
         if not placed.any():
             raise InputError(f"the hierarchy is empty: no concept of {hierarchy.terminology!r} has a parent")
         names = self.rows.names
-        self._anchors = np.flatnonzero(np.repeat(placed, names.counts)).astype(np.int32)
-        self._with_synonym = np.flatnonzero(np.repeat(placed & (names.counts > 1), names.counts)).astype(np.int32)
+        repeats = placed * repeats_per_concept(hierarchy, anchor_repeats or {})
+        self._anchors = _entries(names, repeats)
+        self._with_synonym = _entries(names, repeats * (names.counts > 1))
         if synonym_anchors > 0 and not len(self._with_synonym):
             raise InputError(f"synonym_anchors is {synonym_anchors}, but no concept of the hierarchy has two names")
         self._per_batch = batch_size // self.group_size
@@ -148,6 +154,7 @@ class HierarchyBatches(TrainingBatches):
         level_function, weight_function: Names of the hierarchy's functions, see :func:`function_name`.
         partners: Number of partners at each distance.
         synonym_anchors: Share of anchors that must have a synonym.
+        anchor_repeats: Pairs of a source and how often each of its anchors counts in an epoch.
         path: Folder where the terminology is saved, for other processes.
     """
 
@@ -159,6 +166,7 @@ class HierarchyBatches(TrainingBatches):
     weight_function: str | None = None
     partners: tuple[int, ...]
     synonym_anchors: float = 0.0
+    anchor_repeats: tuple[tuple[str, int], ...] = ()
     path: str | None = None
 
     @classmethod
@@ -170,6 +178,7 @@ class HierarchyBatches(TrainingBatches):
         dataset: Dataset | None = None,
         partners: Sequence[int] | Mapping[int, int] | None = None,
         synonym_anchors: float = 0.0,
+        anchor_repeats: Mapping[str, int] | None = None,
     ) -> HierarchyBatches:
         """The batches of the names of a hierarchy's terminology.
 
@@ -178,7 +187,7 @@ class HierarchyBatches(TrainingBatches):
             path: Folder where the terminology is saved; needed only to unpickle the batches in another process, where
                 the hierarchy's functions must be found by their names too (no lambda, no instance).
             dataset: The training dataset, if it holds a selection of the names only.
-            partners, synonym_anchors: See :class:`HierarchyBatchSampler`.
+            partners, synonym_anchors, anchor_repeats: See :class:`HierarchyBatchSampler`.
         """
         hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
         remember(hierarchy.terminology)
@@ -192,6 +201,7 @@ class HierarchyBatches(TrainingBatches):
             weight_function=function_name(hierarchy.weight_function),
             partners=partners_per_distance(partners, hierarchy.far),
             synonym_anchors=synonym_anchors,
+            anchor_repeats=tuple((anchor_repeats or {}).items()),
             path=None if path is None else str(path),
         )
         _HIERARCHIES[batches._key] = hierarchy
@@ -219,6 +229,7 @@ class HierarchyBatches(TrainingBatches):
             hierarchy=_HIERARCHIES[self._key],
             partners=self.partners,
             synonym_anchors=self.synonym_anchors,
+            anchor_repeats=dict(self.anchor_repeats),
         )
 
 
@@ -235,6 +246,32 @@ def partners_per_distance(partners: Sequence[int] | Mapping[int, int] | None, ma
     if set(given) - set(range(max_distance + 1)) or min(numbers) < 0 or not sum(numbers):
         raise InputError(f"partners gives a number for each distance from 0 to {max_distance}, found {partners}")
     return numbers
+
+
+def repeats_per_concept(hierarchy: Hierarchy, anchor_repeats: Mapping[str, int]) -> np.ndarray:
+    """How often the anchors of each concept count in an epoch, ``[C]``.
+
+    Raises:
+        InputError: A source that the hierarchy has not, or a number below 1.
+    """
+    sources = list(hierarchy.terminology.sources)
+    for source, number in anchor_repeats.items():
+        if source not in sources:
+            raise unknown_name("source of anchor_repeats", source, sources)
+        if number < 1:
+            raise InputError(f"anchor_repeats of source {source!r} must be at least 1, found {number}")
+    repeats = np.ones(hierarchy.terminology.n_concepts, dtype=np.int64)
+    if not anchor_repeats:
+        return repeats
+    of_source = np.array([anchor_repeats.get(source, 1) for source in sources])
+    concept, of_concept = hierarchy.concept_sources.take(np.arange(hierarchy.terminology.n_concepts))
+    np.maximum.at(repeats, concept, of_source[of_concept])
+    return repeats
+
+
+def _entries(names: CSR, repeats: np.ndarray) -> np.ndarray:
+    """Entries of the concept-to-names table, those of each concept ``repeats`` times, int32."""
+    return np.repeat(np.arange(len(names.indices), dtype=np.int32), np.repeat(repeats, names.counts))
 
 
 def _cycle(rng: np.random.Generator, entries: np.ndarray, n: int) -> np.ndarray:

@@ -174,7 +174,7 @@ class OrdinalMultiSimilarityLoss(nn.Module):
         """Logarithms of the pair weights ``[B, B]``; masks pairs of weight 0 in ``distances``."""
         if self.hierarchy is None or labels is None:
             return None
-        weights = self.hierarchy.weights(labels, labels)
+        weights = self.hierarchy.weights(labels, labels, distances)
         if weights is None:
             return None
         weights = weights.to(dtype)

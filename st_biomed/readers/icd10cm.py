@@ -33,6 +33,7 @@ _INCLUDES = {"none": (), "categories": ("diag",), "all": ("diag", "section", "ch
 _RANGE = re.compile(r"\s*\([A-Z]\w\w(-[A-Z]\w\w)?\)$")
 _ORDER_LINE = re.compile(r"\d{5} (?P<code>[A-Z]\w{2,6}) * [01] (?P<short>.{60}) (?P<long>.+)")
 _CODE_LINE = re.compile(r"(?P<code>[A-Z]\w{2,6}) +(?P<short>)(?P<long>\S.+)")
+_EXTENSIONS = "seventh-character extensions"  # reason of the tally
 _LISTED_CODE = re.compile(r"(?:\d{5} )?([A-Z]\S{2,7})")
 
 
@@ -165,7 +166,7 @@ class _Tabular:
         headings = [child for child in children if child.tag == "section" and child.find("diag") is None]
         for child in children:
             yield from self.concept(child, _heading_above(child, headings) or code, seventh)
-        if self.extensions and not children and node.tag == "diag" and seventh is not None:
+        if not children and node.tag == "diag" and seventh is not None:
             yield from self.extended(code, title, seventh)
 
     def extended(self, code: str, title: str, seventh: ElementTree.Element) -> Iterator[Record]:
@@ -173,12 +174,12 @@ class _Tabular:
         stem = (code if "." in code else code + ".").ljust(7, "X")
         for extension in seventh.iterfind("extension"):
             longer = stem + extension.get("char", "")
-            if self.valid is None or longer.replace(".", "") in self.valid:
+            if self.extensions and (self.valid is None or longer.replace(".", "") in self.valid):
                 yield from _names(longer, [f"{title}, {extension.text}"], self.tally)
                 yield Parent(_curie(longer), _curie(code))
             else:
                 self.tally.read()
-                self.tally.drop("extensions that are no valid code")
+                self.tally.drop("extensions that are no valid code" if self.extensions else _EXTENSIONS)
 
 
 def _block(section: ElementTree.Element) -> str:
@@ -228,7 +229,7 @@ def _flat(path: Path, tally: Tally, extensions: bool, short_names: bool) -> Iter
         above = next((code[:n] for n in range(len(code) - 1, 2, -1) if code[:n] in names), None)
         if not extensions and len(code) == 7 and above and long.startswith(names[above][0] + ", "):
             tally.read()
-            tally.drop("seventh-character extensions")
+            tally.drop(_EXTENSIONS)
             continue
         yield from _names(_dotted(code), [long, short] if short_names and short else [long], tally)
         if above:

@@ -67,7 +67,8 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
         string: Name of its string column.
         name: Short name of the source and prefix of its codes; by default made of the file's name.
         version: Edition of the source; by default 12 hexadecimal digits of the tables' SHA-256, so that two different
-            tables of one name are two versions, which ``Terminology.merge`` refuses.
+            tables of one name are two versions, which ``Terminology.merge`` refuses. Tables of one name that you
+            give one version are parts of one source to it.
         licence: Its licence.
         language: ISO 639-1 code of the strings.
         redistributable: Whether the strings may appear in a released file.

@@ -198,6 +198,25 @@ def test_a_share_of_the_anchors_has_a_synonym(share):
     assert share <= has[concepts].mean() <= share + 0.2 * (1 - share)
 
 
+def test_anchors_of_a_small_source_come_more_often():
+    """Would catch an option that does nothing, or that repeats the wrong source."""
+    hierarchy = Hierarchy(
+        Terminology.merge(
+            *(
+                Terminology.from_records(tree(n, source=name), SourceInfo(name, name))
+                for name, n in (("X", 19), ("Y", 4))
+            )
+        )
+    )
+    drawn = sampler(hierarchy, 6, partners=(0, 1, 1, 0), anchor_repeats={"Y": 7})
+    texts = hierarchy.terminology.strings
+    times = Counter(texts[a] for epoch in range(2) for a in groups(drawn, epoch)[:, 0])
+    assert len(drawn) == (20 + 5 * 7) // 2
+    assert 2 * 55 - 2 <= sum(times.values()) <= 2 * 55
+    assert {n for text, n in times.items() if text.startswith("X")} <= {1, 2}
+    assert {n for text, n in times.items() if text.startswith("Y")} <= {12, 13, 14}
+
+
 def test_rows_follow_the_dataset_whatever_its_order():
     """Would catch text ids taken for rows, and partners that the dataset does not hold."""
     hierarchy = HIERARCHIES["sibling_parent"]
@@ -242,6 +261,8 @@ def seven_levels(pairs):
         (lambda h: sampler(h, 16, partners=(1, -1, 1, 1)), "each distance from 0 to 3"),
         (lambda h: sampler(h, 16, partners=(0, 0, 0, 0)), "each distance from 0 to 3"),
         (lambda h: sampler(h, 16, synonym_anchors=1.2), "share from 0 to 1, found 1.2"),
+        (lambda h: sampler(h, 16, anchor_repeats={"PHECODE": 70}), "source of anchor_repeats 'PHECODE'"),
+        (lambda h: sampler(h, 16, anchor_repeats={"TOY": 0}), "source 'TOY' must be at least 1, found 0"),
         (lambda h: sampler(hierarchy_of([Term(f"X:{i}", f"t {i}") for i in range(20)]), 8), "hierarchy is empty"),
         (
             lambda h: sampler(hierarchy_of(tree(9)), 8, synonym_anchors=0.5),

@@ -183,11 +183,16 @@ def test_a_terminology_that_cannot_be_found_is_named(tmp_path, monkeypatch):
 def test_the_distances_travel_with_the_batches(tmp_path, monkeypatch):
     """Would catch a hierarchy that comes back with other distances than it was given."""
     hierarchy = Hierarchy(TOY, levels=("sibling", ("parent_child", "grandparent_child"), "uncle_nephew"))
-    frozen = pickle.dumps(HierarchyBatches.of(hierarchy, TOY.save(tmp_path / "toy"), partners={2: 3, 3: 1}))
+    made = HierarchyBatches.of(
+        hierarchy, TOY.save(tmp_path / "toy"), partners={2: 3, 3: 1}, synonym_anchors=0.5, anchor_repeats={"TOY": 3}
+    )
+    frozen = pickle.dumps(made)
     monkeypatch.setattr(st_biomed.batches.arguments, "_TERMINOLOGIES", {})
     monkeypatch.setattr(st_biomed.batches.hierarchy, "_HIERARCHIES", {})
     sampler = pickle.loads(frozen)(names_dataset(TOY), B, True)
     assert sampler.partners == (0, 0, 3, 1, 0)
+    assert sampler.synonym_anchors == 0.5
+    assert len(sampler) > 2.9 * len(HierarchyBatches.of(hierarchy, partners={2: 3, 3: 1})(names_dataset(TOY), B, True))
     assert sampler.hierarchy.levels == hierarchy.levels
     labels = torch.arange(TOY.n_texts)
     assert torch.equal(sampler.hierarchy.distance(labels, labels), hierarchy.distance(labels, labels))

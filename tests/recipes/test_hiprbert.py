@@ -62,6 +62,17 @@ def test_the_record_holds_results_and_all_three_kinds_of_pairs(outcome: tuple[Pa
     assert set(record["results"]["tree_test"]) == {"before", "after"}
 
 
+def test_every_configuration_measures_the_dev_trees_during_training(outcome: tuple[Path, str]):
+    """Would catch a long run whose first figure comes at its end."""
+    metrics = json.loads((outcome[0] / "run.json").read_text())["metrics"]
+    assert {m["step"] for m in metrics if m["name"].endswith("tree_dev_auc_0v1")} >= {1, 2}
+    for path in CONFIGS.glob("hiprbert_*.yaml"):
+        _, training = read_settings(
+            (hiprbert.HiPrBERTArguments, SentenceTransformerTrainingArguments), [str(path), "--bf16", "false"]
+        )
+        assert training.eval_strategy == "steps", path.name
+
+
 def test_training_moved_the_released_vectors(outcome: tuple[Path, str], tiny_bert_folder: Path):
     """Would catch losses that do not reach the model, and a release of the base model."""
     before, after = (
@@ -110,6 +121,8 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         (["--alpha", "-1"], "alpha"),
         (["--margin", "-0.1"], "margin"),
         (["--levels", "sibling", "uncle_nephew"], "'uncle_nephew' contains 'parent_child'"),
+        (["--anchor_repeats", "PHECODE:70"], "written SOURCE=N, found 'PHECODE:70'"),
+        (["--anchor_repeats", "PHECODE=70"], "source of anchor_repeats 'PHECODE'"),
         (["--push_to_hub", "true"], "publish the release folder instead"),
         (["--frozen", "embeddngs"], "no parameter's name matches 'embeddngs'"),
         (["--distance", "hop"], "did you mean 'hops'"),
