@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from tqdm import tqdm
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
@@ -65,7 +66,7 @@ def draw_pairs(
         raise InputError(f"distances go from 0 to {far} in this hierarchy, found {list(wanted)}")
     ids = _text_ids(texts, hierarchy.terminology.n_texts)
     drawn = []
-    for level in wanted:
+    for level in tqdm(wanted, desc="pairs", unit=" distances", delay=2, disable=None, leave=False):
         rng = np.random.default_rng([seed, level])
         before = [level] if hierarchy.level_function is None else range(hierarchy.far + 1)
         pairs = np.concatenate([_list_or_draw(_candidates(hierarchy, ids, at), rng) for at in before])
@@ -93,7 +94,7 @@ def _text_ids(texts: np.ndarray | None, n_texts: int) -> np.ndarray:
 
 
 def _candidates(hierarchy: Hierarchy, ids: np.ndarray, level: int) -> _Candidates:
-    """All ordered pairs that can be at a level before any level function, through the keys (concept, parent, ...) which such pairs share."""
+    """All ordered pairs that can be at a level before any level function, by the keys (concept, parent) they share."""
     if level == hierarchy.far:
         nothing = np.zeros(len(ids), dtype=np.int64)
         return _Candidates(ids, nothing, nothing + len(ids), ids)

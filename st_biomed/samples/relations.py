@@ -64,9 +64,6 @@ def relation_pairs(
         key = ends[0] * n_concepts + ends[1]
         _, first = np.unique(key, return_index=True)
         tally.drop("repeated", len(head) - len(first))
-        different = head[first] != tail[first]
-        tally.drop("of a concept to itself", int((~different).sum()))
-        first = first[different]
         if not inverses:
             new = ~np.isin(key[first], seen)
             tally.drop("under another relation too", int((~new).sum()))
