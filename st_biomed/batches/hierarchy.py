@@ -260,10 +260,10 @@ def repeats_per_concept(hierarchy: Hierarchy, anchor_repeats: Mapping[str, int])
             raise unknown_name("source of anchor_repeats", source, sources)
         if number < 1:
             raise InputError(f"anchor_repeats of source {source!r} must be at least 1, found {number}")
-    repeats = np.ones(hierarchy.terminology.n_concepts, dtype=np.int64)
+    repeats = np.ones(hierarchy.terminology.n_concepts, dtype=np.int32)
     if not anchor_repeats:
         return repeats
-    of_source = np.array([anchor_repeats.get(source, 1) for source in sources])
+    of_source = np.array([anchor_repeats.get(source, 1) for source in sources], dtype=np.int32)
     concept, of_concept = hierarchy.concept_sources.take(np.arange(hierarchy.terminology.n_concepts))
     np.maximum.at(repeats, concept, of_source[of_concept])
     return repeats
@@ -271,7 +271,10 @@ def repeats_per_concept(hierarchy: Hierarchy, anchor_repeats: Mapping[str, int])
 
 def _entries(names: CSR, repeats: np.ndarray) -> np.ndarray:
     """Entries of the concept-to-names table, those of each concept ``repeats`` times, int32."""
-    return np.repeat(np.arange(len(names.indices), dtype=np.int32), np.repeat(repeats, names.counts))
+    entries = np.flatnonzero(np.repeat(repeats > 0, names.counts)).astype(np.int32)
+    if repeats.max(initial=0) <= 1:
+        return entries
+    return np.repeat(entries, repeats[np.searchsorted(names.indptr, entries, side="right") - 1])
 
 
 def _cycle(rng: np.random.Generator, entries: np.ndarray, n: int) -> np.ndarray:
