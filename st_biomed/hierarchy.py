@@ -18,6 +18,7 @@ import pyarrow as pa
 from st_biomed.ancestors import AncestorGraph
 from st_biomed.csr import CSR, DeviceTables, expand, shares_key
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.kinships import ancestor_steps, check_order
 from st_biomed.lookup import ConceptLookup
 from st_biomed.terminology import Terminology
 
@@ -26,16 +27,6 @@ if TYPE_CHECKING:
 
 MASKED = -1
 """The distance of a pair that says nothing: identical strings, or concepts of different sources."""
-
-KINSHIPS: dict[str, tuple[int, int]] = {
-    "sibling": (1, 1),
-    "parent_child": (0, 1),
-    "grandparent_child": (0, 2),
-    "uncle_nephew": (1, 2),
-    "cousin": (2, 2),
-    "great_grandparent_child": (0, 3),
-}
-"""Kinship to (i, j): an ancestor i steps above the one is an ancestor j steps above the other, either way round."""
 
 DISTANCES = ("sibling_parent", "lca_depth", "hops")
 
@@ -132,8 +123,8 @@ class Hierarchy:
         self.parents, self.children, self.depth = self.graph.parents, self.graph.children, self.graph.depth
         if distance == "sibling_parent":
             self.far = len(levels) + 1
-            steps = [_kinships(level) for level in levels]
-            _check_order(steps)
+            steps = [ancestor_steps(level) for level in levels]
+            check_order(steps)
             self._levels = [[self._kin(i, j) for i, j in level] for level in steps]
         elif distance == "hops":
             self.far = max_distance or 3
@@ -354,28 +345,6 @@ class Hierarchy:
             f"Hierarchy({self.terminology.n_concepts:,} concepts, {len(self.graph.roots):,} trees, depth "
             f"{int(self.depth.max(initial=0))}, distance {self.definition} 0..{self.max_distance})"
         )
-
-
-def _kinships(level: str | Sequence[str]) -> list[tuple[int, int]]:
-    names = [level] if isinstance(level, str) else list(level)
-    for name in names:
-        if name not in KINSHIPS:
-            raise unknown_name("kinship", name, KINSHIPS)
-    return [KINSHIPS[name] for name in names]
-
-
-def _check_order(levels: list[list[tuple[int, int]]]) -> None:
-    """Sharing a grandparent follows from sharing a parent: the narrower kinship has to stand nearer."""
-    names = {steps: name for name, steps in KINSHIPS.items()}
-    nearer: set[tuple[int, int]] = {(0, 0)}
-    for level in levels:
-        for i, j in level:
-            core = (i - 1, j - 1)
-            if i and core not in nearer:
-                raise InputError(
-                    f"levels: {names[i, j]!r} contains {names[core]!r}, which must stand at a nearer level"
-                )
-        nearer.update(level)
 
 
 def _numbered(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:

@@ -11,7 +11,8 @@ import torch
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators import draw_pairs
-from st_biomed.hierarchy import DISTANCES, KINSHIPS, MASKED, Hierarchy
+from st_biomed.hierarchy import DISTANCES, MASKED, Hierarchy
+from st_biomed.kinships import KINSHIPS
 from st_biomed.readers.records import Parent, SourceInfo, Term
 from st_biomed.terminology import Terminology
 

@@ -15,7 +15,7 @@ PACKAGE = Path(st_biomed.__file__).parent
 
 LAYERS = [
     ["errors", "bundled"],
-    ["csr", "settings"],
+    ["csr", "kinships", "settings"],
     ["ancestors"],
     ["readers"],
     ["assemble", "store"],
