@@ -121,6 +121,7 @@ class HiPrBERTArguments:
         default_factory=list,
         metadata={"help": "SOURCE=N: its anchors come N times an epoch (the published code: PHECODE=70 CPT=10)"},
     )
+    names_per_partner: int = field(default=1, metadata={"help": "names that a related concept brings to a group"})
     temperature: float = field(default=1.0, metadata={"help": "mixing of the parts: 1 is by size, larger is flatter"})
     max_pairs_per_concept: int = field(default=50, metadata={"help": "synonym pairs a concept and epoch"})
     subtrees: str = field(
@@ -332,6 +333,7 @@ def hierarchy_batches(model: SentenceTransformer, train: Terminology, folder: Pa
         partners=recipe.partners,
         synonym_anchors=recipe.synonym_anchors,
         anchor_repeats=source_numbers(recipe.anchor_repeats),
+        names_per_partner=recipe.names_per_partner,
     )
     return Part(names_dataset(train), loss, batches)
 

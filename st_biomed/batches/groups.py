@@ -29,10 +29,14 @@ class PartnerGroups:
         hierarchy: The distances.
         rows: The names that may be drawn.
         partners: Number of partners at each distance from 0 to ``hierarchy.far``.
+        names_per_partner: How many names of one related concept are partners together.
     """
 
-    def __init__(self, hierarchy: Hierarchy, rows: NameRows, partners: tuple[int, ...]) -> None:
+    def __init__(
+        self, hierarchy: Hierarchy, rows: NameRows, partners: tuple[int, ...], names_per_partner: int = 1
+    ) -> None:
         self._hierarchy = hierarchy
+        self._names_per_partner = names_per_partner
         self._names, self._texts = rows.names, rows.texts
         self._partners = partners
         self._relatives = {d: Relatives(hierarchy.partner_tables(d)) for d in range(1, hierarchy.far) if partners[d]}
@@ -54,12 +58,12 @@ class PartnerGroups:
         groups[:, 0] = names.indices[anchors]
         row, rank = draw_distinct(rng, _lengths(names, concepts) - 1, self._partners[0])
         rank += rank >= (anchors - names.indptr[concepts])[row]  # the anchor itself is skipped
-        slot = np.arange(len(row)) - np.searchsorted(row, row)
-        groups[row, 1 + slot] = names.indices[names.indptr[concepts[row]] + rank]
+        groups[row, 1 + _slot(row)] = names.indices[names.indptr[concepts[row]] + rank]
         first = 1 + self._partners[0]
         for distance, relatives in self._relatives.items():
             wanted = self._partners[distance]
-            drawn = self._named(rng, relatives.draw(rng, concepts, 4 * wanted + 4))
+            enough = 4 * -(-wanted // self._names_per_partner) + 4
+            drawn = self._named(rng, relatives.draw(rng, concepts, enough))
             drawn[~self._at(distance, groups[:, :1], drawn) | _repeats(drawn)] = -1
             front = np.argsort(drawn < 0, axis=1, kind="stable")[:, :wanted]
             start = first + sum(self._partners[1:distance])
@@ -76,14 +80,16 @@ class PartnerGroups:
         return self._comparable.draw(rng, anchors, k)
 
     def _named(self, rng: np.random.Generator, concepts: np.ndarray) -> np.ndarray:
-        """A random name of each concept; -1 for no concept or one without a name in the dataset."""
-        names = self._names
-        counts = np.where(concepts < 0, 0, _lengths(names, concepts))
-        rank = (rng.random(concepts.shape) * counts).astype(np.int64)
-        texts = np.full(concepts.shape, -1, dtype=np.int64)
-        named = counts > 0
-        texts[named] = names.indices[names.indptr[concepts[named]] + rank[named]]
-        return texts
+        """Different names of each concept ``[N, k]``, those of one side by side, ``[N, k * names_per_partner]``.
+
+        -1 for no concept, and for names that it has not in the dataset.
+        """
+        names, width = self._names, self._names_per_partner
+        counts = np.where(concepts < 0, 0, _lengths(names, concepts)).reshape(-1)
+        row, rank = draw_distinct(rng, counts, width)
+        texts = np.full((len(counts), width), -1, dtype=np.int64)
+        texts[row, _slot(row)] = names.indices[names.indptr[concepts.reshape(-1)[row]] + rank]
+        return texts.reshape(len(concepts), -1)
 
     def _at(self, distance: int, anchors: np.ndarray, texts: np.ndarray) -> np.ndarray:
         """Whether texts ``[N, k]`` stand at this distance from anchors ``[N, 1]``; never for text -1."""
@@ -135,6 +141,11 @@ def _same_source(hierarchy: Hierarchy, texts: np.ndarray) -> Relatives | None:
 def _lengths(table: CSR, rows: np.ndarray) -> np.ndarray:
     """Lengths of some rows, without those of all."""
     return table.indptr[rows + 1] - table.indptr[rows]
+
+
+def _slot(row: np.ndarray) -> np.ndarray:
+    """Where each entry of sorted rows stands in its row, ``[M]``."""
+    return np.arange(len(row)) - np.searchsorted(row, row)
 
 
 def _repeats(texts: np.ndarray) -> np.ndarray:

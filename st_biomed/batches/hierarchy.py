@@ -46,7 +46,8 @@ class HierarchyBatchSampler(DefaultBatchSampler):
     An anchor is a (concept, name) pair of a concept that has a parent or a child. An epoch goes through all of them
     once in random order, up to less than a batch; with ``synonym_anchors`` that share of the anchors comes from those
     that have a synonym instead, repeated as often as it takes. ``anchor_repeats`` lets the anchors of small hierarchies
-    come more than once, as HiPrBERT's published code does.
+    come more than once, as HiPrBERT's published code does. With ``names_per_partner`` above 1 a related concept brings
+    several of its names, so that a batch holds synonyms of siblings too: hard positives and hard negatives at once.
 
     Args:
         dataset: Names, see :func:`~st_biomed.samples.names.names_dataset`.
@@ -61,6 +62,7 @@ class HierarchyBatchSampler(DefaultBatchSampler):
         synonym_anchors: Share of anchors that must have a synonym, from 0 (as they come) to 1.
         anchor_repeats: Source to how often each of its anchors counts in an epoch, 1 for those not named. A concept
             belongs to the sources of its edges; of several, the largest number holds.
+        names_per_partner: How many names a related concept brings, as far as it has them and there is place.
 
     Attributes:
         partners: Number of partners at each distance.
@@ -84,6 +86,7 @@ class HierarchyBatchSampler(DefaultBatchSampler):
         partners: Sequence[int] | Mapping[int, int] | None = None,
         synonym_anchors: float = 0.0,
         anchor_repeats: Mapping[str, int] | None = None,
+        names_per_partner: int = 1,
     ) -> None:
         super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
         self.dataset = dataset
@@ -91,8 +94,11 @@ class HierarchyBatchSampler(DefaultBatchSampler):
         self.partners = partners_per_distance(partners, hierarchy.far)
         self.group_size = 1 + sum(self.partners)
         self.synonym_anchors = synonym_anchors
+        self.names_per_partner = names_per_partner
         if not 0 <= synonym_anchors <= 1:
             raise InputError(f"synonym_anchors is a share from 0 to 1, found {synonym_anchors}")
+        if names_per_partner < 1:
+            raise InputError(f"names_per_partner must be at least 1, found {names_per_partner}")
         if batch_size < self.group_size:
             raise InputError(
                 f"batch_size must hold an anchor and its {sum(self.partners)} partners, so at least "
@@ -117,7 +123,7 @@ class HierarchyBatchSampler(DefaultBatchSampler):
                 f"batch_size {batch_size} is too large: {len(self._anchors)} anchors do not fill "
                 f"{self._per_batch} groups of {self.group_size}"
             )
-        self._groups = PartnerGroups(hierarchy, self.rows, self.partners)
+        self._groups = PartnerGroups(hierarchy, self.rows, self.partners, names_per_partner)
 
     def __len__(self) -> int:
         return self._n_batches
@@ -155,6 +161,7 @@ class HierarchyBatches(TrainingBatches):
         partners: Number of partners at each distance.
         synonym_anchors: Share of anchors that must have a synonym.
         anchor_repeats: Pairs of a source and how often each of its anchors counts in an epoch.
+        names_per_partner: How many names a related concept brings.
         path: Folder where the terminology is saved, for other processes.
     """
 
@@ -167,6 +174,7 @@ class HierarchyBatches(TrainingBatches):
     partners: tuple[int, ...]
     synonym_anchors: float = 0.0
     anchor_repeats: tuple[tuple[str, int], ...] = ()
+    names_per_partner: int = 1
     path: str | None = None
 
     @classmethod
@@ -179,6 +187,7 @@ class HierarchyBatches(TrainingBatches):
         partners: Sequence[int] | Mapping[int, int] | None = None,
         synonym_anchors: float = 0.0,
         anchor_repeats: Mapping[str, int] | None = None,
+        names_per_partner: int = 1,
     ) -> HierarchyBatches:
         """The batches of the names of a hierarchy's terminology.
 
@@ -187,7 +196,7 @@ class HierarchyBatches(TrainingBatches):
             path: Folder where the terminology is saved; needed only to unpickle the batches in another process, where
                 the hierarchy's functions must be found by their names too (no lambda, no instance).
             dataset: The training dataset, if it holds a selection of the names only.
-            partners, synonym_anchors, anchor_repeats: See :class:`HierarchyBatchSampler`.
+            partners, synonym_anchors, anchor_repeats, names_per_partner: See :class:`HierarchyBatchSampler`.
         """
         hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
         remember(hierarchy.terminology)
@@ -202,6 +211,7 @@ class HierarchyBatches(TrainingBatches):
             partners=partners_per_distance(partners, hierarchy.far),
             synonym_anchors=synonym_anchors,
             anchor_repeats=tuple((anchor_repeats or {}).items()),
+            names_per_partner=names_per_partner,
             path=None if path is None else str(path),
         )
         _HIERARCHIES[batches._key] = hierarchy
@@ -230,6 +240,7 @@ class HierarchyBatches(TrainingBatches):
             partners=self.partners,
             synonym_anchors=self.synonym_anchors,
             anchor_repeats=dict(self.anchor_repeats),
+            names_per_partner=self.names_per_partner,
         )
 
 

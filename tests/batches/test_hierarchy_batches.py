@@ -217,6 +217,21 @@ def test_anchors_of_a_small_source_come_more_often():
     assert {n for text, n in times.items() if text.startswith("Y")} <= {12, 13, 14}
 
 
+@pytest.mark.parametrize("names_per_partner", [1, 2, 3])
+def test_related_concepts_bring_several_of_their_names(names_per_partner):
+    """Would catch names that are drawn twice, from different concepts, or an option that does nothing."""
+    drawn = sampler(hierarchy_of(tree(30, names=3)), 7, partners=(0, 6), names_per_partner=names_per_partner)
+    concepts_of = drawn.hierarchy.terminology.text_concepts
+    siblings = [
+        group for group in groups(drawn) if not drawn.hierarchy.terminology.strings[group[0]].startswith("X:R ")
+    ]
+    names = [Counter(int(concepts_of.row(text)[0]) for text in group[1:]).values() for group in siblings]
+    assert all(len(set(group)) == 7 for group in siblings)
+    least = [min(each) for each in names]
+    # A concept drawn twice may bring one name more, or a part of its names.
+    assert names_per_partner - 0.2 < np.mean(least) < names_per_partner + 0.2
+
+
 def test_rows_follow_the_dataset_whatever_its_order():
     """Would catch text ids taken for rows, and partners that the dataset does not hold."""
     hierarchy = HIERARCHIES["sibling_parent"]
@@ -262,6 +277,7 @@ def seven_levels(pairs):
         (lambda h: sampler(h, 16, partners=(0, 0, 0, 0)), "each distance from 0 to 3"),
         (lambda h: sampler(h, 16, synonym_anchors=1.2), "share from 0 to 1, found 1.2"),
         (lambda h: sampler(h, 16, anchor_repeats={"PHECODE": 70}), "source of anchor_repeats 'PHECODE'"),
+        (lambda h: sampler(h, 16, names_per_partner=0), "names_per_partner must be at least 1, found 0"),
         (lambda h: sampler(h, 16, anchor_repeats={"TOY": 0}), "source 'TOY' must be at least 1, found 0"),
         (lambda h: sampler(hierarchy_of([Term(f"X:{i}", f"t {i}") for i in range(20)]), 8), "hierarchy is empty"),
         (

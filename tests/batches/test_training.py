@@ -184,14 +184,19 @@ def test_the_distances_travel_with_the_batches(tmp_path, monkeypatch):
     """Would catch a hierarchy that comes back with other distances than it was given."""
     hierarchy = Hierarchy(TOY, levels=("sibling", ("parent_child", "grandparent_child"), "uncle_nephew"))
     made = HierarchyBatches.of(
-        hierarchy, TOY.save(tmp_path / "toy"), partners={2: 3, 3: 1}, synonym_anchors=0.5, anchor_repeats={"TOY": 3}
+        hierarchy,
+        TOY.save(tmp_path / "toy"),
+        partners={2: 3, 3: 1},
+        synonym_anchors=0.5,
+        anchor_repeats={"TOY": 3},
+        names_per_partner=2,
     )
     frozen = pickle.dumps(made)
     monkeypatch.setattr(st_biomed.batches.arguments, "_TERMINOLOGIES", {})
     monkeypatch.setattr(st_biomed.batches.hierarchy, "_HIERARCHIES", {})
     sampler = pickle.loads(frozen)(names_dataset(TOY), B, True)
     assert sampler.partners == (0, 0, 3, 1, 0)
-    assert sampler.synonym_anchors == 0.5
+    assert (sampler.synonym_anchors, sampler.names_per_partner) == (0.5, 2)
     assert len(sampler) > 2.9 * len(HierarchyBatches.of(hierarchy, partners={2: 3, 3: 1})(names_dataset(TOY), B, True))
     assert sampler.hierarchy.levels == hierarchy.levels
     labels = torch.arange(TOY.n_texts)
