@@ -89,6 +89,8 @@ class TrainingBatches(ABC):
         seed: int = 0,
     ) -> DefaultBatchSampler:
         """The host's interface for a callable ``batch_sampler``."""
+        if seed == 0 and generator is not None:  # sentence-transformers before 6.2 seeds the generator alone
+            seed = generator.initial_seed()
         if self.is_training(dataset):
             return self.sampler(dataset, batch_size, seed)
         _say_in_order(type(self).__name__, len(dataset))

@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from sentence_transformers import __version__ as host_version
 from sentence_transformers.base.losses import CachedLossMixin, has_static_embedding_input
+from sentence_transformers.util import get_world_size
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError
@@ -15,6 +17,11 @@ from st_biomed.losses.arguments import one_of
 from st_biomed.losses.embed import merge_columns, take_rows, token_lengths
 from st_biomed.losses.multi_similarity import PRESETS, MultiSimilarityLoss
 from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
+
+
+def _processes_may_differ() -> bool:
+    """Whether the host synchronises gradients once a step and not once a mini-batch."""
+    return tuple(int(part) for part in host_version.split(".")[:2]) >= (6, 2)
 
 
 class CachedLoss(CachedLossMixin, nn.Module):
@@ -29,13 +36,15 @@ class CachedLoss(CachedLossMixin, nn.Module):
         model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
         *args: Arguments of the loss, as in its uncached form.
         mini_batch_size: Texts that are embedded at once.
-        mini_batch_num_tokens: Tokens that are embedded at once, in place of ``mini_batch_size``.
+        mini_batch_num_tokens: Tokens that are embedded at once, in place of ``mini_batch_size``. Several processes, which
+            then may have different numbers of mini-batches, need sentence-transformers 6.2 for it.
         show_progress_bar: Whether to show the mini-batches.
         **kwargs: Arguments of the loss, as in its uncached form.
 
     Raises:
         InputError: A size below one; an encoder made of static embeddings, whose inputs have no rows; a loss with
-            parameters of its own, whose gradients would miss gradient accumulation and loss scaling.
+            parameters of its own, whose gradients would miss gradient accumulation and loss scaling. In ``forward``:
+            mini-batches by tokens in several processes of an older host, which would wait for each other.
     """
 
     loss_class: ClassVar[Callable[..., nn.Module]]
@@ -69,6 +78,11 @@ class CachedLoss(CachedLossMixin, nn.Module):
         self.show_progress_bar = show_progress_bar
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor | None) -> Tensor:
+        if self.mini_batch_num_tokens is not None and get_world_size() > 1 and not _processes_may_differ():
+            raise InputError(
+                f"mini_batch_num_tokens in several processes needs sentence-transformers>=6.2, found {host_version}: "
+                "use mini_batch_size"
+            )
         columns = list(sentence_features)
         names = merge_columns(columns)
         lengths = None if names is None else token_lengths(names["attention_mask"])

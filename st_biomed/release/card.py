@@ -96,10 +96,10 @@ class BiomedCard(SentenceTransformerModelCardData):
     def set_widget_examples(self, dataset: object) -> None:
         """Take no example from the data."""
 
-    def compute_dataset_metrics(
-        self, dataset: Any, dataset_info: dict[str, Any], loss: Any, router_mapping: dict[str, str] | None = None
+    def compute_dataset_metrics(  # type: ignore[override]  # versions of the host differ in what else they pass
+        self, dataset: Any, dataset_info: dict[str, Any], loss: Any, **options: Any
     ) -> dict[str, Any]:
         """Sizes, columns and loss of a dataset as the host has them, without its rows and without counts of its labels."""
-        metrics = super().compute_dataset_metrics(dataset, dataset_info, loss, router_mapping=router_mapping)
+        metrics = super().compute_dataset_metrics(dataset, dataset_info, loss, **options)
         shown = ("examples", "_example_columns", "examples_table", "stats", "stats_table")
         return {name: value for name, value in metrics.items() if name not in shown}
