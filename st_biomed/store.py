@@ -7,15 +7,18 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from st_biomed.errors import InputError
 from st_biomed.readers.records import SourceInfo, Tally
 
-TABLES = ("concepts", "texts", "terms", "parents", "relations", "types")
-FORMAT = 1
+TABLES = ("concepts", "texts", "terms", "parents", "relations", "types", "xrefs")
+FORMAT = 2
 HEADER = "terminology.json"
+_DIGESTED = 1 << 20  # rows that go into the digest at a time
 
 
 def check_folder(folder: str | Path) -> Path:
@@ -95,17 +98,33 @@ def read_tables(
 
 
 def digest_of(tables: Mapping[str, pa.Table], sources: Mapping[str, SourceInfo]) -> str:
-    """SHA-256 of the tables and of the sources' descriptions."""
+    """SHA-256 of the tables and of the sources' descriptions; cross-references count only where there are some."""
     sha = hashlib.sha256()
     for name in TABLES:
         table = tables[name]
+        if name == "xrefs" and not table.num_rows:
+            continue
         sha.update(f"{name}:{table.num_rows}".encode())
         for column in table.column_names:
             sha.update(column.encode())
-            values = table[column]
-            if pa.types.is_integer(values.type):
-                sha.update(values.to_numpy().astype("<i4").tobytes())
-            else:
-                sha.update(b"".join(string.encode() + b"\0" for string in values.to_pylist()))
+            for chunk in table[column].chunks:
+                for start in range(0, len(chunk), _DIGESTED):
+                    sha.update(_content(chunk[start : start + _DIGESTED]))
     sha.update(json.dumps([info.to_dict() for info in sources.values()]).encode())
     return sha.hexdigest()
+
+
+def _content(values: pa.Array) -> bytes | memoryview:
+    """Integers as little-endian int32, strings in UTF-8 with a zero byte after each."""
+    if pa.types.is_integer(values.type):
+        return values.to_numpy().astype("<i4").tobytes()
+    if pa.types.is_dictionary(values.type):
+        ended = pc.binary_join_element_wise(values.dictionary, "", "\0")
+        values = ended.take(values.indices)
+    else:
+        values = pc.binary_join_element_wise(values, "", "\0")
+    _, offsets, data = values.buffers()
+    if data is None:
+        return b""
+    ends = np.frombuffer(offsets, dtype=np.int32)[values.offset : values.offset + len(values) + 1]
+    return memoryview(data)[ends[0] : ends[-1]]

@@ -17,8 +17,11 @@ from st_biomed.assemble import assemble
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.readers import check_options, reader, reader_names
-from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
+from st_biomed.readers.records import Record, Rows, SourceInfo, Tally
 from st_biomed.store import TABLES, digest_of, read_tables, write_tables
+
+_ENDS = {"concept": "code", "child": "child", "parent": "parent", "head": "head", "tail": "tail"}
+"""Columns of concept indices, and the columns of records that they come from."""
 
 
 class Terminology:
@@ -34,8 +37,9 @@ class Terminology:
         parents: ``child, parent, source``.
         relations: ``head, relation, tail, source``.
         types: ``concept, type``.
+        xrefs: ``concept, predicate, target, source``; ``target`` is a CURIE of any terminology.
         sources: Source name to :class:`SourceInfo`.
-        tables: The six above by name.
+        tables: The seven above by name.
         tallies: Stage name to :class:`Tally`: one for each reader's rows, one for the records made from them.
 
     Make one with :meth:`read`, :meth:`from_records`, :meth:`merge`, :meth:`subset` or :meth:`load`.
@@ -45,7 +49,9 @@ class Terminology:
         self, tables: Mapping[str, pa.Table], sources: Mapping[str, SourceInfo], tallies: Mapping[str, Tally]
     ) -> None:
         self.tables = {name: tables[name].combine_chunks() for name in TABLES}
-        self.concepts, self.texts, self.terms, self.parents, self.relations, self.types = self.tables.values()
+        (self.concepts, self.texts, self.terms, self.parents, self.relations, self.types, self.xrefs) = (
+            self.tables.values()
+        )
         self.sources = dict(sorted(sources.items()))
         self.tallies = dict(tallies)
 
@@ -107,17 +113,20 @@ class Terminology:
         return cls(*assemble(records, source))
 
     def records(self) -> Iterable[Record]:
-        """The tables as records again, in order."""
+        """The tables as records again, by columns."""
         yield from self.sources.values()
-        codes, texts = self.codes, self.strings
-        for row in self.terms.to_pylist():
-            yield Term(codes[row["concept"]], texts[row["text"]], row["kind"], row["language"], row["source"])
-        for row in self.parents.to_pylist():
-            yield Parent(codes[row["child"]], codes[row["parent"]], row["source"])
-        for row in self.relations.to_pylist():
-            yield Relation(codes[row["head"]], row["relation"], codes[row["tail"]], row["source"])
-        for row in self.types.to_pylist():
-            yield Type(codes[row["concept"]], row["type"])
+        codes, texts = self.concepts["code"].combine_chunks(), self.texts["text"].combine_chunks()
+        for table in ("terms", "parents", "relations", "types", "xrefs"):
+            for batch in self.tables[table].to_batches(max_chunksize=1 << 20):
+                columns = {}
+                for name in batch.schema.names:
+                    if name == "text":
+                        columns[name] = texts.take(batch[name])
+                    elif name in _ENDS:
+                        columns[_ENDS[name]] = pa.DictionaryArray.from_arrays(batch[name], codes)
+                    else:
+                        columns[name] = batch[name]
+                yield Rows(table, columns)
 
     @classmethod
     def merge(cls, *terminologies: Terminology) -> Terminology:
@@ -180,7 +189,7 @@ class Terminology:
         part = dict(self.tables)
         part["terms"] = self.terms.filter(pa.array(keep))
         if sources is not None:
-            for table in ("parents", "relations"):
+            for table in ("parents", "relations", "xrefs"):
                 of = np.array(part[table]["source"].to_pylist(), dtype=object)
                 part[table] = part[table].filter(pa.array(np.isin(of, list(sources)), type=pa.bool_()))
         return self._renumbered(part)
@@ -199,6 +208,7 @@ class Terminology:
             "parents": {"child": "concept", "parent": "concept"},
             "relations": {"head": "concept", "tail": "concept"},
             "types": {"concept": "concept"},
+            "xrefs": {"concept": "concept"},
         }
         for table, ends in columns.items():
             rows = part[table]
@@ -214,7 +224,7 @@ class Terminology:
             tally.drop(f"{table} outside the subset", before - tables[table].num_rows)
         present = {
             name
-            for table in ("terms", "parents", "relations")
+            for table in ("terms", "parents", "relations", "xrefs")
             for name in tables[table]["source"].unique().to_pylist()
         }
         sources = {name: info for name, info in self.sources.items() if name in present}
@@ -334,6 +344,7 @@ class Terminology:
             "parents": self.parents.num_rows,
             "relations": self.relations.num_rows,
             "types": self.types.num_rows,
+            "xrefs": self.xrefs.num_rows,
             "concepts with synonyms": int((names > 1).sum()),
             "ambiguous texts": len(self.ambiguous_texts),
             "most names of a concept": int(names.max()) if len(names) else 0,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Parent, Record, Relation, SourceInfo, Tally, Term, Type
+from st_biomed.readers import Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
 from st_biomed.terminology import Terminology
 
 SOURCE = SourceInfo("S", "Source", licence="CC0-1.0", redistributable=True)
@@ -29,6 +30,8 @@ RECORDS: list[Record] = [
     Relation("S:2", "worse_in", "S:1"),
     Type("S:2", "disorder"),
     Type("O:1", "disorder"),
+    Xref("S:2", "Z:9", "exactMatch"),
+    Xref("S:2", "Z:10"),
 ]
 
 
@@ -38,7 +41,12 @@ def terminology() -> Terminology:
 
 
 def content(terminology: Terminology) -> set[Record]:
-    return set(terminology.records())
+    return set(single(terminology.records()))
+
+
+def single(records: Iterable[Record]) -> Iterator[Record]:
+    for record in records:
+        yield from record.one_by_one() if isinstance(record, Rows) else [record]
 
 
 def test_codes_and_strings_are_sorted_and_distinct(terminology: Terminology) -> None:
@@ -83,6 +91,7 @@ def test_order_and_repetition_of_records_do_not_matter(terminology: Terminology)
         "repeated parents": 2,
         "repeated relations": 1,
         "repeated types": 2,
+        "repeated xrefs": 2,
     }
 
 
@@ -94,6 +103,7 @@ def test_order_and_repetition_of_records_do_not_matter(terminology: Terminology)
         [Parent("S:1", "S:10")],
         [Relation("S:1", "worse_in", "S:2")],
         [Type("S:1", "disorder")],
+        [Xref("S:1", "Z:9")],
         [SourceInfo("O", "Other", version="3", licence="secret")],
     ],
 )
@@ -111,6 +121,7 @@ def test_what_points_nowhere_is_dropped_and_counted() -> None:
         Parent("S:1", "S:1"),
         Relation("S:1", "worse_in", "S:1"),
         Type("S:9", "x"),
+        Xref("S:9", "Z:1"),
     ]
     terminology = Terminology.from_records(records, SOURCE)
     tally = terminology.tallies["records"]
@@ -122,6 +133,7 @@ def test_what_points_nowhere_is_dropped_and_counted() -> None:
         "relations of a concept to itself": 1,
         "parents of a concept without a term": 1,
         "types of a concept without a term": 1,
+        "xrefs of a concept without a term": 1,
     }
 
 
@@ -237,8 +249,8 @@ def test_loading_names_what_is_wrong(terminology: Terminology, tmp_path: Path) -
     with pytest.raises(InputError, match=r"terms.parquet is missing"):
         Terminology.load(folder)
     header = folder / "terminology.json"
-    header.write_text(header.read_text().replace('"format": 1', '"format": 2'))
-    with pytest.raises(InputError, match="format 2, this version reads format 1"):
+    header.write_text(header.read_text().replace('"format": 2', '"format": 3'))
+    with pytest.raises(InputError, match="format 3, this version reads format 2"):
         Terminology.load(folder)
 
 
@@ -300,5 +312,6 @@ def test_tally_survives_json_and_prints_its_reasons() -> None:
 def _with_source(records: list[Record]) -> list[Record]:
     """The records with the default source spelled out, as the tables have it."""
     return [
-        r._replace(source=r.source or SOURCE.name) if isinstance(r, Term | Parent | Relation) else r for r in records
+        r._replace(source=r.source or SOURCE.name) if hasattr(r, "_fields") and "source" in r._fields else r
+        for r in records
     ]

@@ -11,9 +11,22 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
+from st_biomed.readers.records import Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
 
-__all__ = ["Parent", "Reader", "Record", "Relation", "SourceInfo", "Tally", "Term", "Type", "reader", "reader_names"]
+__all__ = [
+    "Parent",
+    "Reader",
+    "Record",
+    "Relation",
+    "Rows",
+    "SourceInfo",
+    "Tally",
+    "Term",
+    "Type",
+    "Xref",
+    "reader",
+    "reader_names",
+]
 
 _SHARED = {"records", "tables"}
 

@@ -1,10 +1,13 @@
-"""What a reader yields: five small record types, the description of a source, and the tally of what became of each row."""
+"""What a reader yields: six small record types, the description of a source, and the tally of what became of each row."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
 
 
 class Term(NamedTuple):
@@ -49,6 +52,22 @@ class Type(NamedTuple):
     type: str
 
 
+class Xref(NamedTuple):
+    """A concept of another terminology that stands for the same or a similar thing.
+
+    Attributes:
+        code: The concept, a CURIE.
+        target: The other one, a CURIE too, e.g. ``"UMLS:C0011849"``; no concept of the terminology has to have it.
+        predicate: ``"xref"`` where the source says no more, else its word, e.g. ``"exactMatch"`` (SSSOM without ``skos:``).
+        source: Name of the source the row comes from; empty for the reader's own ``SOURCE``.
+    """
+
+    code: str
+    target: str
+    predicate: str = "xref"
+    source: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
     """Where rows come from and what may be done with them.
@@ -73,7 +92,31 @@ class SourceInfo:
         return asdict(self)
 
 
-Record: TypeAlias = Term | Parent | Relation | Type | SourceInfo
+TABLE_OF: dict[type, str] = {Term: "terms", Parent: "parents", Relation: "relations", Type: "types", Xref: "xrefs"}
+"""The table that records of a kind become rows of."""
+
+COLUMNS: dict[str, tuple[str, ...]] = {table: kind._fields for kind, table in TABLE_OF.items()}  # type: ignore[attr-defined]
+"""Table to the columns of its records."""
+
+
+class Rows(NamedTuple):
+    """Many records of one kind at once, by columns: what a reader of millions of rows yields.
+
+    Attributes:
+        table: A key of ``COLUMNS``.
+        columns: Its columns, arrow arrays of strings (dictionary-encoded or not) of one length, without nulls.
+    """
+
+    table: str
+    columns: Mapping[str, pa.Array]
+
+    def one_by_one(self) -> Iterator[Record]:
+        """The same as single records."""
+        kind = next(kind for kind, table in TABLE_OF.items() if table == self.table)
+        yield from map(kind, *(self.columns[name].to_pylist() for name in COLUMNS[self.table]))
+
+
+Record: TypeAlias = Term | Parent | Relation | Type | Xref | Rows | SourceInfo
 """A reader may yield a ``SourceInfo`` to complete its module's ``SOURCE`` (say, with the file's version) or to add one."""
 
 
