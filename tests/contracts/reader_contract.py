@@ -14,7 +14,19 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Parent, Record, Relation, SourceInfo, Tally, Term, Type, reader, reader_options
+from st_biomed.readers import (
+    Parent,
+    Record,
+    Relation,
+    Rows,
+    SourceInfo,
+    Tally,
+    Term,
+    Type,
+    Xref,
+    reader,
+    reader_options,
+)
 from st_biomed.terminology import Terminology
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "readers"
@@ -40,7 +52,11 @@ class ReaderContract:
 
     @pytest.fixture
     def records(self, tally: Tally) -> list[Record]:
-        return list(reader(self.reader).records(self.path, tally=tally, **self.options))
+        """Columns of records taken apart."""
+        found: list[Record] = []
+        for record in reader(self.reader).records(self.path, tally=tally, **self.options):
+            found.extend(record.one_by_one() if isinstance(record, Rows) else [record])
+        return found
 
     def test_every_row_is_kept_or_dropped_for_a_reason(self, records: list[Record], tally: Tally) -> None:
         """Catches a ``continue`` that loses a row in silence."""
@@ -131,5 +147,12 @@ def _terms(records: list[Record]) -> list[Term]:
 
 
 def _codes(records: list[Record]) -> list[str]:
-    ends = {Term: ("code",), Type: ("code",), Parent: ("child", "parent"), Relation: ("head", "tail"), SourceInfo: ()}
+    ends = {
+        Term: ("code",),
+        Type: ("code",),
+        Xref: ("code",),
+        Parent: ("child", "parent"),
+        Relation: ("head", "tail"),
+        SourceInfo: (),
+    }
     return [getattr(record, end) for record in records for end in ends[type(record)]]
