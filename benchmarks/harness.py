@@ -84,12 +84,12 @@ def peak_memory(prepare: Callable[..., Callable[[], object]], *arguments: Any) -
 def _rise(prepare: Callable[..., Callable[[], object]], arguments: tuple[Any, ...]) -> float:
     run = prepare(*arguments)
     gc.collect()
-    before = _resident("VmRSS")
+    before = resident("VmRSS")
     run()
-    return (_resident("VmHWM") - before) / 1e6
+    return (resident("VmHWM") - before) / 1e6
 
 
-def _resident(key: str) -> int:
+def resident(key: str) -> int:
     """Resident bytes now (``VmRSS``) or at most so far (``VmHWM``).
 
     Linux keeps both per program image; the maximum of ``getrusage``, used elsewhere, starts at the parent's.

@@ -62,6 +62,14 @@ def invented(n_concepts: int, n_texts: int) -> Terminology:
             {"head": child[:0], "relation": constant("", 0), "tail": child[:0], "source": constant("", 0)}
         ),
         "types": pa.table({"concept": child[:0], "type": constant("", 0)}),
+        "xrefs": pa.table(
+            {
+                "concept": child[:0],
+                "predicate": constant("", 0),
+                "target": constant("", 0),
+                "source": constant("", 0),
+            }
+        ),
     }
     return Terminology(tables, {"INVENTED": SourceInfo("INVENTED", "Invented")}, {})
 

@@ -111,7 +111,7 @@ def _encoded(table: str, columns: Mapping[str, pa.Array], source: str) -> dict[s
     for name in COLUMNS[table]:
         column = columns[name]
         if name == "text":
-            out[name] = pc.utf8_trim_whitespace(column)
+            out[name] = pc.utf8_trim_whitespace(column.cast(pa.string()))
             continue
         column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         values = column.dictionary.cast(pa.string())

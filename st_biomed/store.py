@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,17 +24,23 @@ HEADER = "terminology.json"
 _DIGESTED = 1 << 20  # rows that go into the digest at a time
 
 
-def check_folder(folder: str | Path) -> Path:
+def check_folder(folder: str | Path, *, overwrite: bool = True) -> Path:
     """A folder that a terminology may be written to: new, empty, or holding one.
 
+    Args:
+        folder: The folder.
+        overwrite: Whether it may hold one already.
+
     Raises:
-        InputError: It is a file, or holds something else.
+        InputError: It is a file, or holds something else, or a terminology that is not to be overwritten.
     """
     folder = Path(folder)
     if folder.is_file():
         raise InputError(f"{folder}: is a file, a folder for the terminology is needed")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / HEADER).is_file():
         raise InputError(f"{folder}: holds files that are not a terminology; choose an empty folder")
+    if not overwrite and (folder / HEADER).is_file():
+        raise InputError(f"{folder}: holds a terminology already; --overwrite replaces it")
     return folder
 
 
@@ -41,31 +50,43 @@ def write_tables(
     digest: str,
     sources: Mapping[str, SourceInfo],
     tallies: Mapping[str, Tally],
+    readings: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
-    """Write a terminology; the header comes last, so that a folder with a header is whole.
+    """Write a terminology: all of it beside the folder, which it then replaces at once, so that no half is left there.
 
     Raises:
         InputError: See :func:`check_folder`.
     """
     folder = check_folder(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / HEADER).unlink(missing_ok=True)
-    for name in TABLES:
-        pq.write_table(tables[name], folder / f"{name}.parquet")
-    header = {
-        "format": FORMAT,
-        "digest": digest,
-        "sources": [info.to_dict() for info in sources.values()],
-        "tallies": {stage: tally.to_dict() for stage, tally in tallies.items()},
-    }
-    (folder / HEADER).write_text(json.dumps(header, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for stale in folder.parent.glob(f".{folder.name}.*.partial"):  # of a process that was killed
+        shutil.rmtree(stale)
+    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
+    try:
+        for name in TABLES:
+            pq.write_table(tables[name], partial / f"{name}.parquet")
+        header = {
+            "format": FORMAT,
+            "digest": digest,
+            "sources": [info.to_dict() for info in sources.values()],
+            "tallies": {stage: tally.to_dict() for stage, tally in tallies.items()},
+            "readings": list(readings),
+        }
+        (partial / HEADER).write_text(json.dumps(header, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        partial.chmod(0o755)
+        if folder.is_dir():
+            shutil.rmtree(folder)
+        partial.rename(folder)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     return folder
 
 
 def read_tables(
     folder: str | Path,
-) -> tuple[dict[str, pa.Table], str, dict[str, SourceInfo], dict[str, Tally]]:
-    """Tables, digest, sources and tallies of a saved terminology.
+) -> tuple[dict[str, pa.Table], str, dict[str, SourceInfo], dict[str, Tally], list[dict[str, Any]]]:
+    """Tables, digest, sources, tallies and readings of a saved terminology.
 
     Raises:
         InputError: Nothing saved there, another format, or a damaged file.
@@ -81,7 +102,7 @@ def read_tables(
             raise InputError(f"{path}: format {header['format']}, this version reads format {FORMAT}")
         sources = {info["name"]: SourceInfo(**info) for info in header["sources"]}
         tallies = {stage: Tally.from_dict(counts) for stage, counts in header["tallies"].items()}
-        digest = header["digest"]
+        digest, readings = header["digest"], list(header["readings"])
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
             raise
@@ -94,7 +115,7 @@ def read_tables(
         except (OSError, pa.ArrowInvalid) as error:
             what = "is missing" if not path.is_file() else "is damaged"
             raise InputError(f"{path} {what}; save the terminology again") from error
-    return tables, digest, sources, tallies
+    return tables, digest, sources, tallies, readings
 
 
 def digest_of(tables: Mapping[str, pa.Table], sources: Mapping[str, SourceInfo]) -> str:

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from st_biomed import __version__
 from st_biomed.assemble import assemble
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.readers import check_options, reader, reader_names
 from st_biomed.readers.records import Record, Rows, SourceInfo, Tally
+from st_biomed.selection import and_below, having, mask, with_codes
 from st_biomed.store import TABLES, digest_of, read_tables, write_tables
 
 _ENDS = {"concept": "code", "child": "child", "parent": "parent", "head": "head", "tail": "tail"}
@@ -41,12 +44,17 @@ class Terminology:
         sources: Source name to :class:`SourceInfo`.
         tables: The seven above by name.
         tallies: Stage name to :class:`Tally`: one for each reader's rows, one for the records made from them.
+        readings: What was read and how: ``reader``, ``path`` (its last part), ``options`` and ``version`` of this package.
 
     Make one with :meth:`read`, :meth:`from_records`, :meth:`merge`, :meth:`subset` or :meth:`load`.
     """
 
     def __init__(
-        self, tables: Mapping[str, pa.Table], sources: Mapping[str, SourceInfo], tallies: Mapping[str, Tally]
+        self,
+        tables: Mapping[str, pa.Table],
+        sources: Mapping[str, SourceInfo],
+        tallies: Mapping[str, Tally],
+        readings: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self.tables = {name: tables[name].combine_chunks() for name in TABLES}
         (self.concepts, self.texts, self.terms, self.parents, self.relations, self.types, self.xrefs) = (
@@ -54,6 +62,7 @@ class Terminology:
         )
         self.sources = dict(sorted(sources.items()))
         self.tallies = dict(tallies)
+        self.readings = [dict(reading) for reading in readings]
 
     # ------------------------------------------------------------------ making one
 
@@ -77,6 +86,9 @@ class Terminology:
         if terminology.n_texts == 0:
             raise InputError(f"{path or source}: no term was read ({tally})")
         terminology.tallies = {f"{source} rows": tally, **terminology.tallies}
+        given = {name: _without_folders(value) for name, value in options.items()}
+        name = "" if path is None else Path(path).name
+        terminology.readings = [{"reader": source, "path": name, "options": given, "version": __version__}]
         return terminology
 
     @classmethod
@@ -112,10 +124,16 @@ class Terminology:
         """
         return cls(*assemble(records, source))
 
-    def records(self) -> Iterable[Record]:
-        """The tables as records again, by columns."""
+    def records(self, codes: Mapping[str, str] | None = None) -> Iterable[Record]:
+        """The tables as records again, by columns.
+
+        Args:
+            codes: Codes that become others.
+        """
         yield from self.sources.values()
-        codes, texts = self.concepts["code"].combine_chunks(), self.texts["text"].combine_chunks()
+        texts, names = self.texts["text"].combine_chunks(), self._code_column
+        if codes:
+            names = pa.array([codes.get(code, code) for code in self.codes], pa.string())
         for table in ("terms", "parents", "relations", "types", "xrefs"):
             for batch in self.tables[table].to_batches(max_chunksize=1 << 20):
                 columns = {}
@@ -123,21 +141,25 @@ class Terminology:
                     if name == "text":
                         columns[name] = texts.take(batch[name])
                     elif name in _ENDS:
-                        columns[_ENDS[name]] = pa.DictionaryArray.from_arrays(batch[name], codes)
+                        columns[_ENDS[name]] = pa.DictionaryArray.from_arrays(batch[name], names)
                     else:
                         columns[name] = batch[name]
                 yield Rows(table, columns)
 
     @classmethod
-    def merge(cls, *terminologies: Terminology) -> Terminology:
+    def merge(cls, *terminologies: Terminology, codes: Mapping[str, str] | None = None) -> Terminology:
         """All concepts of several terminologies; equal codes are one concept, equal strings one text.
+
+        Args:
+            *terminologies: What to merge.
+            codes: Codes that become others, so that two concepts become one: :attr:`Crosswalk.codes`.
 
         Raises:
             InputError: No terminology was given, or one source in two versions.
         """
         if not terminologies:
             raise InputError("merge needs at least one terminology, found none")
-        if len(terminologies) == 1:
+        if len(terminologies) == 1 and not codes:
             return terminologies[0]
         sources: dict[str, SourceInfo] = {}
         for info in (info for terminology in terminologies for info in terminology.sources.values()):
@@ -145,7 +167,7 @@ class Terminology:
                 raise InputError(
                     f"merge: source {info.name} comes as version {sources[info.name].version!r} and as {info.version!r}"
                 )
-        records = (record for terminology in terminologies for record in terminology.records())
+        records = (record for terminology in terminologies for record in terminology.records(codes))
         merged = cls.from_records(records, next(iter(sources.values())))
         stages: dict[str, Tally] = {}
         for stage, tally in (item for terminology in terminologies for item in terminology.tallies.items()):
@@ -153,12 +175,16 @@ class Terminology:
                 stage += "'"
             stages[stage] = tally
         merged.tallies = {**stages, "merge": merged.tallies["records"]}
+        merged.readings = [reading for terminology in terminologies for reading in terminology.readings]
         return merged
 
     def subset(
         self,
         concepts: np.ndarray | Sequence[int] | None = None,
         *,
+        codes: Sequence[str] | None = None,
+        below: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
         texts: np.ndarray | None = None,
         languages: Sequence[str] | None = None,
         sources: Sequence[str] | None = None,
@@ -167,31 +193,38 @@ class Terminology:
 
         Args:
             concepts: Concept indices, or a boolean mask ``[C]``.
+            codes: Codes of the concepts.
+            below: Codes of roots: these and all concepts below them.
+            types: Semantic types of the concepts.
             texts: Text ids, or a boolean mask ``[T]``.
             languages: Languages of the terms to keep.
-            sources: Sources of the terms, parents and relations to keep.
+            sources: Sources of the terms, parents, relations and cross-references to keep.
 
         Raises:
-            InputError: An index, language or source that is not there, or nothing is left.
+            InputError: An index, code, type, language or source that is not there, or nothing is left.
         """
-        keep = np.ones(self.terms.num_rows, dtype=bool)
-        keep &= _mask(concepts, self.n_concepts, "concepts")[self.terms["concept"].to_numpy()]
-        keep &= _mask(texts, self.n_texts, "texts")[self.terms["text"].to_numpy()]
+        chosen = mask(concepts, self.n_concepts, "concepts").copy()
+        if codes is not None:
+            chosen &= with_codes(self._code_column, codes)
+        if below is not None:
+            edges = (self.parents[end].to_numpy() for end in ("child", "parent"))
+            chosen &= and_below(with_codes(self._code_column, below), *edges)
+        if types is not None:
+            typed = self.types.filter(pa.array(having(self.types["type"], types, "concept has type")))
+            chosen &= mask(typed["concept"].to_numpy(), self.n_concepts, "concepts")
+        keep = chosen[self.terms["concept"].to_numpy()]
+        keep &= mask(texts, self.n_texts, "texts")[self.terms["text"].to_numpy()]
         for column, allowed in (("language", languages), ("source", sources)):
             if allowed is not None:
-                present = set(self.terms[column].unique().to_pylist())
-                for name in allowed:
-                    if name not in present:
-                        raise InputError(f"subset: no term has {column} {name!r}; there are {sorted(present)}")
-                keep &= np.isin(np.array(self.terms[column].to_pylist(), dtype=object), list(allowed))
+                keep &= having(self.terms[column], allowed, f"term has {column}")
         if not keep.any():
             raise InputError("subset: no term is left")
         part = dict(self.tables)
         part["terms"] = self.terms.filter(pa.array(keep))
         if sources is not None:
+            allowed = pa.array(list(sources), pa.string())
             for table in ("parents", "relations", "xrefs"):
-                of = np.array(part[table]["source"].to_pylist(), dtype=object)
-                part[table] = part[table].filter(pa.array(np.isin(of, list(sources)), type=pa.bool_()))
+                part[table] = part[table].filter(pc.is_in(part[table]["source"], value_set=allowed))
         return self._renumbered(part)
 
     def _renumbered(self, part: dict[str, pa.Table]) -> Terminology:
@@ -228,7 +261,7 @@ class Terminology:
             for name in tables[table]["source"].unique().to_pylist()
         }
         sources = {name: info for name, info in self.sources.items() if name in present}
-        return Terminology(tables, sources, {**self.tallies, "subset": tally})
+        return Terminology(tables, sources, {**self.tallies, "subset": tally}, self.readings)
 
     # ------------------------------------------------------------------ on disk
 
@@ -238,7 +271,7 @@ class Terminology:
         Raises:
             InputError: The folder is a file, or holds something that is not a terminology.
         """
-        return write_tables(folder, self.tables, self.digest, self.sources, self.tallies)
+        return write_tables(folder, self.tables, self.digest, self.sources, self.tallies, self.readings)
 
     @classmethod
     def load(cls, folder: str | Path, *, verify: bool = False) -> Terminology:
@@ -251,8 +284,8 @@ class Terminology:
         Raises:
             InputError: No saved terminology there, a damaged one, another format, or (with ``verify``) other content.
         """
-        tables, digest, sources, tallies = read_tables(folder)
-        terminology = cls(tables, sources, tallies)
+        tables, digest, sources, tallies, readings = read_tables(folder)
+        terminology = cls(tables, sources, tallies, readings)
         if verify and terminology.digest != digest:
             raise InputError(f"{folder}: content has digest {terminology.digest}, its terminology.json says {digest}")
         terminology.__dict__["digest"] = digest
@@ -288,6 +321,10 @@ class Terminology:
         if i == self.n_concepts or self.codes[i] != code:
             raise InputError(f"no concept has code {code!r}; codes look like {self.codes[0]!r}")
         return i
+
+    @property
+    def _code_column(self) -> pa.Array:
+        return self.concepts["code"].combine_chunks()
 
     @cached_property
     def _code_array(self) -> np.ndarray:
@@ -364,17 +401,8 @@ class Terminology:
         )
 
 
-def _mask(selected: np.ndarray | Sequence[int] | None, size: int, name: str) -> np.ndarray:
-    """A boolean mask ``[size]`` from a mask, indices or nothing."""
-    if selected is None:
-        return np.ones(size, dtype=bool)
-    selected = np.asarray(selected)
-    if selected.dtype == bool:
-        if selected.shape != (size,):
-            raise InputError(f"subset: {name} mask has shape {selected.shape}, expected ({size},)")
-        return selected
-    if selected.size and (selected.min() < 0 or selected.max() >= size):
-        raise InputError(f"subset: {name} go from 0 to {size - 1}, found {selected.min()} to {selected.max()}")
-    mask = np.zeros(size, dtype=bool)
-    mask[selected.astype(np.int64)] = True
-    return mask
+def _without_folders(value: Any) -> Any:
+    """An option as it is recorded: of a path its last part alone."""
+    if isinstance(value, Path) or (isinstance(value, str) and value and Path(value).exists()):
+        return Path(value).name
+    return value if isinstance(value, str | int | float | None) else [str(member) for member in value]

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from st_biomed import __version__
+from st_biomed.assemble import _distinct
 from st_biomed.errors import InputError
 from st_biomed.readers import Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
+from st_biomed.readers.records import COLUMNS, TABLE_OF
 from st_biomed.terminology import Terminology
 
 SOURCE = SourceInfo("S", "Source", licence="CC0-1.0", redistributable=True)
@@ -315,3 +319,62 @@ def _with_source(records: list[Record]) -> list[Record]:
         r._replace(source=r.source or SOURCE.name) if hasattr(r, "_fields") and "source" in r._fields else r
         for r in records
     ]
+
+
+def test_columns_of_records_give_what_single_records_give(terminology: Terminology) -> None:
+    """Catches a table that is assembled otherwise from columns, with and without dictionaries."""
+    for encode in (False, True):
+        rows: list[Record] = [OTHER]
+        for kind, table in TABLE_OF.items():
+            records = [record for record in RECORDS if isinstance(record, kind)]
+            columns = {name: pa.array(column) for name, column in zip(COLUMNS[table], zip(*records))}
+            if encode:
+                columns = {name: column.dictionary_encode() for name, column in columns.items()}
+            rows.append(Rows(table, columns))
+        again = Terminology.from_records(rows, SOURCE)
+        assert again.digest == terminology.digest
+        assert again.tallies["records"].to_dict() == terminology.tallies["records"].to_dict()
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_rows_sort_alike_packed_or_not(large: bool) -> None:
+    """Catches an overflow where sizes are too large for one integer."""
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 5, 400).astype(np.int32) for _ in range(3)]
+    found = _distinct(columns, [2**21 + large] * 3)
+    assert list(zip(*(column.tolist() for column in found))) == sorted(set(zip(*(c.tolist() for c in columns))))
+
+
+def test_a_save_that_fails_leaves_the_old_copy_whole(
+    terminology: Terminology, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches half a folder left by a process that ends while it writes."""
+    folder = terminology.save(tmp_path / "t")
+    part = terminology.subset(languages=["it"])
+    (tmp_path / ".t.killed.partial").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr("st_biomed.store.pq.write_table", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            part.save(folder)
+    assert Terminology.load(folder, verify=True).digest == terminology.digest
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+def test_the_reading_is_remembered_without_folders(tmp_path: Path) -> None:
+    """Catches options that nobody can look up later, and a person's folders in a file that is passed on."""
+    (tmp_path / "strings.csv").write_text("code,string\nA,flu\nB,cold\n")
+    (tmp_path / "map.csv").write_text("parent,child\nA,B\n")
+    read = Terminology.read("parent_child", tmp_path / "map.csv", strings=str(tmp_path / "strings.csv"), name="X")
+    options = {"strings": "strings.csv", "name": "X"}
+    expected = [{"reader": "parent_child", "path": "map.csv", "options": options, "version": __version__}]
+    loaded = Terminology.load(read.save(tmp_path / "saved"))
+    assert loaded.readings == expected
+    assert loaded.subset(concepts=[0]).readings == expected
+    assert Terminology.merge(loaded, Terminology.read("toy", trees=1)).readings[1]["options"] == {"trees": 1}
+
+
+def test_subset_by_codes_types_and_sub_trees(terminology: Terminology) -> None:
+    assert terminology.subset(codes=["S:1", "S:2"]).codes == ["S:1", "S:2"]
+    assert terminology.subset(below=["S:10"]).codes == ["O:1", "S:10", "S:2"]
+    assert terminology.subset(types=["disorder"]).codes == ["O:1", "S:2"]
+    assert terminology.subset(types=["disorder"], below=["S:2"]).codes == ["S:2"]

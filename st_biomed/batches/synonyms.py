@@ -13,7 +13,7 @@ from sentence_transformers.base import DefaultBatchSampler
 from st_biomed.batches.arguments import TrainingBatches, recall, remember, training_rows
 from st_biomed.batches.rows import NameRows
 from st_biomed.errors import InputError
-from st_biomed.samples.draws import draw_distinct
+from st_biomed.samples.draws import draw_distinct, pair_of
 from st_biomed.samples.names import names_dataset
 from st_biomed.terminology import Terminology
 
@@ -114,7 +114,7 @@ class SynonymBatchSampler(DefaultBatchSampler):
                 which, rank = draw_distinct(rng, self._counts[owner[group]], self.names_per_concept)
                 concept = owner[group][which]
             else:
-                concept, rank = np.repeat(owner[group], 2), np.stack(_pair(pair[group]), axis=1).reshape(-1)
+                concept, rank = np.repeat(owner[group], 2), np.stack(pair_of(pair[group]), axis=1).reshape(-1)
             texts = self.rows.names.indices[self.rows.names.indptr[self._concepts[concept]] + rank]
             rows = np.concatenate([left, self.rows.of(texts)])
             full = len(rows) // self.batch_size * self.batch_size
@@ -200,9 +200,3 @@ def _spread(rng: np.random.Generator, owner: np.ndarray, groups: np.ndarray) -> 
     place += rng.random(len(groups), dtype=np.float32)[owner]
     place %= 1
     return np.argsort(place, kind="stable")
-
-
-def _pair(number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The pair ``i < j`` with the given number in the order (0, 1), (0, 2), (1, 2), (0, 3), ..."""
-    j = ((1 + np.sqrt(1 + 8 * number)) // 2).astype(np.int64)
-    return number - j * (j - 1) // 2, j

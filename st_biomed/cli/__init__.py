@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from st_biomed.cli import evaluate, read, stats, train
+from st_biomed.cli import evaluate, merge, pairs, read, stats, subset, train
 from st_biomed.errors import InputError
 
 
@@ -31,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verb in (read, stats, evaluate):
+for verb in (read, merge, subset, stats, pairs, evaluate):
     app.command(verb.__name__.rpartition(".")[2])(verb.run)
 
 app.command(

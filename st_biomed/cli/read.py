@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from st_biomed.errors import InputError
 from st_biomed.readers import check_options, reader, reader_names, reader_options
+from st_biomed.readers.records import Tally
 
 
 def run(
@@ -20,19 +22,22 @@ def run(
     option: Annotated[
         list[str] | None, typer.Option("--option", help="key=value for the reader; may be given several times.")
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the terminology in the output folder.")
+    ] = False,
 ) -> None:
     """Read a source and save it as a terminology."""
+    start = time.perf_counter()
     options = _parsed(source, option or [])
 
     from st_biomed.store import check_folder
     from st_biomed.terminology import Terminology
 
-    check_folder(output)
+    check_folder(output, overwrite=overwrite)
     terminology = Terminology.read(source, path, **options)
     terminology.save(output)
-    for stage, tally in terminology.tallies.items():
-        typer.echo(f"{stage}: {tally}")
-    typer.echo(f"{terminology!r} saved to {output}")
+    typer.echo(tally_table(terminology.tallies))
+    typer.echo(f"{terminology!r} saved to {output} after {time.perf_counter() - start:.0f} s")
 
 
 def _parsed(source: str, pairs: list[str]) -> dict[str, Any]:
@@ -50,12 +55,25 @@ def _parsed(source: str, pairs: list[str]) -> dict[str, Any]:
 
 
 def _value(key: str, value: str, hint: Any, option: inspect.Parameter) -> Any:
-    if hint is bool:
+    kinds = get_args(hint) or (hint,)
+    if bool in kinds:
         if value.lower() not in ("true", "false"):
             raise InputError(f"--option {key} must be true or false, found {value!r}")
         return value.lower() == "true"
-    convert: Callable[[str], Any] = hint if hint in (int, float) else str
+    convert: Callable[[str], Any] = next((kind for kind in (int, float) if kind in kinds), str)
     try:
         return convert(value)
     except ValueError:
         raise InputError(f"--option {key} must be a number like {option.default}, found {value!r}") from None
+
+
+def tally_table(tallies: Mapping[str, Tally]) -> str:
+    """Rows read, kept and dropped by reason, stage after stage; what is dropped most comes first."""
+    rows: list[tuple[str, int]] = []
+    for stage, tally in tallies.items():
+        rows += [(f"{stage} read", tally.n_read), ("  kept", tally.n_kept)]
+        reasons = sorted(tally.dropped.items(), key=lambda reason: (-reason[1], reason[0]))
+        rows += [(f"  dropped: {reason}", n) for reason, n in reasons]
+    width = max((len(name) for name, _ in rows), default=0)
+    digits = max((len(f"{n:,}") for _, n in rows), default=0)
+    return "\n".join(f"{name:{width}}  {n:>{digits},}" for name, n in rows)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from st_biomed.cli.read import tally_table
+from st_biomed.errors import InputError
+
+if TYPE_CHECKING:
+    from st_biomed.terminology import Terminology
 
 
 def run(
     terminology: Annotated[str, typer.Argument(help="A folder written by `st-biomed read`, or a reader's name.")],
 ) -> None:
-    """Count concepts, names, parents and relations, and list the sources."""
+    """Count concepts, names, parents and relations; depths, what became of each row, sources and licences."""
     from st_biomed.terminology import Terminology
 
     opened = Terminology.open(terminology)
@@ -18,9 +24,26 @@ def run(
         if isinstance(value, dict):
             value = ", ".join(f"{key} {count:,}" for key, count in value.items())
         typer.echo(f"{name:24}{value:,}" if isinstance(value, int) else f"{name:24}{value}")
-    for stage, tally in opened.tallies.items():
-        typer.echo(f"{stage:24}{tally}")
+    typer.echo(f"{'concepts by depth':24}{_depths(opened)}")
+    typer.echo(tally_table(opened.tallies))
     for source in opened.sources.values():
         edition = " ".join(part for part in (source.title, source.version) if part)
         may = "may be redistributed" if source.redistributable else "may not be redistributed"
         typer.echo(f"{source.name:24}{edition}; licence: {source.licence or 'not stated'}; {may}; {source.url}")
+
+
+def _depths(terminology: Terminology) -> str:
+    """How many concepts stand at each depth, roots first; concepts without a parent or a child are left out."""
+    import numpy as np
+
+    from st_biomed.ancestors import AncestorGraph
+
+    child, parent = (terminology.parents[end].to_numpy() for end in ("child", "parent"))
+    if not len(child):
+        return "no hierarchy"
+    try:
+        depth = AncestorGraph(child, parent, terminology.concepts["code"]).depth
+    except InputError as error:
+        return f"no hierarchy ({error})"
+    placed = np.unique(np.concatenate([child, parent]))
+    return ", ".join(f"{at} {count:,}" for at, count in enumerate(np.bincount(depth[placed])))

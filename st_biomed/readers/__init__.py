@@ -28,7 +28,7 @@ __all__ = [
     "reader_names",
 ]
 
-_SHARED = {"records", "tables"}
+_SHARED = {"columns", "normalisers", "ontology", "options", "records", "tables"}
 
 
 class Reader(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term, Type
+from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
 from st_biomed.readers.tables import read_header, read_table
 
 SOURCE = SourceInfo(
@@ -33,10 +33,27 @@ _CODE = ("phecode", "phenotype")
 _NAME = ("phecode_string", "description", "phenotype")
 _CATEGORY = ("category", "group")
 _ICD_NAME = ("icd_string", "icd10_string", "icd10cm_string", "icd9_string", "icd9cm_string")
+# Of a map from ICD codes to phecodes: the code, and the vocabulary that it is of, where one column does not say both.
+_ICD_CODE = ("code", "icd", "icd_code", "icdcode", "icd10cm", "icd10", "icd9cm", "icd9")
+_VOCABULARY = ("vocabulary_id", "vocabulary", "flag")
+_VOCABULARIES = {
+    "ICD9CM": "ICD9CM",
+    "ICD10CM": "ICD10CM",
+    "ICD10": "ICD10",
+    "ICD9": "ICD9CM",
+    "9": "ICD9CM",
+    "10": "ICD10CM",
+}
 _FORMS = {SOURCE: re.compile(r"\d{3,4}(\.\d{1,2})?"), SOURCE_X: re.compile(r"[A-Z]{2}_\d{3,4}(\.\d{1,3})?")}
 
 
-def records(path: Path | None = None, *, tally: Tally, icd_names: str | Path | None = None) -> Iterator[Record]:
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    icd_names: str | Path | None = None,
+    icd_map: str | Path | None = None,
+) -> Iterator[Record]:
     """Read the definitions of all phecodes; the form of the codes tells the version.
 
     A phecode's parent is the longest shorter code that is defined: 008.51 is below 008.5, that below 008. Its
@@ -44,13 +61,19 @@ def records(path: Path | None = None, *, tally: Tally, icd_names: str | Path | N
 
     Args:
         path: The definitions as CSV, e.g. ``phecode_definitions1.2.csv`` or ``phecodeX_info.csv``.
-        tally: Counts the rows of both tables.
+        tally: Counts the rows of all tables.
         icd_names: A CSV with the columns ``phecode`` and ``ICD string`` (or ``ICD9 String``, ``ICD10 String``), e.g.
             ``phecode_icd10.csv`` or ``phecodeX_ICD_CM_map_flat.csv``: the names of the ICD codes that a phecode
             contains become its synonyms, as HiPrBERT has it. Most are narrower than the phecode; by default none.
+        icd_map: A CSV with the columns ``phecode``, ``code`` and ``vocabulary_id``, e.g.
+            ``phecode_map_icd9cm_icd10cm.csv``: each ICD code becomes a cross-reference ``contains`` of its phecode, to
+            ``ICD9CM:``, ``ICD10CM:`` or ``ICD10:``. The code's column may also be called by its vocabulary
+            (``ICD10CM``, ``ICD9``), and the vocabulary be a ``flag`` of 9 or 10. Lower-case placeholders ("T36.0x1A")
+            become upper case, as ICD-10-CM writes them.
 
     Raises:
-        InputError: With file and line: a code of neither or the other version's form, a repeated code, an empty name.
+        InputError: With file and line: a code of neither or the other version's form, a repeated code, an empty name,
+            an unknown vocabulary.
     """
     if path is None:
         raise InputError("reader 'phecode' needs the path of the definitions, e.g. phecode_definitions1.2.csv")
@@ -80,6 +103,8 @@ def records(path: Path | None = None, *, tally: Tally, icd_names: str | Path | N
             yield Parent(f"{source.name}:{code}", f"{source.name}:{above}", source.name)
     if icd_names is not None:
         yield from _icd_names(Path(icd_names), tally, names, source)
+    if icd_map is not None:
+        yield from _icd_codes(Path(icd_map), tally, names, source)
 
 
 def _definitions(path: Path) -> Iterator[tuple[int, str, str, str]]:
@@ -114,3 +139,36 @@ def _icd_names(path: Path, tally: Tally, names: dict[str, str], source: SourceIn
             seen.add((code, name))
             tally.keep()
             yield Term(f"{source.name}:{code}", name, "synonym", source=source.name)
+
+
+def _icd_codes(path: Path, tally: Tally, names: dict[str, str], source: SourceInfo) -> Iterator[Xref]:
+    seen: set[tuple[str, str]] = set()
+    for where, phecode, code, vocabulary in _links(path):
+        tally.read()
+        if vocabulary not in _VOCABULARIES:
+            raise InputError(f"{where}: vocabulary is one of {', '.join(_VOCABULARIES)}, found {vocabulary!r}")
+        target = f"{_VOCABULARIES[vocabulary]}:{code}"
+        if phecode not in names:
+            tally.drop("ICD codes of no defined phecode")
+        elif not code:
+            tally.drop("empty ICD codes")
+        elif (phecode, target) in seen:
+            tally.drop("repeated ICD codes of a phecode")
+        else:
+            seen.add((phecode, target))
+            tally.keep()
+            yield Xref(f"{source.name}:{phecode}", target, "contains", source.name)
+
+
+def _links(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    """``file:line``, phecode, ICD code and vocabulary of each row of a map."""
+    header = {"_".join(name.lower().split()): name.upper() for name in read_header(path)}
+    columns: list[str | tuple[str, ...]] = [("phecode",), _ICD_CODE]
+    named = [column for column in _VOCABULARY if column in header]
+    # Without such a column the code's own says it, if it is called by a vocabulary: ICD10CM.
+    otherwise = next((header[column] for column in _ICD_CODE if column in header), "")
+    if named or otherwise not in _VOCABULARIES:
+        columns.append(_VOCABULARY)
+    for line, cells in read_table(path, columns):
+        phecode, code, vocabulary = (*cells, otherwise)[:3]
+        yield f"{path}:{line}", phecode.strip(), code.strip().upper(), vocabulary.strip()

@@ -6,7 +6,7 @@ from st_biomed.samples.columns import NAMES, RELATIONS, SampleKind, terminology_
 from st_biomed.samples.names import names_dataset
 from st_biomed.samples.relation_lookup import RelationLookup
 from st_biomed.samples.relations import relation_pairs
-from st_biomed.samples.splits import Splits, split_by_subtree
+from st_biomed.samples.splits import Splits, split_by_concept, split_by_subtree, without_benchmark
 
 __all__ = [
     "NAMES",
@@ -16,6 +16,8 @@ __all__ = [
     "Splits",
     "names_dataset",
     "relation_pairs",
+    "split_by_concept",
     "split_by_subtree",
     "terminology_digest",
+    "without_benchmark",
 ]

@@ -34,3 +34,9 @@ def draw_distinct(rng: np.random.Generator, sizes: np.ndarray, k: int) -> tuple[
             drawn[:, step] = np.where(taken, top + step, one)
         value[large[row]] = drawn.reshape(-1)
     return row, value
+
+
+def pair_of(number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs ``i < j`` with the given numbers in the order (0, 1), (0, 2), (1, 2), (0, 3), ..."""
+    j = ((1 + np.sqrt(1 + 8 * number)) // 2).astype(np.int64)
+    return number - j * (j - 1) // 2, j

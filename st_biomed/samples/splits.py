@@ -1,15 +1,18 @@
-"""Train, dev and test by whole sub-trees, no concept and no string in two of them."""
+"""Train, dev and test by whole sub-trees or by concepts, no concept and no string in two of them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
+from st_biomed.readers.normalisers import normalise
 from st_biomed.readers.records import Tally
 from st_biomed.terminology import Terminology
 
@@ -79,8 +82,7 @@ def split_by_subtree(
     """
     hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
     terminology = hierarchy.terminology
-    if not (dev > 0 and test > 0 and dev + test < 1):
-        raise InputError(f"dev and test must be positive and leave a share to train, found {dev} and {test}")
+    _check_shares(dev, test)
     roots = _roots(hierarchy, depth, pattern)
     n_dev, n_test = round(dev * len(roots)), round(test * len(roots))
     if not (n_dev and n_test and n_dev + n_test < len(roots)):
@@ -93,6 +95,79 @@ def split_by_subtree(
     concept_side[_below(hierarchy, drawn[n_test : n_test + n_dev])] = DEV
     concept_side[_below(hierarchy, drawn[:n_test])] = TEST
 
+    return _split(terminology, concept_side)
+
+
+def split_by_concept(
+    terminology: Terminology, *, dev: float = 0.1, test: float = 0.1, seed: int = 0, by_source: bool = True
+) -> Splits:
+    """Hold out random concepts with all their strings.
+
+    Strings are kept apart as by :func:`split_by_subtree`.
+
+    Args:
+        terminology: What to split.
+        dev: Share of the concepts held out for dev.
+        test: Share of the concepts held out for test.
+        seed: Seed.
+        by_source: Whether every source gives its share, so that the three have the same mix; a concept counts for
+            the alphabetically first source of its names.
+
+    Raises:
+        InputError: Shares out of range, too few concepts, or nothing left.
+    """
+    _check_shares(dev, test)
+    first = np.zeros(terminology.n_concepts, dtype=np.int64)
+    if by_source:
+        column = terminology.terms["source"].unify_dictionaries().combine_chunks()
+        rank = np.argsort(np.argsort(np.array(column.dictionary.to_pylist(), dtype=object)))
+        first[:] = len(rank)
+        np.minimum.at(first, terminology.terms["concept"].to_numpy(), rank[column.indices.to_numpy()])
+    rng = np.random.default_rng(seed)
+    concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
+    for source in np.unique(first):
+        drawn = rng.permutation(np.flatnonzero(first == source))
+        n_dev, n_test = round(dev * len(drawn)), round(test * len(drawn))
+        concept_side[drawn[n_test : n_test + n_dev]] = DEV
+        concept_side[drawn[:n_test]] = TEST
+    if not all((concept_side == side).any() for side in (TRAIN, DEV, TEST)):
+        raise InputError(f"{terminology.n_concepts} concepts are too few for dev {dev:.3g} and test {test:.3g}")
+    return _split(terminology, concept_side)
+
+
+def without_benchmark(
+    terminology: Terminology,
+    *,
+    codes: Iterable[str] = (),
+    names: Iterable[str] = (),
+    normaliser: str = "lower",
+) -> Terminology:
+    """The terminology without every concept of a benchmark, for zero-shot figures that are none by name alone.
+
+    Args:
+        terminology: What to train on.
+        codes: Codes of the benchmark's concepts; those that are not here are passed over.
+        names: The benchmark's names and mentions: a concept that has one of them goes.
+        normaliser: What is done to both sides' names before they are compared.
+
+    Raises:
+        InputError: An unknown normaliser, or nothing is left.
+    """
+    gone = pc.is_in(terminology.concepts["code"], value_set=pa.array(list(codes), pa.string())).to_numpy().copy()
+    wanted = normalise(pa.array(list(names), pa.string()), normaliser)
+    texts = normalise(terminology.texts["text"].combine_chunks(), normaliser)
+    named = pc.is_in(texts, value_set=wanted).to_numpy(zero_copy_only=False)
+    gone[terminology.terms["concept"].to_numpy()[named[terminology.terms["text"].to_numpy()]]] = True
+    return terminology.subset(~gone)
+
+
+def _check_shares(dev: float, test: float) -> None:
+    if not (dev > 0 and test > 0 and dev + test < 1):
+        raise InputError(f"dev and test must be positive and leave a share to train, found {dev} and {test}")
+
+
+def _split(terminology: Terminology, concept_side: np.ndarray) -> Splits:
+    """The three terminologies; a string goes where it is held out most."""
     concept, text = (terminology.terms[column].to_numpy() for column in ("concept", "text"))
     side = concept_side[concept]
     string = pc.utf8_lower(terminology.texts["text"]).combine_chunks().dictionary_encode().indices.to_numpy()[text]
@@ -110,7 +185,7 @@ def split_by_subtree(
     parts = []
     for at in (TRAIN, DEV, TEST):
         if not (kept & (side == at)).any():
-            raise InputError(f"no string is left in {_NAMES[at]}: choose other sub-trees or another seed")
+            raise InputError(f"no string is left in {_NAMES[at]}: choose other shares, sub-trees or another seed")
         parts.append(terminology.subset(concept_side == at, texts=text_side == at))
     train_part, dev_part, test_part = parts
     return Splits(train_part, dev_part, test_part, concept_side, text_side, tally)

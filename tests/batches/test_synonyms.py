@@ -10,10 +10,10 @@ import pytest
 
 import st_biomed.batches.synonyms
 from st_biomed.batches import SynonymBatchSampler
-from st_biomed.batches.synonyms import _pair
 from st_biomed.errors import InputError
 from st_biomed.readers.records import SourceInfo, Term
 from st_biomed.samples import names_dataset, relation_pairs
+from st_biomed.samples.draws import pair_of
 from st_biomed.terminology import Terminology
 from tests.contracts.batch_contract import BatchContract, batches
 
@@ -102,10 +102,10 @@ def test_a_concept_with_fewer_names_gives_them_all():
 
 def test_pairs_are_numbered_without_gap_or_repeat():
     """Would catch an off-by-one in the square root, which shows first at triangular numbers."""
-    i, j = _pair(np.arange(100 * 99 // 2))
+    i, j = pair_of(np.arange(100 * 99 // 2))
     assert list(zip(i, j)) == [(a, b) for b in range(100) for a in range(b)]
     n = 10_000_000
-    last = _pair(np.array([n * (n - 1) // 2 - 1]))
+    last = pair_of(np.array([n * (n - 1) // 2 - 1]))
     assert (int(last[0][0]), int(last[1][0])) == (n - 2, n - 1)
 
 

@@ -18,8 +18,9 @@ def test_a_source_is_saved_and_its_tally_printed(run: Callable, tmp_path: Path) 
     """Catches rows that vanish without a word."""
     result = run("read", "parent_child", MAP, "-o", tmp_path / "g", "--option", f"strings={STRINGS}")
     assert result.exit_code == 0, result.output
-    assert "parent_child rows: 13 read, 10 kept, 3 dropped; 1 map rows of a root" in result.stdout
-    assert f"5 concepts, 6 texts, 4 parents, 0 relations) saved to {tmp_path / 'g'}" in result.stdout
+    table = [line.rsplit(maxsplit=1) for line in result.stdout.splitlines()]
+    assert table[:3] == [["parent_child rows read", "13"], ["  kept", "10"], ["  dropped: map rows of a root", "1"]]
+    assert f"5 concepts, 6 texts, 4 parents, 0 relations) saved to {tmp_path / 'g'} after " in result.stdout
     assert Terminology.load(tmp_path / "g", verify=True).n_concepts == 5
 
 
@@ -30,8 +31,11 @@ def test_options_have_the_type_that_the_reader_declares() -> None:
     assert read._parsed("parent_child", ["header=False", "code=a=b"]) == {"header": False, "code": "a=b"}
 
 
-def test_a_terminology_in_the_output_folder_is_replaced(run: Callable, toy_folder: Path) -> None:
-    result = run("read", "toy", "-o", toy_folder, "--option", "trees=1")
+def test_a_terminology_in_the_output_folder_is_replaced_when_asked(
+    run: Callable, refused: Callable[..., str], toy_folder: Path
+) -> None:
+    assert "holds a terminology already; --overwrite replaces it" in refused("read", "toy", "-o", toy_folder)
+    result = run("read", "toy", "-o", toy_folder, "--option", "trees=1", "--overwrite")
     assert result.exit_code == 0, result.output
     assert Terminology.load(toy_folder, verify=True).n_concepts < 30
 

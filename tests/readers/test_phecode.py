@@ -5,16 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
+from tests.readers.mutations import check_survives, mutated
+
+TABLES = {
+    "path": FIXTURES / "phecode_1.2.csv",
+    "icd_names": FIXTURES / "phecode_icd_names.csv",
+    "icd_map": FIXTURES / "phecode_icd_map.csv",
+}
 
 
 class TestPhecode12(ReaderContract):
     reader = "phecode"
     path = FIXTURES / "phecode_1.2.csv"
-    options = {"icd_names": FIXTURES / "phecode_icd_names.csv"}
+    options = {"icd_names": TABLES["icd_names"], "icd_map": TABLES["icd_map"]}
 
 
 class TestPhecodeX(ReaderContract):
@@ -66,6 +75,55 @@ def test_icd_names_become_synonyms_and_damaged_codes_are_counted() -> None:
     }
 
 
+def xrefs(terminology: Terminology) -> list[tuple[str, str, str]]:
+    rows = terminology.xrefs.to_pylist()
+    return [(terminology.codes[row["concept"]], row["predicate"], row["target"]) for row in rows]
+
+
+def test_icd_codes_become_cross_references_and_damaged_phecodes_are_counted() -> None:
+    """Catches 8.5 taken for 008.5, and a placeholder in lower case as another code."""
+    terminology = Terminology.read("phecode", TABLES["path"], icd_map=TABLES["icd_map"])
+    assert xrefs(terminology) == [
+        ("PHECODE:008.5", "contains", "ICD10CM:U20.1XXA"),
+        ("PHECODE:008.5", "contains", "ICD9CM:009.9"),
+        ("PHECODE:008.50", "contains", "ICD10CM:U40"),
+    ]
+    assert terminology.tallies["phecode rows"].dropped == {
+        "ICD codes of no defined phecode": 2,
+        "empty ICD codes": 1,
+        "repeated ICD codes of a phecode": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "target"),
+    [
+        ("ICD10CM,icd_str,PheCode\nU40,a,008\n", "ICD10CM:U40"),
+        ("ICD9,ICD9 String,PheCode\n009.9,a,008\n", "ICD9CM:009.9"),
+        ("icd,flag,phecode\nU40,10,008\n", "ICD10CM:U40"),
+        ("phecode,Vocabulary ID,code\n008,ICD10,U40\n", "ICD10:U40"),
+    ],
+)
+def test_the_vocabulary_of_a_map_is_in_a_column_or_its_name(tmp_path: Path, rows: str, target: str) -> None:
+    (tmp_path / "map.csv").write_text(rows)
+    terminology = Terminology.read("phecode", TABLES["path"], icd_map=tmp_path / "map.csv")
+    assert xrefs(terminology) == [("PHECODE:008", "contains", target)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("vocabulary_id,code,phecode\nSNOMED,1,008\n", r"map.csv:2: vocabulary is one of ICD9CM, .*, found 'SNOMED'"),
+        ("code,phecode\nU40,008\n", r"map.csv:1: no column 'vocabulary_id' or 'vocabulary' or 'flag'"),
+        ("vocabulary_id,phecode\nICD10,008\n", r"map.csv:1: no column 'code' or 'icd'"),
+    ],
+)
+def test_bad_maps_are_named_by_line(tmp_path: Path, rows: str, message: str) -> None:
+    (tmp_path / "map.csv").write_text(rows)
+    with pytest.raises(InputError, match=message):
+        Terminology.read("phecode", TABLES["path"], icd_map=tmp_path / "map.csv")
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -85,3 +143,30 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, rows: str, message: str) -> 
 def test_a_path_is_needed() -> None:
     with pytest.raises(InputError, match="needs the path of the definitions"):
         Terminology.read("phecode")
+
+
+@given(data=st.data())
+def test_a_damaged_file_is_one_line(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    damaged = tmp_path_factory.getbasetemp() / "damaged_phecode.csv"
+    which = data.draw(st.sampled_from(sorted(TABLES)))
+    damaged.write_bytes(data.draw(mutated(TABLES[which].read_bytes(), b",")))
+    tables = {**TABLES, which: damaged}
+    check_survives("phecode", tables.pop("path"), **tables)
+
+
+@pytest.mark.realdata
+def test_map_of_phecode_1_2_links_73393_icd_codes(realdata: Path) -> None:
+    """84,532 rows, of which 11,012 name a phecode that is not defined and 127 repeat a code in lower case."""
+    folder = realdata / "hierarchies"
+    terminology = Terminology.read(
+        "phecode",
+        folder / "phecode1.2_pheinfo.csv.gz",
+        icd_map=folder / "phecode1.2_map_icd9cm_icd10cm.csv.gz",
+    )
+    assert terminology.n_concepts == 1_817
+    assert terminology.tallies["phecode rows"].n_read == 1_817 + 84_532
+    assert terminology.tallies["phecode rows"].dropped == {
+        "ICD codes of no defined phecode": 11_012,
+        "repeated ICD codes of a phecode": 127,
+    }
+    assert terminology.xrefs.num_rows == 84_532 - 11_012 - 127

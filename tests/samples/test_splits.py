@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.readers.records import Parent, SourceInfo, Term
-from st_biomed.samples import Splits, split_by_subtree
+from st_biomed.samples import Splits, split_by_concept, split_by_subtree, without_benchmark
 from st_biomed.samples.splits import DEV, TEST, TRAIN
 from st_biomed.terminology import Terminology
 
@@ -176,3 +176,55 @@ def test_a_split_prints_its_sizes():
     assert str(split_by_subtree(forest(), depth=1)).startswith(
         "train 25 concepts 25 texts, dev 6 concepts 6 texts, test 6"
     )
+
+
+def two_sources(n: int = 40) -> Terminology:
+    """Twice as many concepts of A as of B; the first names of both sources are the same."""
+    terms = [Term(f"A:{i:02}", f"name {i}", source="A") for i in range(n)]
+    terms += [Term(f"A:{i:02}", f"other {i}", "synonym", source="A") for i in range(n)]
+    terms += [Term(f"B:{i:02}", f"Name {i}" if i < 5 else f"b {i}", source="B") for i in range(n // 2)]
+    return Terminology.merge(
+        *(
+            Terminology.from_records([term for term in terms if term.source == name], SourceInfo(name, name))
+            for name in "AB"
+        )
+    )
+
+
+def test_concepts_are_held_out_with_the_same_share_of_every_source():
+    """Catches one source held out alone, and a string that two parts share."""
+    whole = two_sources()
+    split = split_by_concept(whole, dev=0.2, test=0.1, seed=3)
+    check(split, whole, np.array([], dtype=np.int64))
+    from_a = np.array([code.startswith("A") for code in whole.codes])
+    for at, share in ((DEV, 0.2), (TEST, 0.1)):
+        assert (split.concept_side[from_a] == at).sum() == round(share * 40)
+        assert (split.concept_side[~from_a] == at).sum() == round(share * 20)
+    again = split_by_concept(whole, dev=0.2, test=0.1, seed=3)
+    assert (split.concept_side == again.concept_side).all()
+    assert (split.concept_side != split_by_concept(whole, dev=0.2, test=0.1, seed=4).concept_side).any()
+    mixed = split_by_concept(whole, dev=0.2, test=0.1, seed=3, by_source=False)
+    assert (mixed.concept_side == DEV).sum() == 12
+
+
+def test_a_benchmark_s_concepts_go_with_all_their_names():
+    """Catches a concept that stays under its other name, and a mention compared with its case."""
+    whole = two_sources()
+    part = without_benchmark(whole, codes=["A:07", "Z:1"], names=["NAME 3", "other 9", "nowhere"])
+    assert set(whole.codes) - set(part.codes) == {"A:07", "A:03", "B:03", "A:09"}
+    assert "other 3" not in part.strings
+    assert without_benchmark(whole, names=["NAME 3"], normaliser="none").digest == whole.digest
+
+
+@pytest.mark.parametrize(
+    ("split", "message"),
+    [
+        (lambda t: split_by_concept(t, dev=0.6, test=0.4), "leave a share to train"),
+        (lambda t: split_by_concept(t, dev=0.01, test=0.01), "too few for dev 0.01"),
+        (lambda t: without_benchmark(t, names=["x"], normaliser="lowr"), "unknown normaliser 'lowr'"),
+        (lambda t: without_benchmark(t, codes=t.codes), "no term is left"),
+    ],
+)
+def test_concept_splits_that_cannot_be_are_refused(split, message):
+    with pytest.raises(InputError, match=message):
+        split(two_sources())

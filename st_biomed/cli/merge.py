@@ -1,0 +1,54 @@
+"""``st-biomed merge``: several terminologies as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from st_biomed.cli.read import tally_table
+from st_biomed.errors import InputError
+
+
+def run(
+    terminologies: Annotated[list[str], typer.Argument(help="Folders, readers' names, or reader:path; two or more.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new or empty.")],
+    crosswalk: Annotated[
+        str,
+        typer.Option(
+            "--crosswalk", help="Predicates of cross-references that make concepts one, e.g. xref,exactMatch."
+        ),
+    ] = "",
+    same_name: Annotated[
+        str | None,
+        typer.Option("--same-name", help="Make concepts with an equal name one, after none, lower or coder."),
+    ] = None,
+    conflicts: Annotated[
+        Path | None, typer.Option("--conflicts", help="Table of the links that were left out and why.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the terminology in the output folder.")
+    ] = False,
+) -> None:
+    """Merge terminologies by code, and by crosswalk and equal names where asked for."""
+    from st_biomed.crosswalk import Crosswalk
+    from st_biomed.readers.options import listed
+    from st_biomed.store import check_folder
+    from st_biomed.terminology import Terminology
+
+    if len(terminologies) < 2:
+        raise InputError(f"merge takes two terminologies or more, found {len(terminologies)}")
+    check_folder(output, overwrite=overwrite)
+    parts = [Terminology.open(name) for name in terminologies]
+    walk = Crosswalk.between(*parts, predicates=listed("--crosswalk", crosswalk), same_name=same_name)
+    merged = Terminology.merge(*parts, codes=walk.codes)
+    if walk.tally.n_read:
+        merged.tallies["crosswalk"] = walk.tally
+    merged.save(output)
+    if conflicts is not None:
+        lines = ["\t".join(conflict) for conflict in [("code", "other", "reason"), *walk.conflicts]]
+        conflicts.write_text("\n".join(lines) + "\n", "utf-8")
+    stages = ("crosswalk", "merge")
+    typer.echo(tally_table({stage: merged.tallies[stage] for stage in stages if stage in merged.tallies}))
+    typer.echo(f"{merged!r} saved to {output}")

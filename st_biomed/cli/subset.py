@@ -1,0 +1,44 @@
+"""``st-biomed subset``: a part of a terminology."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from st_biomed.cli.read import tally_table
+from st_biomed.errors import InputError
+
+
+def run(
+    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new or empty.")],
+    sources: Annotated[str, typer.Option("--sources", help="Sources to keep, e.g. ICD10CM,MSH.")] = "",
+    languages: Annotated[str, typer.Option("--languages", help="Languages to keep, e.g. en,it.")] = "",
+    types: Annotated[str, typer.Option("--types", help="Semantic types to keep, e.g. T047,T048.")] = "",
+    below: Annotated[str, typer.Option("--below", help="Codes of the sub-trees to keep, roots included.")] = "",
+    codes: Annotated[
+        Path | None, typer.Option("--codes", help="Text file with the codes to keep, one a line.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the terminology in the output folder.")
+    ] = False,
+) -> None:
+    """Keep what meets every condition that is given."""
+    from st_biomed.readers.options import listed
+    from st_biomed.readers.tables import read_lines
+    from st_biomed.store import check_folder
+    from st_biomed.terminology import Terminology
+
+    named = {"sources": sources, "languages": languages, "types": types, "below": below}
+    conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in named.items() if value}
+    if codes is not None:
+        conditions["codes"] = tuple(text.strip() for _, text in read_lines(codes) if text.strip())
+    if not conditions:
+        raise InputError("subset needs a condition: --sources, --languages, --types, --below or --codes")
+    check_folder(output, overwrite=overwrite)
+    part = Terminology.open(terminology).subset(**conditions)
+    part.save(output)
+    typer.echo(tally_table({"subset": part.tallies["subset"]}))
+    typer.echo(f"{part!r} saved to {output}")

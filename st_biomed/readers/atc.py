@@ -1,0 +1,66 @@
+"""ATC: the Anatomical Therapeutic Chemical classification of medicines, a tree whose levels are the lengths of its codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.readers.tables import read_table
+
+SOURCE = SourceInfo(
+    name="ATC",
+    title="Anatomical Therapeutic Chemical Classification",
+    licence="WHO Collaborating Centre for Drug Statistics Methodology: no commercial distribution, no changes",
+    url="https://atcddd.fhi.no",
+)
+
+_COLUMNS = (
+    ("atc_code", "code", "atc", "atccode", "atc_id"),
+    ("atc_level_name", "atc_name", "name", "atc_label", "label", "description"),
+)
+_CODE = re.compile(r"[A-Z](\d\d([A-Z]([A-Z](\d\d)?)?)?)?")
+_LENGTHS = (5, 4, 3, 1)  # of the codes above, from the nearest
+
+
+def records(path: Path | None = None, *, tally: Tally, dialect: str | None = None) -> Iterator[Record]:
+    """Read codes and names; a code's parent is the longest code that it begins with: A10BA02, A10BA, A10B, A10, A.
+
+    The first name of a code is preferred, another name is a synonym. Tables of daily doses list a code once for each
+    dose; the repeats are counted.
+
+    Args:
+        path: A table with a header, e.g. ``ATC code,ATC level name``; other columns are passed over.
+        tally: Counts the rows.
+        dialect: A key of ``tables.DIALECTS``; by default the file's suffix tells: ``.csv`` or ``.tsv``.
+
+    Raises:
+        InputError: With file and line: a code that is none, an empty name, a malformed row. Also: no such file, no
+            such column.
+    """
+    if path is None:
+        raise InputError("reader 'atc' needs the path of a table of codes and names, e.g. atc.csv")
+    path = Path(path)
+    yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
+    names: dict[str, set[str]] = {}
+    for line, row in read_table(path, _COLUMNS, dialect=dialect):
+        code, name = (cell.strip() for cell in row)
+        tally.read()
+        if not _CODE.fullmatch(code):
+            raise InputError(f"{path}:{line}: {code!r} is no ATC code; they look like A, A10, A10B, A10BA and A10BA02")
+        if not name:
+            raise InputError(f"{path}:{line}: ATC code {code} has an empty name")
+        known = names.setdefault(code, set())
+        if name in known:
+            tally.drop("repeated rows of a code")
+            continue
+        tally.keep()
+        yield Term(f"{SOURCE.name}:{code}", name, "synonym" if known else "preferred")
+        known.add(name)
+    for code in names:
+        above = next((code[:n] for n in _LENGTHS if n < len(code) and code[:n] in names), None)
+        if above:
+            yield Parent(f"{SOURCE.name}:{code}", f"{SOURCE.name}:{above}")

@@ -1,0 +1,150 @@
+"""Translations of an ontology's names: Babelon tables, such as those of HPO, and the tables of synonyms beside them.
+
+The codes are the ontology's own, so that ``Terminology.merge`` puts the names beside the English ones; each language
+is a source of its own, ``HP-IT`` for the Italian names of HPO.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from st_biomed.errors import InputError
+from st_biomed.readers.ontology import SCOPES, curie, describe
+from st_biomed.readers.options import listed
+from st_biomed.readers.records import Record, SourceInfo, Tally, Term
+from st_biomed.readers.tables import read_header, read_table
+
+SOURCE = SourceInfo(
+    name="BABELON",
+    title="Translations of an ontology",
+    licence="as the ontology",
+    url="https://github.com/monarch-initiative/babelon",
+)
+
+# Babelon's name of each column, and DOID's.
+_COLUMNS = {
+    "subject_id": ("subject_id", "source_id"),
+    "translation_value": ("translation_value", "translation_text"),
+    "predicate_id": ("predicate_id", "predicate"),
+    "translation_language": ("translation_language", "translation_lang"),
+    "translation_status": ("translation_status", "status"),
+}
+_NEEDED = ("subject_id", "translation_value")
+_STATUS_OF_SYNONYMS = ("status", "comment")  # some tables of synonyms have it where others have remarks
+_SYNONYM = re.compile(
+    r"(?:oboInOwl|oio):has(Exact|Broad|Narrow|Related)Synonym|oio:(exact|broad|narrow|related)Synonym"
+)
+_LANGUAGE = re.compile(r"([a-z]{2,3})(-\w+)?")
+# The second line of a table of synonyms: "AL oboInOwl:hasExactSynonym@it SPLIT=|".
+_TEMPLATE = re.compile(r"AL? (\S+?)(?:@([\w-]+))?(?: SPLIT=(\S))?")
+
+
+class _Name(NamedTuple):
+    code: str
+    text: str
+    label: bool
+    language: str
+
+
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    synonyms: str | Path | None = None,
+    statuses: str | Sequence[str] = "OFFICIAL,TRANSLATED,MANUALLY TRANSLATED",
+    scopes: str | Sequence[str] = "EXACT",
+) -> Iterator[Record]:
+    """Read translated labels as preferred names and translated synonyms as synonyms.
+
+    Of several labels of a term the first is preferred, the others are synonyms; a term without a label in what is read
+    has its first synonym as preferred name. Definitions are left out and counted.
+
+    Args:
+        path: A Babelon table (``hp-it.babelon.tsv``), a table of synonyms (``hp-it.synonyms.tsv``, whose second line
+            is a ROBOT template that names the language), or DOID's ``doid-es-translated.tsv``.
+        tally: Counts the names of both tables; a cell of a table of synonyms holds several with ``|`` between.
+        synonyms: A table of synonyms to read along.
+        statuses: Statuses of the translations to read, with commas between. ``CANDIDATE`` are proposals, many of a
+            machine's; ``NOT_TRANSLATED`` are in the source language. A table without statuses counts as ``OFFICIAL``.
+        scopes: Scopes of the synonyms to read, with commas between: ``EXACT``, ``BROAD``, ``NARROW``, ``RELATED``.
+
+    Raises:
+        InputError: With file and line: a code that is no CURIE, no language, an unknown predicate. Also: a table
+            without the columns.
+    """
+    if path is None:
+        raise InputError("reader 'babelon' needs the path of a table of translations, e.g. hp-it.babelon.tsv")
+    chosen, wanted = listed("status", statuses), listed("scope", scopes, SCOPES)
+    names: dict[tuple[str, str], list[_Name]] = {}
+    for table in [path] if synonyms is None else [path, Path(synonyms)]:
+        for name in _names(table, tally, chosen, wanted):
+            names.setdefault((name.code, name.language), []).append(name)
+    sources: dict[tuple[str, str], str] = {}
+    for (code, language), found in names.items():
+        prefix = code.partition(":")[0]
+        if (prefix, language) not in sources:
+            own = describe(prefix)
+            sources[prefix, language] = f"{prefix}-{language.upper()}"
+            yield own  # declares the prefix
+            title = f"{own.title}, names in language {language!r}"
+            yield replace(own, name=sources[prefix, language], title=title)
+        ordered = dict.fromkeys(name.text for name in sorted(found, key=lambda name: not name.label))
+        tally.keep(len(ordered))
+        tally.drop("repeated names of a concept", len(found) - len(ordered))
+        for i, text in enumerate(ordered):
+            yield Term(code, text, "synonym" if i else "preferred", language, sources[prefix, language])
+
+
+def _names(path: Path, tally: Tally, statuses: Sequence[str], scopes: Sequence[str]) -> Iterator[_Name]:
+    """The names of a table that are wanted; every other one is read and dropped."""
+    header = {"_".join(name.lower().split()) for name in read_header(path, dialect="tsv_quoted")}
+    columns = dict(_COLUMNS)
+    if not header & set(columns["translation_language"]):
+        columns["translation_status"] = _STATUS_OF_SYNONYMS
+    columns = {column: names for column, names in columns.items() if column in _NEEDED or header & set(names)}
+    template: re.Match[str] | None = None
+    for line, cells in read_table(path, list(columns.values()), dialect="tsv_quoted"):
+        where = f"{path}:{line}"
+        cell = {column: text.strip() for column, text in zip(columns, cells)}
+        if cell["subject_id"] == "ID":
+            template = _TEMPLATE.fullmatch(cell["translation_value"])
+            if template is None:
+                raise InputError(f"{where}: is no template of synonyms, found {cell['translation_value'][:40]!r}")
+            tally.read()
+            tally.drop("template lines")
+            continue
+        predicate, tongue, separator = template.groups("") if template else ("rdfs:label", "", "")
+        predicate, tongue = cell.get("predicate_id", predicate), cell.get("translation_language", tongue)
+        code, language = curie(cell["subject_id"]), _LANGUAGE.fullmatch(tongue)
+        if code is None:
+            raise InputError(f"{where}: {cell['subject_id'][:40]!r} is no code of an ontology, such as HP:0000001")
+        if language is None:
+            raise InputError(f"{where}: {tongue[:40]!r} is no language, such as 'it'; 'translation_language' names it")
+        reason = _reason(where, predicate, cell.get("translation_status", "OFFICIAL"), statuses, scopes)
+        value = cell["translation_value"]
+        for text in value.split(separator or "|") if template else [value]:
+            tally.read()
+            if reason or not text.strip():
+                tally.drop(reason or "empty names")
+            else:
+                yield _Name(code, text.strip(), predicate == "rdfs:label", language[1])
+
+
+def _reason(where: str, predicate: str, status: str, statuses: Sequence[str], scopes: Sequence[str]) -> str:
+    """Why a name is dropped; empty where it is kept."""
+    synonym = _SYNONYM.fullmatch(predicate)
+    scope = (synonym[1] or synonym[2]).upper() if synonym else ""
+    if predicate == "IAO:0000115":
+        return "definitions"
+    if not synonym and predicate != "rdfs:label":
+        raise InputError(
+            f"{where}: predicate {predicate[:40]!r} is none of rdfs:label, IAO:0000115 and oboInOwl:hasExactSynonym (or "
+            "Broad, Narrow, Related)"
+        )
+    if scope and scope not in scopes:
+        return f"{scope} synonyms"
+    return "" if status in statuses else f"translations with status {status or '(none)'}"

@@ -1,0 +1,107 @@
+"""CCS: AHRQ's Clinical Classifications Software, the multi-level diagnosis categories of ICD-9-CM."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term, Xref
+from st_biomed.readers.tables import read_table
+
+SOURCE = SourceInfo(
+    name="CCS",
+    title="Clinical Classifications Software for ICD-9-CM, multi-level diagnoses",
+    licence="US public domain (AHRQ)",
+    url="https://hcup-us.ahrq.gov/toolssoftware/ccs/ccs.jsp",
+    redistributable=True,
+)
+
+_LEVELS = 4
+# The published file wraps codes, and its header, in single quotes, labels in double ones.
+_NAMES = ["ICD-9-CM_code", *(f"CCS_lvl_{i}{end}" for i in range(1, _LEVELS + 1) for end in ("", "_label"))]
+_COLUMNS = [(name.lower(), f"'{name.lower()}'") for name in _NAMES]
+_ICD = re.compile(r"\d{3,5}|V\d{2,4}|E\d{3,4}")
+_CATEGORY = re.compile(r"\d+(\.\d+)*")
+# The single-level categories that a label stands for: "Tuberculosis [1.]", "... all E codes [259. and 260.]".
+_SINGLE = re.compile(r"\s*\[(\d+)\.?(?: and (\d+)\.?)?\]$")
+
+
+def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
+    """Read categories of four levels, and the ICD-9-CM codes that each of the lowest ones contains.
+
+    The codes become cross-references ``contains`` of the lowest category that a row names, e.g. from ``CCS:1.1.1`` to
+    ``ICD9CM:010.00``. The number of the single-level category at the end of a label is no part of the name; it
+    becomes a cross-reference ``xref`` to ``CCS_SINGLE:``.
+
+    Args:
+        path: ``ccs_multi_dx_tool_2015.csv``.
+        tally: Counts the rows, one for each ICD-9-CM code.
+
+    Raises:
+        InputError: With file and line: a code that is none, a category without a label, below another category than
+            its number says, or none at all. Also: no such file, no such column.
+    """
+    if path is None:
+        raise InputError("reader 'ccs' needs the path of the multi-level table, e.g. ccs_multi_dx_tool_2015.csv")
+    path = Path(path)
+    yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
+    names: set[tuple[str, str]] = set()
+    categories: set[str] = set()
+    links: set[tuple[str, str]] = set()
+    for line, row in read_table(path, _COLUMNS, dialect="csv"):
+        icd, *levels = (cell.strip().strip("'").strip() for cell in row)
+        tally.read()
+        if not _ICD.fullmatch(icd):
+            raise InputError(
+                f"{path}:{line}: {icd!r} is no ICD-9-CM diagnosis code; they look like 25000, V290 or E8000"
+            )
+        above = ""
+        for category, label in _named(f"{path}:{line}", levels):
+            code = f"{SOURCE.name}:{category}"
+            name = " ".join(_SINGLE.sub("", label).split())
+            if not name:
+                raise InputError(f"{path}:{line}: category {category} has no name, found {label!r}")
+            if category not in categories:
+                yield Term(code, name)
+                if above:
+                    yield Parent(code, above)
+                single = _SINGLE.search(label)
+                for number in filter(None, single.groups() if single else ()):
+                    yield Xref(code, f"CCS_SINGLE:{number}")
+            elif (category, name) not in names:
+                yield Term(code, name, "synonym")
+            categories.add(category)
+            names.add((category, name))
+            above = code
+        if (above, icd) in links:
+            tally.drop("repeated rows")
+            continue
+        links.add((above, icd))
+        tally.keep()
+        yield Xref(above, f"ICD9CM:{_dotted(icd)}", "contains")
+
+
+def _named(where: str, levels: list[str]) -> Iterator[tuple[str, str]]:
+    """Number and label of a row's categories, from the highest to the lowest."""
+    above = ""
+    for i, (category, label) in enumerate(zip(levels[::2], levels[1::2])):
+        if not category and not label and i:
+            if any(levels[2 * i :]):
+                raise InputError(f"{where}: level {i + 1} is empty, and a lower one is not")
+            return
+        if not _CATEGORY.fullmatch(category) or not label:
+            raise InputError(
+                f"{where}: level {i + 1} needs a number like 1.1.2 and a label, found {category!r}, {label!r}"
+            )
+        if category.rpartition(".")[0] != above:
+            raise InputError(f"{where}: category {category!r} is not below {above!r} by its number")
+        yield category, label
+        above = category
+
+
+def _dotted(icd: str) -> str:
+    n = 4 if icd[0] == "E" else 3
+    return f"{icd[:n]}.{icd[n:]}" if icd[n:] else icd

@@ -1,0 +1,119 @@
+"""CPT: the user's own table of Current Procedural Terminology, with its headings. The AMA licenses it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.options import listed
+from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.readers.tables import read_table
+
+SOURCE = SourceInfo(
+    name="CPT",
+    title="Current Procedural Terminology",
+    licence="American Medical Association, by licence only",
+    url="https://www.ama-assn.org/practice-management/cpt",
+)
+
+_CODE = ("code", "cpt_code", "cpt", "cptcode", "concept_code", "id")
+_PARENT = ("parent", "parent_code", "parent_id", "parentcode", "immediate_parent")
+_DESCRIPTION = (
+    *("description", "long_description", "long_descriptor", "descriptor", "full_description"),
+    *("string", "str", "name", "label", "code_text"),
+)
+_PROCEDURE = re.compile(r"\d{4}[0-9A-Z]")
+_CURIE_PART = re.compile(r"[\w.-]+")
+
+
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    dialect: str | None = None,
+    synonyms: str | Sequence[str] = (),
+    hierarchy: bool = True,
+    headings: bool = True,
+    missing: str = "error",
+) -> Iterator[Record]:
+    """Read descriptions and the hierarchy of headings and procedures.
+
+    The columns are called ``code``, ``parent`` and ``description``, or one of the usual other names (``CPT code``,
+    ``parent code``, ``long description``...). Every row has a name and, unless it is a root's, a parent. A code of
+    five characters is a procedure (99213, 0001F, 0075T); any other, a range or a number of the table's own, is a
+    heading. A code may stand in several rows: with several parents, or with further descriptions, which are synonyms.
+
+    Args:
+        path: A table with a header.
+        tally: Counts the names, one for each description in a row, and the parents, one for each that a row names.
+        dialect: A key of ``tables.DIALECTS``; by default the file's suffix tells: ``.csv`` or ``.tsv``.
+        synonyms: Columns with further names, e.g. ``"medium_description,short_description"``, by their names in lower
+            case with spaces as underscores; empty cells are counted.
+        hierarchy: Whether there is a column of parents.
+        headings: Whether headings are concepts; where not, their rows and the parents that they are are counted.
+        missing: What to do with a parent that has no row of its own: ``"error"`` or ``"drop"``.
+
+    Raises:
+        InputError: With file and line: a code without a description, a description without a code, a code that is its
+            own parent, a parent without a row, a malformed row. Also: no such file, no such column.
+    """
+    if path is None:
+        raise InputError("reader 'cpt' needs the path of your own table with the columns code, parent and description")
+    if missing not in ("error", "drop"):
+        raise unknown_name("missing of reader 'cpt'", missing, ("error", "drop"))
+    path = Path(path)
+    further = listed("synonyms", synonyms)
+    columns = [_CODE, _DESCRIPTION, *([_PARENT] if hierarchy else []), *((name,) for name in further)]
+    yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
+    names: dict[str, set[str]] = {}
+    left_out: set[str] = set()
+    parents: dict[tuple[str, str], int] = {}
+    for line, row in read_table(path, columns, dialect=dialect):
+        code, description, *others = (cell.strip() for cell in row)
+        parent = others.pop(0) if hierarchy else ""
+        _check(f"{path}:{line}", code, description, parent)
+        tally.read(1 + len(others) + bool(parent))
+        if not headings and not _PROCEDURE.fullmatch(code):
+            left_out.add(code)
+            tally.drop("headings", 1 + len(others))
+            tally.drop("parents of headings", int(bool(parent)))
+            continue
+        for name in (description, *others):
+            known = names.setdefault(code, set())
+            if not name or name in known:
+                tally.drop("repeated names of a code" if name else "empty names")
+                continue
+            tally.keep()
+            yield Term(f"{SOURCE.name}:{code}", name, "synonym" if known else "preferred")
+            known.add(name)
+        if (code, parent) in parents:
+            tally.drop("repeated parents of a code")
+        elif parent:
+            parents[code, parent] = line
+    for (code, parent), line in parents.items():
+        if parent in names:
+            tally.keep()
+            yield Parent(f"{SOURCE.name}:{code}", f"{SOURCE.name}:{parent}")
+        elif parent in left_out:
+            tally.drop("parents that are headings")
+        elif missing == "drop":
+            tally.drop("parents without a row of their own")
+        else:
+            raise InputError(
+                f"{path}:{line}: parent {parent!r} of {code!r} has no row of its own; missing=drop leaves it out"
+            )
+
+
+def _check(where: str, code: str, description: str, parent: str) -> None:
+    """Refuse a row that is no concept's."""
+    if not code:
+        raise InputError(f"{where}: description {description!r} has no code")
+    if not _CURIE_PART.fullmatch(code):
+        raise InputError(f"{where}: code {code!r} holds more than letters, digits, '.', '-' and '_'")
+    if not description:
+        raise InputError(f"{where}: code {code!r} has an empty description")
+    if code == parent:
+        raise InputError(f"{where}: code {code!r} is its own parent")

@@ -1,0 +1,157 @@
+"""ICD-9-CM in the forms it is found in: CMS's code files, the tabular list, a table with chapters, the Italian tree.
+
+Chapters and blocks have no codes of their own; they are known by their range, e.g. ``ICD9CM:001-139``, and a block of
+one category as ``ICD9CM:042-042``. Procedures, whose codes without points look like those of diagnoses, have a prefix
+of their own: ``ICD9PROC:00.10``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept
+from st_biomed.readers.icd9cm.flat import CODE_LINE, latin_lines, read_code_file, read_hierarchy_table
+from st_biomed.readers.icd9cm.notes import LISTED
+from st_biomed.readers.icd9cm.tabular import inclusion_terms, read_tabular
+from st_biomed.readers.icd9cm.tree import read_tree
+from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.readers.tables import check_file
+
+SOURCE = SourceInfo(
+    name=DIAGNOSES,
+    title="International Classification of Diseases, 9th Revision, Clinical Modification",
+    licence="US public domain (CDC/NCHS, CMS)",
+    url="https://www.cdc.gov/nchs/icd/icd9cm.htm",
+    redistributable=True,
+)
+SOURCE_PROCEDURES = replace(SOURCE, name=PROCEDURES, title=f"{SOURCE.title}, procedures")
+SOURCE_ITALIAN = SourceInfo(
+    name="ICD9CM_IT",
+    title="ICD-9-CM, Italian edition",
+    licence="not stated (Ministry of Health)",
+    url="https://www.salute.gov.it",
+)
+
+_FORMS = ("auto", "codes", "tabular", "table", "tree")
+_CODES = ("auto", "diagnoses", "procedures")
+_INCLUDES = ("none", "categories", "all")
+_CAPITALS = re.compile(r"(\d{1,2}\.\s+)?[A-Z][^a-z'\"]*")  # a title in front of the tabular list
+
+
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    form: str = "auto",
+    codes: str = "auto",
+    includes: str = "categories",
+    short_names: bool = False,
+    tabular: str | Path | None = None,
+) -> Iterator[Record]:
+    r"""Read titles as preferred names, inclusion terms as synonyms, and the hierarchy.
+
+    A file, plain or gzipped, has one of four forms:
+
+    - ``codes``: lines of a code without its point and a name (``CMS32_DESC_LONG_DX.txt``), in UTF-8 or, as CMS
+      publishes them, Latin-1. There is no hierarchy, but of codes that begin with another.
+    - ``tabular``: the tabular list as text (``Dtab12.txt``), with chapters, blocks and inclusion terms. Its titles
+      lean on those above ("Due to Vibrio cholerae"), and codes that a table of fifth digits tells are not in it.
+    - ``table``: a CSV with the columns ``code``, ``short_desc``, ``long_desc``, ``three_digit``, ``major``,
+      ``sub_chapter`` and ``chapter`` (``icd9cm_hierarchy`` of the R package icd). The range of a chapter or block is
+      that of the categories in it.
+    - ``tree``: the Italian edition as a TSV with the columns ``node_id``, ``parent_id``, ``section``, ``code``,
+      ``label_it`` and ``notes_raw`` (``\n`` between lines), with procedures. Names are Italian, of the source
+      ``ICD9CM_IT``.
+
+    In notes, an item of a list is read with what stands above the list; phrases that name other codes are no names.
+
+    Args:
+        path: The file.
+        tally: Counts the names, those of chapters and blocks once, and what else is in notes: a line of the tabular
+            list, an entry of the tree's notes with the lines that continue it.
+        form: One of the four; by default the first line tells.
+        codes: For a code file: ``"diagnoses"`` or ``"procedures"``; by default procedures if the file's name has
+            ``_SG``, as CMS calls them.
+        includes: Whose "includes" notes are synonyms: ``"categories"`` those of categories and subcategories,
+            ``"all"`` also those of chapters and blocks, which state their scope rather than name them, or ``"none"``.
+            Inclusion terms, which stand below a title without a word, are synonyms in any case.
+        short_names: Whether the abbreviated names of a table are synonyms.
+        tabular: For a table or a code file: the tabular list, whose inclusion terms become synonyms of the codes.
+
+    Raises:
+        InputError: With file and line: a malformed code, a code listed twice, an empty name, a parent that is not
+            above, a malformed row. Also: no such file, none of the forms, an unknown option value.
+    """
+    for name, value, allowed in (("form", form, _FORMS), ("codes", codes, _CODES), ("includes", includes, _INCLUDES)):
+        if value not in allowed:
+            raise unknown_name(f"{name} of reader 'icd9cm'", value, allowed)
+    if path is None:
+        raise InputError("reader 'icd9cm' needs the path of a code file, a tabular list, a table or a tree")
+    path = check_file(path)
+    form = _recognised(path) if form == "auto" else form
+    if tabular is not None and form not in ("codes", "table"):
+        raise InputError(f"tabular of reader 'icd9cm' goes with a code file or a table; {path} is read as a {form}")
+    source = SOURCE
+    if form == "codes" and (codes == "procedures" or (codes == "auto" and "_SG" in path.name.upper())):
+        source = SOURCE_PROCEDURES
+    elif form == "tree":
+        source = SOURCE_ITALIAN
+        yield from (SOURCE, SOURCE_PROCEDURES)  # whose prefixes its codes have
+    version = re.search(r"CMS(\d\d)", path.name)
+    yield replace(source, version=version[1] if version else "")
+
+    further = inclusion_terms(check_file(tabular), tally, includes) if tabular is not None else {}
+    for code, parent, names in _concepts(path, form, source, tally, includes, short_names):
+        for i, name in enumerate(_distinct([*names, *further.pop(code, ())], tally)):
+            yield Term(code, name, "synonym" if i else "preferred", "it" if form == "tree" else "en", source.name)
+        if parent:
+            yield Parent(code, parent, source.name)
+    for names in further.values():
+        tally.read(len(names))
+        tally.drop("inclusion terms of codes that are not in the file", len(names))
+
+
+def _recognised(path: Path) -> str:
+    """The form that a file's first line has.
+
+    Raises:
+        InputError: It has none of them.
+    """
+    _, first = next(latin_lines(path), (0, ""))
+    first = first.strip()
+    columns = set(re.split(r"[,\t]", first.replace('"', "")))
+    if {"code", "three_digit"} <= columns:
+        return "table"
+    if {"node_id", "parent_id"} <= columns:
+        return "tree"
+    if CODE_LINE.fullmatch(first) and not LISTED.fullmatch(first):
+        return "codes"
+    if LISTED.fullmatch(first) or _CAPITALS.fullmatch(first):
+        return "tabular"
+    raise InputError(
+        f"{path}:1: starts neither like a code file or the tabular list, nor with the columns of a table (code, "
+        f"three_digit) or a tree (node_id, parent_id), found {first[:40]!r}; form says which of them it is"
+    )
+
+
+def _concepts(
+    path: Path, form: str, source: SourceInfo, tally: Tally, includes: str, short_names: bool
+) -> Iterator[Concept]:
+    if form == "codes":
+        return read_code_file(path, source.name)
+    if form == "table":
+        return read_hierarchy_table(path, short_names)
+    return (read_tabular if form == "tabular" else read_tree)(path, tally, includes)
+
+
+def _distinct(names: list[str], tally: Tally) -> Iterable[str]:
+    """A concept's names, each once."""
+    distinct = dict.fromkeys(names)
+    tally.read(len(names))
+    tally.keep(len(distinct))
+    tally.drop("repeated names of a concept", len(names) - len(distinct))
+    return distinct

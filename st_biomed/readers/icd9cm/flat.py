@@ -1,0 +1,102 @@
+"""ICD-9-CM in rows: CMS's code files, and the table of codes with their categories, blocks and chapters."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.readers.icd9cm.concepts import DIAGNOSES, Concept, code_above, curie
+from st_biomed.readers.tables import read_table
+
+CODE_LINE = re.compile(r"([VE\d]\d{1,4})\s+(\S.*)")
+_ORDER_LINE = re.compile(r"\d{5}\s+[A-Z]\w{2,6}\s+[01]\s")  # whose numbers look like codes
+
+
+def latin_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a text file in UTF-8 or, as CMS publishes its code files, Latin-1.
+
+    Raises:
+        InputError: A line that is text in neither, a gzip file that is not whole.
+    """
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+            for number, raw in enumerate(lines, 1):
+                try:
+                    text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError:
+                    text = raw.decode("latin-1")
+                text = text.rstrip("\r\n")
+                if not text.replace("\t", " ").replace("\xa0", " ").isprintable():
+                    raise InputError(f"{path}:{number}: is neither UTF-8 nor Latin-1, found {text[:40]!r}")
+                yield number, text
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path}: is not a whole gzip file ({error})") from error
+
+
+def read_code_file(path: Path, prefix: str) -> Iterator[Concept]:
+    """Lines of a code without its point and a name."""
+    names: dict[str, str] = {}
+    for line, text in latin_lines(path):
+        if not text.strip():
+            continue
+        match = CODE_LINE.fullmatch(text.rstrip())
+        if not match or _ORDER_LINE.match(text):
+            raise InputError(f"{path}:{line}: needs a code and a name, found {text[:40]!r}")
+        code = curie(f"{path}:{line}", match[1], prefix)
+        if code in names:
+            raise InputError(f"{path}:{line}: code {match[1]} is listed twice")
+        names[code] = match[2]
+    for code, name in names.items():
+        yield Concept(code, code_above(code, names), [name])
+
+
+def read_hierarchy_table(path: Path, short_names: bool) -> Iterator[Concept]:
+    """Chapters, blocks, categories and codes; the range of a chapter or block is that of the categories in it."""
+    columns = ["code", "long_desc", "three_digit", "major", "sub_chapter", "chapter", *(["short_desc"] * short_names)]
+    names: dict[str, list[str]] = {}
+    categories: dict[str, tuple[str, str, str]] = {}
+    for line, row in read_table(path, columns, dialect="csv"):
+        bare, long, three_digit, major, block, chapter, *short = (cell.strip() for cell in row)
+        code, category = (curie(f"{path}:{line}", each) for each in (bare, three_digit))
+        if code in names:
+            raise InputError(f"{path}:{line}: code {bare} is listed twice")
+        if not (long and major and chapter):
+            raise InputError(f"{path}:{line}: code {bare} has an empty long_desc, major or chapter")
+        if code_above(f"{code} ", {category}) != category:
+            raise InputError(f"{path}:{line}: code {bare} does not begin with its three_digit, found {three_digit!r}")
+        headings = categories.setdefault(category, (major, block or chapter, chapter))
+        if headings != (major, block or chapter, chapter):
+            raise InputError(
+                f"{path}:{line}: three_digit {three_digit} has another major, sub_chapter or chapter above"
+            )
+        names[code] = [long, *filter(None, short)]
+    blocks: dict[str, str] = {}
+    yield from _headings(categories, blocks)
+    for category, (major, _, _) in categories.items():
+        names.setdefault(category, []).append(major)
+    for code, titles in names.items():
+        yield Concept(code, blocks.get(code) or code_above(code, names), list(dict.fromkeys(titles)))
+
+
+def _headings(categories: dict[str, tuple[str, str, str]], blocks: dict[str, str]) -> Iterator[Concept]:
+    """The chapters and blocks, parents first; ``blocks`` becomes each category's."""
+    members: dict[tuple[str, str], list[str]] = {}
+    for category, (_, block, chapter) in categories.items():
+        for heading in ((chapter, ""), (chapter, block)):
+            members.setdefault(heading, []).append(category)
+    ranges = {
+        heading: f"{min(within)}-{max(within).removeprefix(f'{DIAGNOSES}:')}" for heading, within in members.items()
+    }
+    found: dict[str, Concept] = {}
+    for (chapter, block), code in ranges.items():
+        above = ranges[chapter, ""]
+        # A chapter of one block has one range, and mostly one name.
+        names = found.setdefault(code, Concept(code, "" if above == code else above, [])).names
+        if (block or chapter) not in names:
+            names.append(block or chapter)
+    blocks.update({category: ranges[chapter, block] for category, (_, block, chapter) in categories.items()})
+    yield from found.values()

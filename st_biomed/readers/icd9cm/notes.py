@@ -1,0 +1,135 @@
+"""The notes below a title in ICD-9-CM, English or Italian: which of them are names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from st_biomed.readers.records import Tally
+
+LISTED = re.compile(r"(V\d\d(?:\.\d{1,2})?|E\d{3}(?:\.\d)?|\d{3}(?:\.\d{1,2})?)\s*\t\s*(\S.*)")
+"""A code and its title in the tabular list."""
+
+# What a note begins with.
+_INCLUDES = re.compile(r"(?:includes|incl\.?)\s*:+\s*", re.I)
+_EXCLUDES = re.compile(r"(?:excludes|escl\.?)\s*:+\s*", re.I)
+_LONG_NOTE = re.compile(r"(?:notes?|nota)\s*:\s*|the following|le? seguent[ei]|quest[ao] categori", re.I)
+_INSTRUCTION = re.compile(r"use additional|code\b|codificare|utilizzare|usare|omettere|omit|see |vedi ", re.I)
+_DIGITS = re.compile(r"\[[\d\s,-]+\]|requires (?:fourth|fifth)|-{3}", re.I)
+_BY_CODE = re.compile(r"classifiable|classificabil|\b\d{3}(?:\.\d|-\d{3})|\b[EV]\d{2,3}\b|\(\d{3}\)", re.I)
+
+_TERM, _INCLUDED, _EXCLUDED, _CODER = "terms", "includes notes not asked for", "exclusions", "notes to the coder"
+_HEAD = "heads of lists, which stand in front of each item"
+
+Entries = Iterator[tuple[str, str]]
+"""A note's text, and what it is: one of the four kinds above, or the reason to drop it."""
+
+
+def names_among(entries: Entries, tally: Tally, *, heading: bool, includes: str) -> list[str]:
+    """The names among the entries of a concept's notes; the others are tallied.
+
+    Args:
+        entries: What :func:`english` or :func:`italian` takes the notes apart into.
+        tally: Counts what is no name.
+        heading: Whether the concept is a chapter or block, whose notes have no inclusion terms.
+        includes: Whose "includes" notes are names: ``"none"``, ``"categories"`` or ``"all"``.
+    """
+    names = []
+    for text, kind in entries:
+        if heading and kind == _TERM:
+            kind = _CODER
+        elif kind == _INCLUDED and includes in (("all",) if heading else ("all", "categories")):
+            kind = _TERM
+        if kind == _TERM and _BY_CODE.search(text):
+            kind = "phrases that tell by codes what is included"
+        if kind == _TERM:
+            names.append(text)
+        else:
+            tally.read()
+            tally.drop(kind)
+    return names
+
+
+def english(lines: Iterable[str]) -> Entries:
+    """The lines of notes that have lost their indentation.
+
+    A line that ends with a colon heads a list, and stands in front of each item: "Amebic:", "appendicitis". The list
+    goes on with lower-case lines and, if it began with a capital, also with what follows in alphabetical order.
+    """
+    kind, head, capital, last = _TERM, "", False, ""
+    for line in lines:
+        text = " ".join(line.split())
+        included = _INCLUDES.match(text)
+        if included:
+            kind, head, text = _INCLUDED, "", text[included.end() :]
+        elif _EXCLUDES.match(text):
+            kind = _EXCLUDED
+        elif _LONG_NOTE.match(text) or (_INSTRUCTION.match(text) and text.endswith(":")):
+            kind = _CODER
+        elif _INSTRUCTION.match(text):
+            yield text, _CODER
+            continue
+        elif _DIGITS.match(text) or LISTED.fullmatch(line.strip()):
+            yield text, "lists of digits and codes"
+            continue
+        if kind in (_TERM, _INCLUDED):
+            lower = not text[:1].isupper() or text.startswith("NOS")
+            if head and last and not lower and not (capital and last <= text.casefold()):
+                head = ""
+            capital = capital if last else not lower
+            last = text.casefold()
+            text = f"{head} {text}".strip()
+            if text.endswith(":"):
+                head, last = text.rstrip(": "), ""
+                yield text, _HEAD
+                continue
+        if text:
+            yield text, kind
+
+
+def italian(lines: Iterable[str]) -> Entries:
+    """Indented lines: after a colon, those that stand further in are items of a list; else they continue a line."""
+    kind, instruction = _TERM, -1
+    heads: list[tuple[int, str]] = []
+    for indent, text in _joined(lines):
+        included = _INCLUDES.match(text)
+        if included:
+            kind, instruction, heads, text = _INCLUDED, -1, [], text[included.end() :]
+        elif _EXCLUDES.match(text):
+            kind = _EXCLUDED
+        elif _LONG_NOTE.match(text):
+            kind = _CODER
+        elif _INSTRUCTION.match(text):
+            instruction = indent
+            yield text, _CODER
+            continue
+        if 0 <= instruction < indent:
+            yield text, _CODER
+            continue
+        instruction = -1
+        if kind in (_TERM, _INCLUDED):
+            heads = [head for head in heads if head[0] < indent]
+            text = f"{heads[-1][1]} {text}" if heads else text
+            if text.endswith(":"):
+                heads.append((indent, text.rstrip(": ")))
+                yield text, _HEAD
+                continue
+        if text:
+            yield text, kind
+
+
+def _joined(lines: Iterable[str]) -> list[tuple[int, str]]:
+    """Indentation and text of each entry; lines further in continue it, unless it ends with a colon."""
+    entries: list[tuple[int, str]] = []
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        for part in re.split(r"\s(?=Escl\.?:)", line.strip()):
+            text = " ".join(part.split())
+            opened = next((found for note in (_INCLUDES, _EXCLUDES, _LONG_NOTE) if (found := note.match(part))), None)
+            if opened:
+                entries.append((indent + opened.end(), text))
+            elif entries and indent > entries[-1][0] and not entries[-1][1].endswith(":"):
+                entries[-1] = entries[-1][0], f"{entries[-1][1]} {text}"
+            elif text:
+                entries.append((indent, text))
+    return entries

@@ -1,0 +1,57 @@
+"""The Italian ICD-9-CM as a table of nodes, diagnoses and procedures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept, curie
+from st_biomed.readers.icd9cm.notes import italian, names_among
+from st_biomed.readers.records import Tally
+from st_biomed.readers.tables import read_table
+
+_SECTIONS = {"diagnosi": DIAGNOSES, "interventi": PROCEDURES}
+_BLOCK = re.compile(r"([EV]?\d{2,3})-([EV]?\d{2,3})")
+_CHAPTER = re.compile(r"\s*\(([EV]?\d{2,3})(?:-([EV]?\d{2,3}))?\)$")
+
+
+def read_tree(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
+    """The nodes with a code, parents first; a chapter's code, a mere number, is replaced by the range in its label."""
+    codes: dict[str, str] = {}
+    taken: set[str] = set()
+    columns = ["node_id", "parent_id", "section", "code", "label_it", "notes_raw"]
+    for line, (node, above, section, bare, label, notes) in read_table(path, columns, dialect="tsv"):
+        where, title = f"{path}:{line}", " ".join(label.split())
+        if node in codes:
+            raise InputError(f"{where}: node_id {node!r} is listed twice")
+        if above not in codes and above != "-1":
+            raise InputError(f"{where}: parent_id {above!r} is the node_id of no line above (-1 is none)")
+        if not title:
+            raise InputError(f"{where}: node {node!r} has an empty label_it")
+        parent = codes.get(above, "")
+        if not bare:
+            codes[node] = parent
+            tally.read()
+            tally.drop("nodes without a code")
+            continue
+        if section not in _SECTIONS:
+            raise InputError(f"{where}: section is one of {', '.join(_SECTIONS)}, found {section!r}")
+        within = _BLOCK.fullmatch(bare) if parent else _CHAPTER.search(title)
+        if within:
+            code = f"{_SECTIONS[section]}:{within[1]}-{within[2] or within[1]}"
+            title = title if parent else title[: within.start()]
+        elif parent:
+            code = curie(where, bare, _SECTIONS[section])
+        else:
+            raise InputError(
+                f"{where}: a chapter's label_it ends with its range, like (001-139), found {title[-20:]!r}"
+            )
+        if code in taken or not title:
+            raise InputError(f"{where}: code {code} is listed twice, or has no name")
+        codes[node] = code
+        taken.add(code)
+        entries = italian(notes.split("\\n"))
+        names = names_among(entries, tally, heading=within is not None, includes=includes)
+        yield Concept(code, parent, [title, *names])

@@ -1,0 +1,156 @@
+"""LOINC: observations and the parts that they are made of, from the folder that a release unpacks to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.readers.options import listed
+from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.readers.tables import read_header, read_table
+
+SOURCE = SourceInfo(
+    name="LOINC",
+    title="Logical Observation Identifiers Names and Codes",
+    licence="LOINC licence (Regenstrief Institute): free use with its notice, content not to be altered",
+    url="https://loinc.org",
+)
+
+_TABLES = [
+    *(f"{folder}LoincTableCore.csv" for folder in ("LoincTableCore/", "LoincTable/", "")),
+    *(f"{folder}Loinc.csv" for folder in ("LoincTable/", "")),
+]
+_HIERARCHIES = [
+    f"{folder}{name}.csv"
+    for name in ("ComponentHierarchyBySystem", "MultiAxialHierarchy")
+    for folder in (f"AccessoryFiles/{name}/", f"{name}/", "")
+]
+_STATUSES = ("ACTIVE", "TRIAL", "DISCOURAGED", "DEPRECATED")
+_SYNONYMS = ("SHORTNAME", "DisplayName", "COMPONENT", "CONSUMER_NAME")
+_CODE = re.compile(r"\d{1,7}-\d")
+_PART = re.compile(r"LP\d+-\d")
+
+
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    synonyms: str | Sequence[str] = "SHORTNAME",
+    statuses: str | Sequence[str] = "ACTIVE,TRIAL,DISCOURAGED",
+    hierarchy: bool = True,
+) -> Iterator[Record]:
+    """Read LOINC codes and, as their ancestors, LP parts.
+
+    A code's preferred name is its ``LONG_COMMON_NAME``, a part's its ``CODE_TEXT`` in the hierarchy. A code may have
+    several parents. The version is the newest ``VersionLastChanged`` in the table.
+
+    Args:
+        path: The unpacked release (``Loinc_2.77``), or a folder with its tables; they may be gzipped. Looked for are
+            ``LoincTableCore.csv``, or else ``Loinc.csv``, and ``ComponentHierarchyBySystem.csv``, or else
+            ``MultiAxialHierarchy.csv``, in the folders of a release and in the folder itself.
+        tally: Counts the rows of both tables.
+        synonyms: Columns whose cells are synonyms, of ``SHORTNAME``, ``DisplayName`` and ``CONSUMER_NAME`` (both in
+            ``Loinc.csv`` alone) and ``COMPONENT``, which names what is measured and so is broader than the code; e.g.
+            ``"SHORTNAME,COMPONENT"``, or ``""`` for none. An empty cell, and one equal to an earlier name, is none.
+        statuses: The codes to read, of ``ACTIVE``, ``TRIAL``, ``DISCOURAGED`` and ``DEPRECATED``; others are counted.
+        hierarchy: Whether to read the hierarchy, and with it the parts.
+
+    Raises:
+        InputError: With file and line: a code that is none or is listed twice, an empty name, an unknown status, a
+            code that is its own parent, a malformed row. Also: no such folder, table or column.
+    """
+    if path is None:
+        raise InputError("reader 'loinc' needs the path of the folder that a release unpacks to, e.g. Loinc_2.77")
+    path = Path(path)
+    if not path.is_dir():
+        raise InputError(f"{path}: no such folder; the one that a LOINC release unpacks to is needed")
+    chosen = listed("synonyms of reader 'loinc'", synonyms, _SYNONYMS)
+    kept = listed("statuses of reader 'loinc'", statuses, _STATUSES)
+    table = _find(path, _TABLES, "")
+    parts = _find(path, _HIERARCHIES, "; hierarchy=False reads codes alone") if hierarchy else None
+    known: set[str] = set()
+    yield from _codes(table, tally, chosen, kept, known)
+    if parts is not None:
+        yield from _hierarchy(parts, tally, known)
+
+
+def _find(folder: Path, names: Sequence[str], advice: str) -> Path:
+    """The first of several files that is there, plain or gzipped."""
+    for name in names:
+        for file in (folder / name, folder / f"{name}.gz"):
+            if file.is_file():
+                return file
+    raise InputError(f"{folder}: holds none of {', '.join(names)}{advice}")
+
+
+def _codes(path: Path, tally: Tally, chosen: Sequence[str], kept: Sequence[str], known: set[str]) -> Iterator[Record]:
+    """The names of the codes, which are added to ``known``, and the source with its version."""
+    columns = ["LOINC_NUM", "STATUS", "LONG_COMMON_NAME", *chosen]
+    if "VersionLastChanged" in read_header(path, dialect="csv"):
+        columns.append("VersionLastChanged")
+    there: set[str] = set()
+    newest: tuple[int, ...] = ()
+    for line, row in read_table(path, columns, dialect="csv"):
+        number, status, *names = (cell.strip() for cell in row)
+        if not _CODE.fullmatch(number):
+            raise InputError(f"{path}:{line}: {number!r} is no LOINC code; they look like 2345-7")
+        if number in there:
+            raise InputError(f"{path}:{line}: LOINC code {number} is listed twice")
+        if status not in _STATUSES:
+            raise InputError(f"{path}:{line}: STATUS is one of {', '.join(_STATUSES)}, found {status!r}")
+        there.add(number)
+        tally.read()
+        if len(columns) > 3 + len(chosen):
+            changed = names.pop()
+            if re.fullmatch(r"\d{1,9}(\.\d{1,9})*", changed):
+                newest = max(newest, tuple(map(int, changed.split("."))))
+        if status not in kept:
+            tally.drop(f"{status.lower()} codes")
+            continue
+        if not names[0]:
+            raise InputError(f"{path}:{line}: LOINC code {number} has an empty LONG_COMMON_NAME")
+        tally.keep()
+        known.add(number)
+        for i, name in enumerate(dict.fromkeys(filter(None, names))):
+            yield Term(f"{SOURCE.name}:{number}", name, "synonym" if i else "preferred")
+    yield replace(SOURCE, version=".".join(map(str, newest)))
+
+
+def _hierarchy(path: Path, tally: Tally, known: set[str]) -> Iterator[Record]:
+    """The names of the parts, and the parents of parts and codes.
+
+    Args:
+        path: The hierarchy, whose rows may come in any order.
+        tally: Counts its rows.
+        known: The codes with a name; the parts are added.
+    """
+    rows: list[tuple[str, str]] = []
+    for line, row in read_table(path, ["IMMEDIATE_PARENT", "CODE", "CODE_TEXT"], dialect="csv"):
+        parent, code, text = (cell.strip() for cell in row)
+        if not _PART.fullmatch(code) and not _CODE.fullmatch(code):
+            raise InputError(f"{path}:{line}: CODE is a part like LP14449-0 or a code like 2345-7, found {code!r}")
+        if code == parent:
+            raise InputError(f"{path}:{line}: code {code!r} is its own parent")
+        tally.read()
+        rows.append((code, parent))
+        if code not in known and _PART.fullmatch(code):
+            if not text:
+                raise InputError(f"{path}:{line}: part {code} has an empty CODE_TEXT")
+            known.add(code)
+            yield Term(f"{SOURCE.name}:{code}", text)
+    seen: set[tuple[str, str]] = set()
+    for code, parent in rows:
+        if code not in known:
+            tally.drop("hierarchy rows of a code that is left out")
+        elif (code, parent) in seen:
+            tally.drop("repeated hierarchy rows")
+        elif parent and parent not in known:
+            tally.drop("hierarchy rows below a code without a name")
+        else:
+            tally.keep()
+            if parent:
+                yield Parent(f"{SOURCE.name}:{code}", f"{SOURCE.name}:{parent}")
+        seen.add((code, parent))

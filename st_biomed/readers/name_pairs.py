@@ -1,0 +1,71 @@
+"""The papers' text files of synonyms: ``label||name1||name2``, as SapBERT's training files have it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.readers.records import Record, SourceInfo, Tally, Term
+from st_biomed.readers.tables import check_file, read_lines
+
+SOURCE = SourceInfo(
+    name="NAME_PAIRS",
+    title="Synonyms from a text file of the user's own",
+    licence="not stated",
+    url="not stated",
+)
+
+
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    name: str | None = None,
+    language: str = "en",
+    redistributable: bool = False,
+) -> Iterator[Record]:
+    """Read the concepts and their names; each name once, the first one of a concept as its preferred name.
+
+    A row is a name on a line: a line of two names is two rows.
+
+    Args:
+        path: Lines of a label and at least one name, with ``||`` between. A label that is a CURIE (``UMLS:C0011849``)
+            becomes part of the code behind the source's name, as a bare one does.
+        tally: Counts the names.
+        name: Short name of the source; by default made of the file's name.
+        language: ISO 639-1 code of the names.
+        redistributable: Whether the names may appear in a released file.
+
+    Raises:
+        InputError: With file and line: no label, no name, an empty name. Also: no such file.
+    """
+    if path is None:
+        raise InputError("reader 'name_pairs' needs the path of a text file with lines label||name1||name2")
+    check_file(path)
+    source = name or re.sub(r"\W+", "_", path.name.split(".")[0])
+    if not re.fullmatch(r"[\w.-]+", source):
+        raise InputError(f"name of reader 'name_pairs' must be letters, digits, '_', '.' or '-', found {source!r}")
+    yield replace(SOURCE, name=source, title=source, redistributable=redistributable)
+    seen: dict[str, set[str]] = {}
+    for line, text in read_lines(path):
+        if not text.strip():
+            continue
+        label, *names = (cell.strip() for cell in text.split("||"))
+        if not label:
+            raise InputError(f"{path}:{line}: the names have no label, expected label||name1||name2")
+        if not names:
+            raise InputError(f"{path}:{line}: label {label!r} has no name, expected label||name1||name2")
+        known = seen.setdefault(label, set())
+        for each in names:
+            tally.read()
+            if not each:
+                raise InputError(f"{path}:{line}: label {label!r} has an empty name")
+            if each in known:
+                tally.drop("repeated names of a concept")
+            else:
+                tally.keep()
+                yield Term(f"{source}:{label}", each, "synonym" if known else "preferred", language, source)
+                known.add(each)

@@ -1,0 +1,264 @@
+"""RxNorm: drugs by ingredient, strength and form, from the RRF files of a release.
+
+Relations follow the convention of UMLS: a row ``RXCUI1 REL RXCUI2 RELA`` says what the second concept is to the
+first, and is read as ``RXCUI2 RELA RXCUI1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from pathlib import Path
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.options import listed
+from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
+from st_biomed.readers.tables import read_table
+
+SOURCE = SourceInfo(
+    name="RXNORM",
+    title="RxNorm",
+    licence="US public domain (names and relations of RxNorm's own, SAB=RXNORM)",
+    url="https://www.nlm.nih.gov/research/umls/rxnorm/",
+    redistributable=True,
+)
+
+_HEADERS = {
+    "RXNCONSO.RRF": "RXCUI LAT TS LUI STT SUI ISPREF RXAUI SAUI SCUI SDUI SAB TTY CODE STR SRL SUPPRESS CVF",
+    "RXNREL.RRF": "RXCUI1 RXAUI1 STYPE1 REL RXCUI2 RXAUI2 STYPE2 RELA RUI SRUI SAB SL DIR RG SUPPRESS CVF",
+    "RXNSTY.RRF": "RXCUI TUI STN STY ATUI CVF",
+    "RXNSAB.RRF": (
+        "VCUI RCUI VSAB RSAB SON SF SVER VSTART VEND IMETA RMETA SLC SCC SRL TFR CFR CXTY TTYL ATNL LAT CENC CURVER "
+        "SABIN SSN SCIT"
+    ),
+}
+# The name that RxNorm makes for a concept, of which there is one, then prescribable names and synonyms.
+_PREFERRED = (
+    *("IN", "PIN", "MIN", "BN", "SCD", "SBD", "GPCK", "BPCK", "SCDC", "SBDC", "SCDF", "SBDF", "SCDFP", "SBDFP"),
+    *("SCDG", "SBDG", "SCDGP", "DF", "DFG", "PSN", "SY", "TMSY", "ET"),
+)
+_LANGUAGES = {"ENG": "en", "SPA": "es"}
+_HIPRBERT = "consists_of,has_precise_ingredient,has_part,has_ingredient,form_of"
+_CURRENT = ("", "N")  # of SUPPRESS
+
+
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    sources: str | Sequence[str] = "RXNORM",
+    term_types: str | Sequence[str] = "all",
+    keep_suppressed: bool = False,
+    relations: str | Sequence[str] = _HIPRBERT,
+) -> Iterator[Record]:
+    """Read names, relations, ``isa`` as parents, semantic types and the version.
+
+    A concept's preferred name is the first by source (in the order of ``sources``, RXNORM first where all are read),
+    one that is not suppressed before one that is, then by term type: ``IN PIN MIN BN SCD SBD GPCK BPCK SCDC SBDC SCDF SBDF SCDFP SBDFP SCDG SBDG SCDGP DF DFG PSN SY
+    TMSY ET``, then any other; then the first in the file. Its other names are synonyms. Names and relations of another
+    source than RXNORM carry a source of their own, e.g. ``RXNORM_MTHSPL``, which may not be redistributed.
+
+    Args:
+        path: The folder with ``RXNCONSO.RRF``, or the one above its ``rrf``; the files may be gzipped. ``RXNSTY.RRF``
+            and ``RXNSAB.RRF`` are read where they are there.
+        tally: Counts the rows of RXNCONSO, RXNREL and RXNSTY.
+        sources: The sources (SAB) to read names and relations of, e.g. ``"RXNORM,MTHSPL"``, or ``"all"``.
+        term_types: The term types (TTY) to read names of, e.g. ``"IN,BN,SY"``, or ``"all"``.
+        keep_suppressed: Whether to read what RxNorm suppresses, too (obsolete, editor's or source's choice).
+        relations: The relations (RELA, or REL where a row has none) to read, e.g. ``"has_ingredient,tradename_of"``;
+            ``"all"`` has each in both directions, ``""`` none. By default those that HiPrBERT learns from. Parents are
+            read in any case. Relations between single names (RXAUI) are counted. One that you name has to be there.
+
+    Raises:
+        InputError: No such folder; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty, no ``RXNREL.RRF``. With file
+            and line: an empty code or name, a malformed row. A relation that no row has.
+    """
+    if path is None:
+        raise InputError("reader 'rxnorm' needs the path of the folder with RXNCONSO.RRF")
+    folder = _folder(Path(path))
+    wanted, asked = _chosen(sources), _chosen(relations)
+    if not wanted:
+        raise InputError("sources of reader 'rxnorm' needs at least one source, e.g. RXNORM, found none")
+    conso, related = _file(folder, "RXNCONSO.RRF"), _file(folder, "RXNREL.RRF")
+    if conso is None:
+        raise InputError(f"{folder}: holds no RXNCONSO.RRF")
+    if related is None and asked:
+        raise InputError(f"{folder}: holds no RXNREL.RRF; an empty relations reads names alone")
+    suppressed = ("", *"NOEY") if keep_suppressed else _CURRENT
+    described = _described(_file(folder, "RXNSAB.RRF"))
+    yield described.get(SOURCE.name, SOURCE)
+    used = {SOURCE.name}
+    names = _names(conso, tally, wanted, _chosen(term_types), suppressed)
+    streams: list[Iterator[Term | Parent | Relation]] = [_terms(names, tally)]
+    if related is not None:
+        streams.append(_relations(related, tally, wanted, asked, suppressed, names))
+    for stream in streams:
+        for record in stream:
+            if record.source not in used:
+                used.add(record.source)
+                yield described.get(record.source) or _imported(record.source.removeprefix(f"{SOURCE.name}_"))
+            yield record
+    types = _file(folder, "RXNSTY.RRF")
+    if types is not None:
+        yield from _types(types, tally, names)
+
+
+class _All:
+    """Holds everything."""
+
+    def __contains__(self, member: object) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return 1
+
+
+def _chosen(value: str | Sequence[str]) -> _All | tuple[str, ...]:
+    """The members of an option; everything for ``"all"``."""
+    return _All() if value == "all" else listed("option", value)
+
+
+def _folder(path: Path) -> Path:
+    if not path.is_dir():
+        raise InputError(f"{path}: no such folder; the one with RXNCONSO.RRF is needed")
+    below = path / "rrf"
+    return below if below.is_dir() and _file(path, "RXNCONSO.RRF") is None else path
+
+
+def _file(folder: Path, name: str) -> Path | None:
+    """The file of this name, plain or gzipped; ``None`` where there is none."""
+    return next((file for file in (folder / name, folder / f"{name}.gz") if file.is_file()), None)
+
+
+def _rows(path: Path, *columns: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """``file:line`` and the stripped cells of each row."""
+    header = _HEADERS[path.name.removesuffix(".gz")].split()
+    for line, cells in read_table(path, columns, dialect="rrf", header=header):
+        yield f"{path}:{line}", [cell.strip() for cell in cells]
+
+
+def _source(sab: str) -> str:
+    return sab if sab == SOURCE.name else f"{SOURCE.name}_{sab}"
+
+
+def _imported(sab: str, title: str = "", version: str = "", level: str = "") -> SourceInfo:
+    licence = f"UMLS licence, source restriction level {level}" if level else "UMLS licence"
+    return SourceInfo(_source(sab), f"{title or sab} as imported by RxNorm", version, licence, SOURCE.url)
+
+
+def _described(path: Path | None) -> dict[str, SourceInfo]:
+    """Name to description of the sources in RXNSAB; empty where there is no such file."""
+    found: dict[str, SourceInfo] = {}
+    rows = iter(()) if path is None else _rows(path, "RSAB", "SON", "SVER", "SRL", "CURVER")
+    for where, (sab, title, version, level, current) in rows:
+        if not sab:
+            raise InputError(f"{where}: a source has no RSAB")
+        if current != "N":
+            own = sab == SOURCE.name
+            info = replace(SOURCE, version=version) if own else _imported(sab, title, version, level)
+            found[info.name] = info
+    return found
+
+
+_Name = tuple[tuple[int, bool, int], str, str, str]
+"""Rank (of its source, suppressed, of its term type), string, language, source."""
+
+
+def _names(
+    path: Path, tally: Tally, wanted: _All | tuple[str, ...], types: Container[str], suppressed: Container[str]
+) -> dict[str, list[_Name]]:
+    """Code to its names, as they come; those that stay are not tallied yet."""
+    ranks = {tty: rank for rank, tty in enumerate(_PREFERRED)}
+    order = {SOURCE.name: 0} if isinstance(wanted, _All) else {sab: rank for rank, sab in enumerate(wanted)}
+    names: dict[str, list[_Name]] = {}
+    for where, (code, language, sab, tty, text, mark) in _rows(path, "RXCUI", "LAT", "SAB", "TTY", "STR", "SUPPRESS"):
+        tally.read()
+        if not code.isdecimal() or not sab:
+            raise InputError(f"{where}: RXCUI must be a number and SAB a source, found {code!r} and {sab!r}")
+        if sab not in wanted:
+            tally.drop("names of other sources")
+        elif mark not in suppressed:
+            tally.drop("suppressed names")
+        elif tty not in types:
+            tally.drop("names of other term types")
+        elif language not in _LANGUAGES:
+            tally.drop("names in other languages than English and Spanish")
+        elif not text:
+            raise InputError(f"{where}: RXCUI {code} has an empty STR")
+        else:
+            rank = order.get(sab, len(order)), mark not in _CURRENT, ranks.get(tty, len(ranks))
+            names.setdefault(code, []).append((rank, text, _LANGUAGES[language], sab))
+    return names
+
+
+def _terms(names: dict[str, list[_Name]], tally: Tally) -> Iterator[Term]:
+    for code, found in names.items():
+        seen: set[tuple[str, str]] = set()
+        for _, text, language, sab in sorted(found, key=itemgetter(0)):
+            if (text, language) in seen:
+                tally.drop("repeated names of a concept")
+                continue
+            tally.keep()
+            yield Term(f"{SOURCE.name}:{code}", text, "synonym" if seen else "preferred", language, _source(sab))
+            seen.add((text, language))
+
+
+def _relations(
+    path: Path,
+    tally: Tally,
+    wanted: Container[str],
+    asked: _All | tuple[str, ...],
+    suppressed: Container[str],
+    names: Container[str],
+) -> Iterator[Parent | Relation]:
+    """The rows that are asked for, and ``isa`` in any case."""
+    seen: set[tuple[str, str, str, str]] = set()
+    there: set[str] = set()
+    columns = ("RXCUI1", "STYPE1", "REL", "RXCUI2", "STYPE2", "RELA", "SAB", "SUPPRESS")
+    for where, (second, stype1, rel, first, stype2, named, sab, mark) in _rows(path, *columns):
+        relation = named or rel
+        tally.read()
+        if not relation:
+            raise InputError(f"{where}: has neither REL nor RELA")
+        there.add(relation)
+        if sab not in wanted:
+            tally.drop("relations of other sources")
+        elif (stype1, stype2) != ("CUI", "CUI"):
+            tally.drop("relations between single names")
+        elif mark not in suppressed:
+            tally.drop("suppressed relations")
+        elif relation != "isa" and relation not in asked:
+            tally.drop("relations not asked for")
+        elif first not in names or second not in names:
+            tally.drop("relations of a concept without a name")
+        elif first == second:
+            tally.drop("relations of a concept to itself")
+        elif (first, relation, second, sab) in seen:
+            tally.drop("repeated relations")
+        else:
+            seen.add((first, relation, second, sab))
+            tally.keep()
+            head, tail = f"{SOURCE.name}:{first}", f"{SOURCE.name}:{second}"
+            yield (
+                Parent(head, tail, _source(sab)) if relation == "isa" else Relation(head, relation, tail, _source(sab))
+            )
+    for relation in () if isinstance(asked, _All) or asked == _chosen(_HIPRBERT) else asked:
+        if relation not in there:
+            raise unknown_name(f"relation of {path}:", relation, there)
+
+
+def _types(path: Path, tally: Tally, names: Container[str]) -> Iterator[Type]:
+    seen: set[tuple[str, str]] = set()
+    for where, (code, type_) in _rows(path, "RXCUI", "TUI"):
+        tally.read()
+        if not type_:
+            raise InputError(f"{where}: RXCUI {code} has an empty TUI")
+        if code not in names:
+            tally.drop("types of a concept without a name")
+        elif (code, type_) in seen:
+            tally.drop("repeated types")
+        else:
+            seen.add((code, type_))
+            tally.keep()
+            yield Type(f"{SOURCE.name}:{code}", type_)

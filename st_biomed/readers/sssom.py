@@ -1,0 +1,140 @@
+"""Mappings between terminologies as SSSOM tables, such as Mondo's: from a named subject to the code of an object."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.readers.ontology import curie, describe
+from st_biomed.readers.records import Record, SourceInfo, Tally, Term, Xref
+from st_biomed.readers.tables import check_file, read_lines
+
+SOURCE = SourceInfo(
+    name="SSSOM",
+    title="Mappings between terminologies",
+    licence="as each mapping set states",
+    url="https://mapping-commons.github.io/sssom/",
+)
+
+_COLUMNS = ("subject_id", "subject_label", "predicate_id", "object_id")
+_MODIFIER = "predicate_modifier"  # "Not" where the mapping is denied; few tables have the column
+_NOTHING = "NoTermFound"
+
+
+def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
+    """Read each mapping as a cross-reference of its subject, which is named by its label.
+
+    The predicate is written without its prefix: ``exactMatch``. Codes are written as those of ontologies
+    (``ORPHA:123`` is ORDO:123). Of several labels of a subject the first is preferred, the others are synonyms; a
+    subject without any has no mappings. The source is ``MONDO-SSSOM`` where subjects are Mondo's, so that the
+    labels can be merged with the ontology in another version.
+
+    Args:
+        path: The table, e.g. ``mondo_exactmatch_umls.sssom.tsv``; its metadata are the ``#`` lines on top.
+        tally: Counts the mappings.
+
+    Raises:
+        InputError: With file and line: a column that is missing, a row of another length, a stray quote, a code that
+            is no CURIE, no predicate.
+    """
+    if path is None:
+        raise InputError("reader 'sssom' needs the path of a mapping table, e.g. mondo_exactmatch_umls.sssom.tsv")
+    path = check_file(path)
+    metadata = _metadata(path)
+    labels: dict[str, set[str]] = {}
+    seen: set[tuple[str, str, str]] = set()
+    sources: set[str] = set()
+    for where, (subject, label, predicate, target, modifier) in _rows(path):
+        tally.read()
+        code, other, predicate = curie(subject), curie(target), re.split("[:#/]", predicate)[-1]
+        if code is None or other is None:
+            raise InputError(f"{where}: {(target if code else subject)[:40]!r} is no code such as MONDO:0000001")
+        if not predicate:
+            raise InputError(f"{where}: the mapping of {code} has no predicate, such as skos:exactMatch")
+        prefix = code.partition(":")[0]
+        source = f"{prefix}-SSSOM"
+        reason = _reason(label or "".join(labels.get(code, ())), modifier, other, (code, predicate, other) in seen)
+        if reason:
+            tally.drop(reason)
+            continue
+        tally.keep()
+        seen.add((code, predicate, other))
+        if prefix not in sources:
+            sources.add(prefix)
+            yield describe(prefix)
+            yield replace(_source(prefix, metadata), name=source)
+        known = labels.setdefault(code, set())
+        if label and label not in known:
+            yield Term(code, label, "synonym" if known else "preferred", source=source)
+            known.add(label)
+        yield Xref(code, other, predicate, source)
+
+
+def _source(prefix: str, metadata: dict[str, str]) -> SourceInfo:
+    date = re.search(r"\d{4}-\d\d-\d\d", metadata.get("mapping_set_version", ""))
+    own = describe(
+        prefix,
+        version=date[0] if date else metadata.get("mapping_set_version", ""),
+        licence=metadata.get("license", "not stated"),
+    )
+    return replace(own, title=f"{own.title}, terms with mappings")
+
+
+def _reason(label: str, modifier: str, other: str, repeated: bool) -> str:
+    """Why a mapping is dropped; empty where it is kept."""
+    if modifier.lower() == "not":
+        return "mappings that are denied"
+    if other.endswith(f":{_NOTHING}"):
+        return "mappings to nothing"
+    if not label:
+        return "mappings of a subject without a label"
+    return "repeated mappings" if repeated else ""
+
+
+def _metadata(path: Path) -> dict[str, str]:
+    """The ``# key: value`` lines on top."""
+    lines = takewhile(lambda text: text.startswith("#"), (text for _, text in read_lines(path)))
+    pairs = (text.lstrip("# ").partition(":") for text in lines)
+    return {key.strip(): value.strip().strip("'\"") for key, _, value in pairs}
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
+    """``file:line`` and the stripped cells of each mapping, the modifier last."""
+    skipped = 0
+
+    def below_metadata() -> Iterator[str]:
+        nonlocal skipped
+        for _, text in read_lines(path):
+            if text.startswith("#") and not names:
+                skipped += 1
+            else:
+                yield text + "\n"
+
+    names: list[str] = []
+    places: list[int] = []
+    table = csv.reader(below_metadata(), delimiter="\t", strict=True)
+    line = 0
+    try:
+        for row in filter(None, table):
+            line = skipped + table.line_num
+            where = f"{path}:{line}"
+            if not names:
+                names = row
+                for column in _COLUMNS:
+                    if column not in names:
+                        raise InputError(f"{where}: no column {column!r}; the columns are {names}")
+                places = [names.index(column) for column in _COLUMNS]
+            elif len(row) != len(names):
+                raise InputError(f"{where}: {len(row)} cells, expected {len(names)}, split at tabs")
+            else:
+                modifier = row[names.index(_MODIFIER)] if _MODIFIER in names else ""
+                yield where, [cell.strip() for cell in (*(row[place] for place in places), modifier)]
+    except csv.Error as error:
+        raise InputError(f"{path}:{line + 1}: {error} (a stray double quote?)") from error
+    if not names:
+        raise InputError(f"{path}: is empty, a line of column names is needed")

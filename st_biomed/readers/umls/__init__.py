@@ -1,0 +1,147 @@
+"""UMLS: the Metathesaurus in Rich Release Format, read by columns.
+
+Concepts are ``UMLS:C0011849``. Every vocabulary inside is a source of its own with its version and restriction level,
+so that a subset by source and the privacy rule know whose name is whose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.normalisers import NORMALISERS
+from st_biomed.readers.options import listed
+from st_biomed.readers.records import Record, SourceInfo, Tally
+from st_biomed.readers.umls.concepts import History, read_history, read_types, wanted_concepts
+from st_biomed.readers.umls.folder import MetaFolder
+from st_biomed.readers.umls.links import read_links
+from st_biomed.readers.umls.names import read_names
+from st_biomed.readers.umls.semantic_types import ITALIAN_TYPES
+
+SOURCE = SourceInfo(
+    name="UMLS",
+    title="Unified Medical Language System, Metathesaurus",
+    licence="UMLS Metathesaurus License",
+    url="https://www.nlm.nih.gov/research/umls",
+)
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # "we then extract all English entries from the MRCONSO.RRF raw file and convert all entity names into lowercase",
+    # "we also include tradenames of drugs as synonyms (extracted from MRREL.RRF)" (SapBERT, 3)
+    "sapbert": {"languages": ("ENG",), "keep_suppressed": True, "normaliser": "lower", "trade_names": True},
+    # "a subset of the Metathesaurus with three main Italian vocabularies: ICPCITA, MDRITA and MSHITA. Moreover, we only
+    # consider the concepts belonging to the following semantic types" (the Italian paper's data section)
+    "italian": {
+        "sources": ("ICPCITA", "MDRITA", "MSHITA"),
+        "relation_sources": (),
+        "semantic_types": tuple(ITALIAN_TYPES),
+    },
+}
+"""The papers' data sections as options."""
+
+
+def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    preset: str | None = None,
+    languages: str | Sequence[str] | None = None,
+    sources: str | Sequence[str] | None = None,
+    relation_sources: str | Sequence[str] | None = None,
+    term_types: str | Sequence[str] | None = None,
+    keep_suppressed: bool | None = None,
+    semantic_types: str | Sequence[str] | None = None,
+    semantic_groups: str | Sequence[str] | None = None,
+    concepts: str | Path | Sequence[str] | None = None,
+    normaliser: str | None = None,
+    trade_names: bool | None = None,
+    relations: str = "named",
+    inverses: bool = True,
+    least_relation_rows: int = 1,
+) -> Iterator[Record]:
+    """Read names, parents, relations, semantic types and the history of concepts.
+
+    A row is a line of MRCONSO, MRREL, MRSTY or MRCUI. A name stands once for each source that has it. One row of a
+    concept is its preferred name: English before other languages, then TS = P, STT = PF, ISPREF = Y, then the first
+    in the file. A row of MRREL says that its *second* concept has the relation to its first: with REL = PAR or CHD it
+    becomes a parent, otherwise a relation from the second to the first. A concept that was merged into another one is
+    a cross-reference of that with the predicate ``replaces``.
+
+    Options that are lists may be strings with commas between their members.
+
+    Args:
+        path: The META folder: MRCONSO.RRF and, where they are there, MRREL, MRSTY, MRCUI, MRSAB, MRDOC and MRFILES;
+            plain, gzipped or in pieces (``MRCONSO.RRF.aa.gz``).
+        tally: Counts the rows of all files.
+        preset: ``"sapbert"`` or ``"italian"``: the paper's choice of the options below; those that are given win.
+        languages: LAT of the names to keep, e.g. ``["ENG"]``; all by default.
+        sources: SAB of the names to keep; all by default.
+        relation_sources: SAB of the parents and relations to keep; by default those of ``sources``; empty for all.
+        term_types: TTY of the names to keep; all by default.
+        keep_suppressed: Whether to keep names and relations with SUPPRESS = O, E or Y, as the papers do; by default not.
+        semantic_types: TUI of the concepts to keep, each with the types below it in the semantic network.
+        semantic_groups: Groups of semantic types to keep, e.g. ``["DISO"]``, besides ``semantic_types``.
+        concepts: CUIs to keep, or a text file with one on each line; merged ones are found by MRCUI.
+        normaliser: What is done to every name: ``"none"`` (default), ``"lower"`` or ``"coder"``.
+        trade_names: Whether the names of a drug's trade names (RELA tradename_of, has_tradename) are synonyms of the
+            drug too, besides being names of their own concepts; by default not.
+        relations: ``"named"`` keeps relations that have a RELA, ``"all"`` the others too, named by their REL,
+            ``"none"`` parents only.
+        inverses: Whether to keep both of two inverse relations; if not, the first by name of each pair in MRDOC.
+        least_relation_rows: Relations of fewer kept rows are rare, and dropped.
+
+    Raises:
+        InputError: No MRCONSO there, or with file and line a row of the wrong form; an unknown option value; nothing
+            in the files has a language, source or term type that is asked for.
+    """
+    if preset is not None and preset not in PRESETS:
+        raise unknown_name("preset of reader 'umls'", preset, PRESETS)
+    if relations not in ("named", "all", "none"):
+        raise unknown_name("relations of reader 'umls'", relations, ("named", "all", "none"))
+    if path is None or not path.is_dir():
+        raise InputError(f"{path or 'reader umls'}: the META folder with MRCONSO.RRF is needed")
+
+    def chosen(name: str, given: Any, default: Any = None) -> Any:
+        return PRESETS.get(preset or "", {}).get(name, default) if given is None else given
+
+    def members(name: str, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+        value = chosen(name, given)
+        return None if value is None else listed(name, value)
+
+    of_names = {
+        "languages": members("languages", languages),
+        "sources": members("sources", sources),
+        "term_types": members("term_types", term_types),
+    }
+    of_relations = members("relation_sources", relation_sources)
+    normaliser = chosen("normaliser", normaliser, "none")
+    if normaliser not in NORMALISERS:
+        raise unknown_name("normaliser", normaliser, NORMALISERS)
+    keep_suppressed = chosen("keep_suppressed", keep_suppressed, False)
+    folder = MetaFolder(path, tally, keep_suppressed=keep_suppressed)
+    yield from folder.sources(SOURCE)
+
+    history: History = read_history(folder)
+    types = read_types(folder)
+    wanted = wanted_concepts(
+        types,
+        history,
+        members("semantic_types", semantic_types),
+        members("semantic_groups", semantic_groups),
+        concepts,
+    )
+    links = read_links(
+        folder,
+        sources=of_names["sources"] if of_relations is None else of_relations or None,
+        relations=relations,
+        inverses=inverses,
+        least_rows=least_relation_rows,
+        trade_names=chosen("trade_names", trade_names, False),
+    )
+    names = read_names(folder, wanted, of_names, normaliser)
+    yield from names.rows(links.trade_names)
+    yield from links.rows(names.known)
+    yield from types.rows(names.known)
+    yield from history.rows(names.known, SOURCE.name)

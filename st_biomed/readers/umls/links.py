@@ -1,0 +1,145 @@
+"""MRREL: parents, relations, and which concept is a trade name of which drug."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.errors import InputError
+from st_biomed.readers.records import Rows
+from st_biomed.readers.umls.folder import MetaFolder, among, curies
+
+_TRADE_NAMES = {"tradename_of": ("CUI2", "CUI1"), "has_tradename": ("CUI1", "CUI2")}
+"""RELA to the columns of the trade name and of its drug: the second concept has the relation to the first."""
+
+
+class _Block(NamedTuple):
+    """Rows of one table: the numbers of its two ends, and its other columns."""
+
+    table: str
+    ends: dict[str, np.ndarray]
+    rest: dict[str, pa.Array]
+
+    def filter(self, keep: np.ndarray) -> _Block:
+        return _Block(
+            self.table,
+            {name: end[keep] for name, end in self.ends.items()},
+            {name: column.filter(pa.array(keep)) for name, column in self.rest.items()},
+        )
+
+
+class Links:
+    """What MRREL says.
+
+    Attributes:
+        trade_names: Numbers of trade names, sorted, and of their drugs; empty where they were not asked for.
+    """
+
+    def __init__(self, folder: MetaFolder, blocks: list[_Block], trade_names: tuple[np.ndarray, np.ndarray]) -> None:
+        self._folder, self._blocks = folder, blocks
+        self.trade_names = trade_names
+
+    def rows(self, known: np.ndarray) -> Iterator[Rows]:
+        """Parents and relations between known concepts, once: every block is released when it has been given."""
+        self._blocks.reverse()
+        while self._blocks:
+            block = self._blocks.pop()
+            one, other = block.ends.values()
+            keep = self._folder.keep_known("MRREL", known[one] & known[other])
+            if keep.true_count:
+                block = block.filter(keep.to_numpy(zero_copy_only=False))
+                yield Rows(block.table, {name: curies(end) for name, end in block.ends.items()} | block.rest)
+
+
+def read_links(
+    folder: MetaFolder,
+    *,
+    sources: Sequence[str] | None,
+    relations: str,
+    inverses: bool,
+    least_rows: int,
+    trade_names: bool,
+) -> Links:
+    """Read MRREL.
+
+    Args:
+        folder: The files.
+        sources: Sources whose rows are kept; ``None`` for all.
+        relations: ``"named"``, ``"all"`` or ``"none"``.
+        inverses: Whether to keep both of two inverse relations.
+        least_rows: Relations of fewer rows are dropped.
+        trade_names: Whether to look for trade names.
+
+    Raises:
+        InputError: ``inverses`` is false and there is no MRDOC.
+    """
+    tally = folder.tally
+    second_of_pair = set() if inverses else _second_of_inverse_pairs(folder)
+    blocks: list[_Block] = []
+    pairs = [np.empty((0, 2), dtype=np.int64)]
+    counts: Counter[str] = Counter()
+    for block in folder.blocks("MRREL", ("CUI1", "REL", "CUI2", "RELA", "SAB", "SUPPRESS")):
+        size = len(block["REL"])
+        tally.read(size)
+        number = {end: folder.numbers("MRREL", block, end) for end in ("CUI1", "CUI2")}
+        keep = folder.sieve(
+            "MRREL",
+            size,
+            {
+                "other sources": None if sources is None else among(block["SAB"], sources),
+                "suppressed": folder.not_suppressed(block["SUPPRESS"]),
+                "of a concept to itself": number["CUI1"] != number["CUI2"],
+            },
+        )
+        for relation, (brand, drug) in _TRADE_NAMES.items() if trade_names else ():
+            rows = keep & among(block["RELA"], (relation,))
+            pairs.append(np.stack([number[brand][rows], number[drug][rows]], axis=1))
+        for rel, child, parent in (("PAR", "CUI1", "CUI2"), ("CHD", "CUI2", "CUI1")):
+            is_rel = among(block["REL"], (rel,))
+            ends = {"child": number[child], "parent": number[parent]}
+            blocks.append(_Block("parents", ends, {"source": block["SAB"]}).filter(keep & is_rel))
+            keep &= ~is_rel
+        named = ~among(block["RELA"], ("",))
+        names = pc.if_else(pa.array(named), _plain(block["RELA"]), _plain(block["REL"])).dictionary_encode()
+        reasons: dict[str, np.ndarray | None] = {
+            "no parents": np.full(size, relations != "none"),
+            "relations without a RELA": named if relations == "named" else None,
+            "inverse relations": ~among(names, second_of_pair),
+        }
+        for reason, condition in reasons.items():
+            if condition is not None:
+                tally.drop(f"MRREL: {reason}", int((keep & ~condition).sum()))
+                keep &= condition
+        ends = {"head": number["CUI2"], "tail": number["CUI1"]}
+        kept = _Block("relations", ends, {"relation": names, "source": block["SAB"]}).filter(keep)
+        for entry in kept.rest["relation"].value_counts().to_pylist():
+            counts[entry["values"]] += entry["counts"]
+        blocks.append(kept)
+    rare = {name for name, count in counts.items() if count < least_rows}
+    for i, kept in enumerate(blocks if rare else ()):
+        if kept.table == "relations":
+            common = ~among(kept.rest["relation"], rare)
+            tally.drop("MRREL: rare relations", int((~common).sum()))
+            blocks[i] = kept.filter(common)
+    distinct = np.unique(np.concatenate(pairs), axis=0)
+    return Links(folder, blocks, (distinct[:, 0], distinct[:, 1]))
+
+
+def _second_of_inverse_pairs(folder: MetaFolder) -> set[str]:
+    """Of each two relations that MRDOC calls inverse the second by name."""
+    if not folder.has("MRDOC"):
+        raise InputError(f"{folder.path}: inverses=false needs MRDOC.RRF, which says what is inverse to what")
+    pairs: set[tuple[str, str]] = set()
+    for block in folder.blocks("MRDOC", ("VALUE", "TYPE", "EXPL")):
+        inverse = pa.array(among(block["TYPE"], ("rela_inverse", "rel_inverse")))
+        pairs.update(zip(*(block[name].filter(inverse).to_pylist() for name in ("VALUE", "EXPL"))))
+    return {max(pair) for pair in pairs if all(pair) and pair[0] != pair[1]}
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column.cast(pa.string())

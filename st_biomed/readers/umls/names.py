@@ -1,0 +1,145 @@
+"""MRCONSO: the names of the concepts, and which of them is preferred."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.errors import unknown_name
+from st_biomed.readers.normalisers import normalise
+from st_biomed.readers.records import Rows
+from st_biomed.readers.umls.folder import N_NUMBERS, MetaFolder, among, curies
+
+_FILTERS = {"languages": "LAT", "sources": "SAB", "term_types": "TTY"}
+_PREFERENCES = (("LAT", "ENG"), ("TS", "P"), ("STT", "PF"), ("ISPREF", "Y"))
+"""Columns and values that make a row a concept's preferred name, the weightiest first."""
+
+_NO_NAME = np.iinfo(np.int64).max
+_LANGUAGES = {
+    "ARA": "ar", "BAQ": "eu", "CHI": "zh", "CZE": "cs", "DAN": "da", "DUT": "nl", "ENG": "en", "EST": "et", "FIN": "fi",
+    "FRE": "fr", "GER": "de", "GRE": "el", "HEB": "he", "HUN": "hu", "ITA": "it", "JPN": "ja", "KOR": "ko", "LAV": "lv",
+    "NOR": "no", "POL": "pl", "POR": "pt", "RUS": "ru", "SCR": "hr", "SPA": "es", "SWE": "sv", "TUR": "tr", "UKR": "uk",
+}  # fmt: skip
+"""LAT to ISO 639-1."""
+
+
+class _Block(NamedTuple):
+    """Names that are kept: their columns without the kind, and for each row its concept's number and its rank."""
+
+    columns: dict[str, pa.Array]
+    numbers: np.ndarray
+    ranks: np.ndarray
+
+
+class Names:
+    """The kept names.
+
+    Attributes:
+        known: Whether a concept has one, boolean by number.
+    """
+
+    def __init__(self, folder: MetaFolder, blocks: list[_Block], best: np.ndarray) -> None:
+        self._folder, self._blocks, self._best = folder, blocks, best
+        self.known = best < _NO_NAME
+
+    def rows(self, trade_names: tuple[np.ndarray, np.ndarray]) -> Iterator[Rows]:
+        """The terms, once: every block is released when it has been given.
+
+        Args:
+            trade_names: Numbers of trade names, sorted, and of their drugs, which get the former's names too.
+        """
+        self._blocks.reverse()
+        while self._blocks:
+            columns, numbers, ranks = self._blocks.pop()
+            preferred = pa.array((self._best[numbers] == ranks).astype(np.int32))
+            kinds = pa.DictionaryArray.from_arrays(preferred, pa.array(["synonym", "preferred"]))
+            yield Rows("terms", {**columns, "kind": kinds})
+            yield from self._trade_names(columns, numbers, *trade_names)
+
+    def _trade_names(
+        self, columns: dict[str, pa.Array], numbers: np.ndarray, brands: np.ndarray, drugs: np.ndarray
+    ) -> Iterator[Rows]:
+        first, last = (np.searchsorted(brands, numbers, side) for side in ("left", "right"))
+        row = np.repeat(np.arange(len(numbers)), last - first)
+        drug = drugs[np.arange(len(row)) + np.repeat(last - np.cumsum(last - first), last - first)]
+        known = self.known[drug]
+        tally = self._folder.tally
+        tally.read(len(row))
+        tally.keep(int(known.sum()))
+        tally.drop("trade names of a drug without a kept name", int((~known).sum()))
+        if known.any():
+            taken = {name: column.take(pa.array(row[known])) for name, column in columns.items()}
+            kinds = pa.array(["synonym"] * int(known.sum()), pa.string())
+            yield Rows("terms", {**taken, "code": curies(drug[known]), "kind": kinds})
+
+
+def read_names(
+    folder: MetaFolder, wanted: np.ndarray | None, filters: Mapping[str, Sequence[str] | None], normaliser: str
+) -> Names:
+    """Read MRCONSO.
+
+    Args:
+        folder: The files.
+        wanted: Which concepts to keep, boolean by number; ``None`` for all.
+        filters: Languages, sources and term types to keep, ``None`` for all.
+        normaliser: A key of ``NORMALISERS``.
+
+    Raises:
+        InputError: No row has a language, source or term type that is asked for.
+    """
+    blocks: list[_Block] = []
+    best = np.full(N_NUMBERS, _NO_NAME)
+    met: dict[str, set[str]] = {option: set() for option in _FILTERS}
+    start = 0
+    read = ("CUI", "LAT", "TS", "STT", "ISPREF", "SAB", "TTY", "STR", "SUPPRESS")
+    for block in folder.blocks("MRCONSO", read, plain=("STR",)):
+        size = len(block["STR"])
+        folder.tally.read(size)
+        numbers = folder.numbers("MRCONSO", block, "CUI")
+        conditions: dict[str, np.ndarray | None] = {}
+        for option, column in _FILTERS.items():
+            met[option].update(block[column].dictionary.to_pylist())
+            allowed = filters[option]
+            conditions[f"other {option.replace('_', ' ')}"] = (
+                None if allowed is None else among(block[column], allowed)
+            )
+        conditions["suppressed"] = folder.not_suppressed(block["SUPPRESS"])
+        conditions["other concepts"] = None if wanted is None else wanted[numbers]
+        keep = folder.sieve("MRCONSO", size, conditions)
+        texts = normalise(block["STR"].filter(pa.array(keep)), normaliser)
+        filled = pc.not_equal(texts, "")
+        folder.tally.drop("MRCONSO: empty names", len(texts) - filled.true_count)
+        keep[keep] = filled.to_numpy(zero_copy_only=False)
+        folder.tally.keep(int(keep.sum()))
+        rank = np.arange(start, start + size)
+        for i, (column, value) in enumerate(reversed(_PREFERENCES)):
+            rank += (~among(block[column], (value,))).astype(np.int64) << (40 + i)
+        np.minimum.at(best, numbers[keep], rank[keep])
+        start += size
+        if keep.any():
+            kept = {name: block[name].filter(pa.array(keep)) for name in ("CUI", "LAT", "SAB")}
+            columns = {
+                "code": _with_values(kept["CUI"], pc.binary_join_element_wise("UMLS", kept["CUI"].dictionary, ":")),
+                "text": texts if filled.true_count == len(texts) else texts.filter(filled),
+                "language": _with_values(kept["LAT"], _iso(kept["LAT"].dictionary)),
+                "source": kept["SAB"],
+            }
+            blocks.append(_Block(columns, numbers[keep], rank[keep]))
+    for option, values in met.items():
+        for value in filters[option] or ():
+            if value not in values:
+                raise unknown_name(f"value of option {option} (no row of MRCONSO has it)", value, sorted(values))
+    return Names(folder, blocks, best)
+
+
+def _with_values(column: pa.Array, values: pa.Array) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(column.indices, values)
+
+
+def _iso(languages: pa.Array) -> pa.Array:
+    """LAT as ISO 639-1 codes; those that are not known in lower case."""
+    return pa.array([_LANGUAGES.get(name, name.lower()) for name in languages.to_pylist()], pa.string())

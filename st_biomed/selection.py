@@ -1,0 +1,82 @@
+"""Which rows of a terminology's tables meet a condition, as boolean masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError
+
+
+def mask(selected: np.ndarray | Sequence[int] | None, size: int, name: str) -> np.ndarray:
+    """A boolean mask ``[size]`` from a mask, indices or nothing.
+
+    Raises:
+        InputError: A mask of another length, or an index out of range.
+    """
+    if selected is None:
+        return np.ones(size, dtype=bool)
+    selected = np.asarray(selected)
+    if selected.dtype == bool:
+        if selected.shape != (size,):
+            raise InputError(f"subset: {name} mask has shape {selected.shape}, expected ({size},)")
+        return selected
+    if selected.size and (selected.min() < 0 or selected.max() >= size):
+        raise InputError(f"subset: {name} go from 0 to {size - 1}, found {selected.min()} to {selected.max()}")
+    out = np.zeros(size, dtype=bool)
+    out[selected.astype(np.int64)] = True
+    return out
+
+
+def having(column: pa.ChunkedArray, allowed: Sequence[str], what: str) -> np.ndarray:
+    """Rows of a dictionary-encoded column with one of some values.
+
+    Args:
+        column: The column.
+        allowed: The values.
+        what: What a row without one lacks, for the error.
+
+    Raises:
+        InputError: No row has one of them.
+    """
+    present = set(column.unique().to_pylist())
+    for value in allowed:
+        if value not in present:
+            raise InputError(f"subset: no {what} {value!r}; there are {sorted(present)[:20]}")
+    return pc.is_in(column, value_set=pa.array(list(allowed), pa.string())).to_numpy()
+
+
+def with_codes(codes: pa.Array, wanted: Sequence[str]) -> np.ndarray:
+    """Concepts with one of some codes, boolean ``[C]``.
+
+    Raises:
+        InputError: No concept has one of them.
+    """
+    index = pc.index_in(pa.array(list(wanted), pa.string()), value_set=codes)
+    missing = [code for code, at in zip(wanted, index.to_pylist()) if at is None]
+    if missing:
+        raise InputError(f"subset: no concept has code {missing[0]!r}; codes look like {codes[0].as_py()!r}")
+    out = np.zeros(len(codes), dtype=bool)
+    out[index.to_numpy()] = True
+    return out
+
+
+def and_below(reached: np.ndarray, child: np.ndarray, parent: np.ndarray) -> np.ndarray:
+    """Some concepts and all below them, boolean ``[C]``.
+
+    Args:
+        reached: The concepts to begin with, boolean ``[C]``.
+        child, parent: Concept indices of every edge.
+    """
+    children = CSR.from_pairs(parent, child, len(reached))
+    reached = reached.copy()
+    frontier = np.flatnonzero(reached)
+    while len(frontier):
+        _, below = children.take(frontier)
+        frontier = np.unique(below[~reached[below]])
+        reached[frontier] = True
+    return reached

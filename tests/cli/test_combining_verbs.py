@@ -1,0 +1,112 @@
+"""``st-biomed merge``, ``subset`` and ``pairs``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from st_biomed.readers import Parent, SourceInfo, Term, Type, Xref
+from st_biomed.terminology import Terminology
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path]:
+    """Two saved terminologies, of which one refers to the other."""
+    one = [
+        Term("A:1", "flumpa"),
+        Term("A:2", "terkia"),
+        Term("A:2", "terkia it", "synonym", "it"),
+        Parent("A:2", "A:1"),
+    ]
+    one += [Xref("A:1", "B:1"), Xref("A:2", "B:1"), Xref("A:2", "B:2", "exactMatch"), Type("A:2", "T1")]
+    other = [Term("B:1", "flumpa disease"), Term("B:2", "Terkia")]
+    folders = []
+    for prefix, records in (("A", one), ("B", other)):
+        folders.append(Terminology.from_records(records, SourceInfo(prefix, prefix)).save(tmp_path / prefix))
+    return folders[0], folders[1]
+
+
+def test_merge_unites_by_crosswalk_and_reports_conflicts(run: Callable, two: tuple[Path, Path], tmp_path: Path):
+    """Catches links left out without a word."""
+    out, table = tmp_path / "merged", tmp_path / "conflicts.tsv"
+    result = run("merge", *two, "-o", out, "--crosswalk", "xref,exactMatch", "--conflicts", table)
+    assert result.exit_code == 0, result.output
+    assert "crosswalk read" in result.stdout
+    assert Terminology.load(out).n_concepts == 4
+    assert len(table.read_text().splitlines()) == 4
+    exact = run("merge", *two, "-o", out, "--crosswalk", "exactMatch", "--overwrite")
+    assert exact.exit_code == 0, exact.output
+    assert Terminology.load(out, verify=True).codes == ["A:1", "A:2", "B:1"]
+    named = run("merge", *two, "-o", tmp_path / "named", "--same-name", "lower")
+    assert named.exit_code == 0, named.output
+    assert Terminology.load(tmp_path / "named").codes == ["A:1", "A:2", "B:1"]
+    assert [reading["reader"] for reading in Terminology.load(out).readings] == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "codes"),
+    [
+        (("--below", "A:1"), ["A:1", "A:2"]),
+        (("--below", "A:2"), ["A:2"]),
+        (("--types", "T1"), ["A:2"]),
+        (("--languages", "it"), ["A:2"]),
+        (("--codes", "{codes}"), ["A:1"]),
+        (("--sources", "A", "--languages", "en"), ["A:1", "A:2"]),
+    ],
+)
+def test_subset_keeps_what_meets_every_condition(
+    condition: tuple[str, ...], codes: list[str], run: Callable, two: tuple[Path, Path], tmp_path: Path
+):
+    (tmp_path / "codes.txt").write_text("A:1\n\n")
+    words = [word.format(codes=tmp_path / "codes.txt") for word in condition]
+    result = run("subset", two[0], "-o", tmp_path / "part", *words)
+    assert result.exit_code == 0, result.output
+    assert Terminology.load(tmp_path / "part", verify=True).codes == codes
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("merge", "{a}", "-o", "{out}"), "merge takes two terminologies or more, found 1"),
+        (("merge", "{a}", "{b}", "-o", "{a}"), "holds a terminology already; --overwrite replaces it"),
+        (("merge", "{a}", "{b}", "-o", "{out}", "--crosswalk", "xrefs"), "no cross-reference has predicate 'xrefs'"),
+        (("merge", "{a}", "{b}", "-o", "{out}", "--same-name", "lowr"), "unknown normaliser 'lowr'"),
+        (("subset", "{a}", "-o", "{out}"), "subset needs a condition"),
+        (("subset", "{a}", "-o", "{out}", "--types", "T9"), "no concept has type 'T9'"),
+        (("subset", "{a}", "-o", "{out}", "--below", "A:9"), "no concept has code 'A:9'"),
+        (
+            ("subset", "{a}", "-o", "{out}", "--languages", "it", "--below", "A:1", "--types", "T1", "--sources", "B"),
+            "'B'",
+        ),
+        (("pairs", "{b}", "-o", "{out}"), "no concept of .* has two names"),
+        (("pairs", "{a}", "-o", "{out}", "--max-pairs-per-concept", "0"), "max_pairs_per_concept must be at least 1"),
+    ],
+)
+def test_bad_words_end_in_one_line(
+    words: tuple[str, ...], message: str, refused: Callable[..., str], two: tuple[Path, Path], tmp_path: Path
+):
+    import re
+
+    filled = [word.format(a=two[0], b=two[1], out=tmp_path / "out") for word in words]
+    assert re.search(message, refused(*filled))
+    assert not (tmp_path / "out").exists()
+
+
+def test_pairs_writes_both_forms_and_never_over_a_file(
+    run: Callable, refused: Callable[..., str], two: tuple[Path, Path], tmp_path: Path
+):
+    out = tmp_path / "pairs.txt"
+    result = run("pairs", two[0], "-o", out)
+    assert result.exit_code == 0, result.output
+    assert out.read_text() == "A:2||terkia||terkia it\n"
+    assert "is there already; --overwrite replaces it" in refused("pairs", two[0], "-o", out)
+    assert run("pairs", two[0], "-o", out, "--form", "names", "--overwrite").exit_code == 0
+    assert out.read_text() == "A:1||flumpa\nA:2||terkia\nA:2||terkia it\n"
+    odd = Terminology.from_records([Term("A:1", "a||b"), Term("A:1", "c")], SourceInfo("A", "A")).save(
+        tmp_path / "odd"
+    )
+    result = run("pairs", odd, "-o", out, "--form", "names", "--overwrite")
+    assert "dropped: lines whose name holds || or a line break" in result.stdout
+    assert out.read_text() == "A:1||c\n"

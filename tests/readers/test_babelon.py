@@ -1,0 +1,257 @@
+"""Babelon tables: which translations count, labels before synonyms, and templates that name the language."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from st_biomed.errors import InputError
+from st_biomed.readers import Term, reader
+from st_biomed.readers.records import Tally
+from st_biomed.terminology import Terminology
+from tests.contracts.reader_contract import FIXTURES, ReaderContract
+from tests.readers.mutations import check_contract, check_survives, mutated
+
+LABELS = FIXTURES / "zorb-it.babelon.tsv"
+SYNONYMS = FIXTURES / "zorb-it.synonyms.tsv"
+COLUMNS = "subject_id\tpredicate_id\ttranslation_language\ttranslation_value\ttranslation_status\n"
+
+
+class TestLabelsAndSynonyms(ReaderContract):
+    reader = "babelon"
+    path = LABELS
+    options = {"synonyms": SYNONYMS}
+
+
+class TestSynonymsAlone(ReaderContract):
+    reader = "babelon"
+    path = SYNONYMS
+
+
+def kinds(path: Path, **options: object) -> dict[str, list[tuple[str, str]]]:
+    """Kind and text of each name, by concept."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for record in reader("babelon").records(path, tally=Tally(), **options):
+        if isinstance(record, Term):
+            found.setdefault(record.code, []).append((record.kind, record.text))
+    return found
+
+
+def test_labels_are_preferred_wherever_they_stand() -> None:
+    """Catches a synonym above its label taken for the preferred name, and two preferred names."""
+    assert kinds(LABELS, synonyms=SYNONYMS) == {
+        "ZORB:0000001": [
+            ("preferred", "malattia della flumpa"),
+            ("synonym", "disturbo della flumpa"),
+            ("synonym", "flumpite"),
+        ],
+        "ZORB:0000002": [
+            ("preferred", 'malattia "mimpica" della flumpa'),
+            ("synonym", "flumpa mimpica"),
+            ("synonym", "mimpa"),
+        ],
+        "ZORB:0000004": [("preferred", "drodtia della flumpa"), ("synonym", "drodtia")],
+    }
+
+
+def test_what_is_left_out_is_counted_by_status() -> None:
+    """Catches a machine's proposals read as translations, and a definition read as a name."""
+    terminology = Terminology.read("babelon", LABELS, synonyms=SYNONYMS)
+    assert terminology.tallies["babelon rows"].to_dict() == {
+        "read": 16,
+        "kept": 8,
+        "dropped": {
+            "RELATED synonyms": 1,
+            "definitions": 1,
+            "empty names": 1,
+            "repeated names of a concept": 1,
+            "template lines": 1,
+            "translations with status CANDIDATE": 2,
+            "translations with status NOT_TRANSLATED": 1,
+        },
+    }
+
+
+def test_statuses_and_scopes_choose_the_names() -> None:
+    candidates = kinds(LABELS, synonyms=SYNONYMS, statuses="CANDIDATE", scopes=["RELATED"])
+    assert candidates == {"ZORB:0000004": [("preferred", "flumpa drodtica")]}
+    more = kinds(LABELS, statuses=["OFFICIAL", "CANDIDATE"], scopes="EXACT,RELATED")
+    assert ("synonym", "guai di flumpa") in more["ZORB:0000001"]
+    assert more["ZORB:0000004"] == [("preferred", "flumpa drodtica")]
+
+
+def test_translations_stand_beside_the_english_names() -> None:
+    """Catches codes of another prefix, and a source that merge takes for the ontology in another version."""
+    zorb = Terminology.read("obo", FIXTURES / "zorb.obo")
+    merged = Terminology.merge(zorb, Terminology.read("babelon", LABELS), Terminology.read("babelon", SYNONYMS))
+    assert set(merged.codes) == set(zorb.codes)
+    assert merged.stats()["terms by language"] == {"en": 7, "it": 8}
+    assert set(merged.sources) == {"ZORB", "GLND-ZORB", "ZORB-IT"}
+    assert merged.sources["ZORB-IT"].title == "ZORB, names in language 'it'"
+
+
+def test_translations_have_the_licence_of_what_they_translate(tmp_path: Path) -> None:
+    for code, licence, open_licence in (("HP:990", "HPO licence", False), ("DOID:990", "CC0-1.0", True)):
+        (tmp_path / "x.tsv").write_text(f"{COLUMNS}{code}\trdfs:label\tit\tflumpa\tOFFICIAL\n")
+        (source,) = Terminology.read("babelon", tmp_path / "x.tsv").sources.values()
+        assert source.name == f"{code.partition(':')[0]}-IT"
+        assert source.licence.startswith(licence)
+        assert source.redistributable is open_licence
+
+
+def test_a_table_of_synonyms_may_lack_statuses_and_split_its_names(tmp_path: Path) -> None:
+    """Catches remarks read as statuses, and "a|b" as one name where the template does not say how to split."""
+    (tmp_path / "x.tsv").write_text(
+        "subject_id\ttranslation_value\tcomment\tStatus\nID\tAL oboInOwl:hasExactSynonym@fr\t\t\n"
+        "Z:1\tflumpa|flumpe\tof Z:1 (flumpa)\tOFFICIAL\nZ:2\tgruddle\t\tCANDIDATE\n"
+    )
+    assert kinds(tmp_path / "x.tsv") == {"Z:1": [("preferred", "flumpa"), ("synonym", "flumpe")]}
+    (tmp_path / "x.tsv").write_text(
+        "subject_id\ttranslation_value\ttranslator\nID\tA oio:hasRelatedSynonym@it SPLIT=;\t\nZ:1\ta;b|c\torcid:990\n"
+    )
+    assert kinds(tmp_path / "x.tsv", scopes="RELATED") == {"Z:1": [("preferred", "a"), ("synonym", "b|c")]}
+
+
+def test_languages_without_two_letters_keep_three(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text(
+        f"{COLUMNS}Z:1\trdfs:label\tnna\tflumpa\tOFFICIAL\nZ:1\trdfs:label\tpt-BR\tf\tOFFICIAL\n"
+    )
+    assert Terminology.read("babelon", tmp_path / "x.tsv").stats()["terms by language"] == {"nna": 1, "pt": 1}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("990\trdfs:label\tit\tflumpa\tOFFICIAL", r"x.tsv:2: '990' is no code of an ontology"),
+        ("Z:1\trdfs:label\t\tflumpa\tOFFICIAL", r"x.tsv:2: '' is no language"),
+        ("Z:1\trdfs:label\tItalian\tflumpa\tOFFICIAL", r"x.tsv:2: 'Italian' is no language"),
+        ("Z:1\trdfs:labels\tit\tflumpa\tOFFICIAL", r"x.tsv:2: predicate 'rdfs:labels' is none of rdfs:label"),
+        ("Z:1\trdfs:label\tit\tflumpa", r"x.tsv:2: 4 cells, expected 5"),
+        ('Z:1\trdfs:label\tit\t"flumpa\tOFFICIAL', r"x.tsv:2: .*stray double quote"),
+        ("ID\t\t\tAL hasExactSynonym@it@it SPLIT\t", r"x.tsv:2: is no template of synonyms, found 'AL has"),
+        ("Z:1\trdfs:label\tit\tflumpa\tCANDIDATE", r"no term was read .*1 translations with status CANDIDATE"),
+        ("Z:1\trdfs:label\tit\tflumpa\t", r"no term was read .*1 translations with status \(none\)"),
+    ],
+)
+def test_bad_rows_are_named_by_line(tmp_path: Path, row: str, message: str) -> None:
+    (tmp_path / "x.tsv").write_text(COLUMNS + row + "\n")
+    with pytest.raises(InputError, match=message):
+        Terminology.read("babelon", tmp_path / "x.tsv")
+
+
+def test_missing_columns_paths_and_languages_are_named(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("subject_id\ttranslation\nZ:1\tflumpa\n")
+    with pytest.raises(InputError, match="x.tsv:1: no column 'translation_value' or 'translation_text'"):
+        Terminology.read("babelon", tmp_path / "x.tsv")
+    (tmp_path / "x.tsv").write_text("subject_id\ttranslation_value\nZ:1\tflumpa\n")
+    with pytest.raises(InputError, match="x.tsv:2: '' is no language"):
+        Terminology.read("babelon", tmp_path / "x.tsv")
+    with pytest.raises(InputError, match="reader 'babelon' needs the path"):
+        Terminology.read("babelon")
+    with pytest.raises(InputError, match="unknown scope 'EXAKT'"):
+        Terminology.read("babelon", LABELS, scopes="EXAKT")
+
+
+@settings(max_examples=100)
+@given(damaged=mutated(LABELS.read_bytes()))
+def test_damaged_labels_are_one_line_or_read_by_the_contract(
+    damaged: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.babelon.tsv"
+    path.write_bytes(damaged)
+    check_contract("babelon", check_survives("babelon", path, synonyms=SYNONYMS))
+
+
+@settings(max_examples=100)
+@given(damaged=mutated(SYNONYMS.read_bytes()))
+def test_damaged_synonyms_are_one_line_or_read_by_the_contract(
+    damaged: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.synonyms.tsv"
+    path.write_bytes(damaged)
+    check_contract("babelon", check_survives("babelon", LABELS, synonyms=path))
+
+
+# ---------------------------------------------------------------- HPO in ten languages, DOID in Spanish
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("name", "language", "n_rows", "n_official"),
+    [
+        ("it.babelon", "it", 3_488, 524),
+        ("es.babelon", "es", 19_932, 19_932),
+        ("fr.babelon", "fr", 14_693, 14_693 - 473),  # definitions
+        ("de.babelon", "de", 3_488, 587),
+        ("ja.babelon", "ja", 17_868, 17_868 - 219),  # not translated
+        ("zh.babelon", "zh", 18_988, 18_988),
+        ("pt.babelon", "pt", 7_214, 7_213),  # one definition
+        ("nna.babelon", "nna", 201, 201),
+        ("tw.babelon", "tw", 83, 83),
+    ],
+)
+def test_hpo_labels(realdata: Path, name: str, language: str, n_rows: int, n_official: int) -> None:
+    terminology = Terminology.read("babelon", realdata / "multilingual" / "hpo" / f"hp-{name}.tsv.gz")
+    tally = terminology.tallies["babelon rows"]
+    assert tally.n_read == n_rows
+    assert tally.n_kept + tally.dropped["repeated names of a concept"] == n_official
+    assert terminology.stats()["terms by language"] == {language: tally.n_kept}
+    assert set(terminology.sources) == {f"HP-{language.upper()}"}
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("name", "n_rows", "n_split", "n_official"),
+    [
+        ("it", 22, 21, 21),  # and one template line
+        ("fr", 11_816, 19_829, 33),  # "a|b" in 3,700 cells
+        ("cs", 18_812, 18_811, 14_782),
+        ("tr", 18_707, 18_706, 10_983),
+        ("de", 415, 746, 746),  # no statuses; "a|b" in 260 cells
+    ],
+)
+def test_hpo_synonyms(realdata: Path, name: str, n_rows: int, n_split: int, n_official: int) -> None:
+    path = realdata / "multilingual" / "hpo" / f"hp-{name}.synonyms.tsv.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        assert sum(1 for _ in lines) == n_rows + 1
+    tally = Terminology.read("babelon", path).tallies["babelon rows"]
+    assert tally.n_read == n_split + 1
+    assert tally.n_kept + tally.dropped["repeated names of a concept"] == n_official
+
+
+@pytest.mark.realdata
+def test_dutch_is_all_candidates(realdata: Path) -> None:
+    path = realdata / "multilingual" / "hpo" / "hp-nl.babelon.older.tsv.gz"
+    with pytest.raises(InputError, match="no term was read .*12,448 translations with status CANDIDATE"):
+        Terminology.read("babelon", path)
+    assert Terminology.read("babelon", path, statuses="CANDIDATE").n_concepts == 12_448
+
+
+@pytest.mark.realdata
+def test_doid_in_spanish_has_5981_translations(realdata: Path) -> None:
+    """8,361 lines, of which 2,380 are parts of remarks over several; 2,046 are definitions, 113 synonyms not exact."""
+    doid = Terminology.read("babelon", realdata / "multilingual" / "doid-es-translated.tsv.gz")
+    tally = doid.tallies["babelon rows"]
+    assert tally.n_read == 5_981
+    assert tally.n_kept + tally.dropped["repeated names of a concept"] == 5_981 - 2_046 - 113
+    assert set(doid.sources) == {"DOID-ES"}
+    assert doid.sources["DOID-ES"].redistributable
+
+
+@pytest.mark.realdata
+def test_italian_names_merge_with_hpo_on_its_codes(realdata: Path) -> None:
+    hpo = Terminology.read("obograph", realdata / "ontologies" / "hp.v2024-04-26.json.gz")
+    folder = realdata / "multilingual" / "hpo"
+    italian = Terminology.read(
+        "babelon",
+        folder / "hp-it.babelon.tsv.gz",
+        synonyms=folder / "hp-it.synonyms.tsv.gz",
+        statuses="OFFICIAL,CANDIDATE",
+    )
+    merged = Terminology.merge(hpo, italian)
+    assert italian.n_concepts == 3_488
+    assert set(italian.codes) <= set(hpo.codes)
+    assert merged.stats()["terms by language"]["it"] == italian.terms.num_rows

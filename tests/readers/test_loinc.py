@@ -1,0 +1,162 @@
+"""LOINC: codes with their status, parts as ancestors, and the places of a release where its tables lie."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from st_biomed.errors import InputError
+from st_biomed.terminology import Terminology
+from tests.contracts.reader_contract import FIXTURES, ReaderContract
+from tests.readers.mutations import check_survives, mutated
+
+FOLDER = FIXTURES / "loinc"
+TABLE = "LoincTableCore/LoincTableCore.csv"
+HIERARCHY = "AccessoryFiles/ComponentHierarchyBySystem/ComponentHierarchyBySystem.csv"
+
+
+class TestLoinc(ReaderContract):
+    reader = "loinc"
+    path = FOLDER
+    options = {"synonyms": "SHORTNAME,COMPONENT"}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The release in a folder of one's own, to be changed."""
+    shutil.copytree(FOLDER, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def parents(terminology: Terminology) -> set[tuple[str, str]]:
+    codes = [code.split(":")[1] for code in terminology.codes]
+    return {(codes[row["child"]], codes[row["parent"]]) for row in terminology.parents.to_pylist()}
+
+
+def test_hierarchy_has_parts_above_codes_and_several_parents() -> None:
+    """Catches one parent per code, and a path read instead of the immediate parent."""
+    terminology = Terminology.read("loinc", FOLDER)
+    assert parents(terminology) == {
+        ("LP900002-3", "LP900001-5"),
+        ("LP900004-9", "LP900001-5"),
+        ("LP900003-1", "LP900002-3"),
+        ("LP900003-1", "LP900004-9"),
+        ("90001-1", "LP900003-1"),
+        ("90001-1", "LP900004-9"),
+        ("90002-9", "LP900003-1"),
+    }
+    assert terminology.concept_names("LOINC:LP900003-1") == ["Flumpate | Serum or Plasma"]
+
+
+def test_deprecated_codes_are_dropped_and_counted_in_both_tables() -> None:
+    terminology = Terminology.read("loinc", FOLDER)
+    assert "LOINC:90004-5" not in terminology.codes
+    assert terminology.tallies["loinc rows"].dropped == {
+        "deprecated codes": 1,
+        "hierarchy rows of a code that is left out": 1,
+        "hierarchy rows below a code without a name": 1,
+        "repeated hierarchy rows": 1,
+    }
+    chosen = Terminology.read("loinc", FOLDER, statuses="DEPRECATED, ACTIVE")
+    assert [code for code in chosen.codes if "LP" not in code] == ["LOINC:90001-1", "LOINC:90004-5", "LOINC:90005-2"]
+    assert ("90004-5", "LP900003-1") in parents(chosen)
+
+
+def test_long_common_name_is_preferred_and_other_columns_are_synonyms_on_request() -> None:
+    """Catches an empty short name as a text, and one that repeats the long name."""
+    terminology = Terminology.read("loinc", FOLDER)
+    assert terminology.concept_names("LOINC:90002-9") == [
+        "Flumpate Free Plsm-mCnc",
+        'Flumpate Free [Mass/volume] in Serum, Plasma or "gradtha"',
+    ]
+    assert terminology.concept_names("LOINC:90003-7") == ["Terkin [Interpretation] in Blood"]
+    assert terminology.concept_names("LOINC:90005-2") == ["Mimpic panel"]
+    component = Terminology.read("loinc", FOLDER, synonyms=["COMPONENT"])
+    assert component.concept_names("LOINC:90001-1") == ["Flumpate", "Flumpate [Mass/volume] in Serum or Plasma"]
+    assert Terminology.read("loinc", FOLDER, synonyms="").stats()["terms by kind"] == {"preferred": 8}
+
+
+def test_version_is_the_newest_change_by_number() -> None:
+    """Catches versions compared as strings: "3.9" is older than "3.10"."""
+    assert Terminology.read("loinc", FOLDER).sources["LOINC"].version == "3.10"
+
+
+@pytest.mark.parametrize(
+    ("table", "hierarchy"),
+    [
+        ("LoincTable/Loinc.csv", "AccessoryFiles/MultiAxialHierarchy/MultiAxialHierarchy.csv"),
+        ("LoincTableCore.csv.gz", "ComponentHierarchyBySystem.csv.gz"),
+        ("LoincTable/LoincTableCore.csv", "MultiAxialHierarchy.csv"),
+    ],
+)
+def test_tables_are_found_where_releases_have_them(tmp_path: Path, table: str, hierarchy: str) -> None:
+    for source, place in ((TABLE, table), (HIERARCHY, hierarchy)):
+        content = (FOLDER / source).read_bytes()
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_bytes(gzip.compress(content) if place.endswith(".gz") else content)
+    assert Terminology.read("loinc", tmp_path).digest == Terminology.read("loinc", FOLDER).digest
+
+
+def test_without_a_hierarchy_codes_are_read_alone_when_asked(copy: Path, tmp_path: Path) -> None:
+    (copy / HIERARCHY).unlink()
+    with pytest.raises(
+        InputError, match=r"holds none of .*MultiAxialHierarchy.csv; hierarchy=False reads codes alone"
+    ):
+        Terminology.read("loinc", copy)
+    assert Terminology.read("loinc", copy, hierarchy=False).n_concepts == 4
+    with pytest.raises(InputError, match=r"holds none of LoincTableCore/LoincTableCore.csv, "):
+        Terminology.read("loinc", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        (TABLE, '"90002-9"', '"9000X"', r"Core.csv:3: '9000X' is no LOINC code; they look like 2345-7"),
+        (TABLE, '"90002-9"', '"90001-1"', r"Core.csv:3: LOINC code 90001-1 is listed twice"),
+        (TABLE, '"TRIAL"', '"OLD"', r"Core.csv:3: STATUS is one of ACTIVE, .*, found 'OLD'"),
+        (TABLE, '"Terkin [Interpretation] in Blood"', '" "', r"Core.csv:4: LOINC code 90003-7 has an empty LONG_C"),
+        (TABLE, '"STATUS",', "", r"Core.csv:1: no column 'STATUS'"),
+        (TABLE, '"MCnc","Pt"', '"Pt"', r"Core.csv:2: 14 cells, expected 15"),
+        (HIERARCHY, '"LP900002-3","Flump', '"XX","Flump', r"System.csv:3: CODE is a part like .* found 'XX'"),
+        (HIERARCHY, '"Flumpology"', '""', r"System.csv:3: part LP900002-3 has an empty CODE_TEXT"),
+        (HIERARCHY, '"LP900009-8","90003-7"', '"90003-7","90003-7"', r"System.csv:12: code '90003-7' is its own par"),
+    ],
+)
+def test_bad_rows_are_named_by_line(copy: Path, file: str, old: str, new: str, message: str) -> None:
+    text = (copy / file).read_text("utf-8")
+    assert old in text
+    (copy / file).write_text(text.replace(old, new, 1), "utf-8")
+    with pytest.raises(InputError, match=message):
+        Terminology.read("loinc", copy)
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "message"),
+    [
+        (None, {}, "reader 'loinc' needs the path of the folder"),
+        (FOLDER / TABLE, {}, r"LoincTableCore.csv: no such folder"),
+        (
+            FOLDER,
+            {"synonyms": "SHORTNAMES"},
+            "unknown synonyms of reader 'loinc' 'SHORTNAMES'.*did you mean 'SHORTNAME'",
+        ),
+        (FOLDER, {"statuses": "active"}, "unknown statuses of reader 'loinc' 'active'"),
+    ],
+)
+def test_bad_arguments_are_refused(path: Path | None, options: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Terminology.read("loinc", path, **options)
+
+
+@given(data=st.data())
+def test_a_damaged_file_is_one_line(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.getbasetemp() / "damaged_loinc"
+    shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
+    file = data.draw(st.sampled_from((TABLE, HIERARCHY)))
+    (folder / file).write_bytes(data.draw(mutated((FOLDER / file).read_bytes(), b",")))
+    check_survives("loinc", folder, synonyms="SHORTNAME,COMPONENT")

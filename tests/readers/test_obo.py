@@ -1,0 +1,368 @@
+"""OBO flat files: stanzas, escapes, qualifiers, what is left out, and the sources of imported codes."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from st_biomed.errors import InputError
+from st_biomed.readers import Record, Relation, SourceInfo, Tally, Term, Xref, obo
+from st_biomed.readers.ontology import curie, relation_name
+from st_biomed.terminology import Terminology
+from tests.contracts.reader_contract import FIXTURES, ReaderContract
+from tests.readers.mutations import check_contract, check_survives, mutated
+
+ZORB = FIXTURES / "zorb.obo"
+
+
+class TestObo(ReaderContract):
+    reader = "obo"
+    path = ZORB
+
+
+class TestEverything(ReaderContract):
+    reader = "obo"
+    path = ZORB
+    options = {"scopes": "EXACT,BROAD,NARROW,RELATED", "obsolete": True, "language": "it"}
+
+
+def read(path: Path = ZORB, **options: object) -> tuple[list[Record], Tally]:
+    tally = Tally()
+    return list(obo.records(path, tally=tally, **options)), tally
+
+
+def names(records: list[Record]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for record in records:
+        if isinstance(record, Term):
+            found.setdefault(record.code, []).append(record.text)
+    return found
+
+
+def test_names_are_unescaped_and_lose_qualifiers_and_comments() -> None:
+    r"""Catches a name cut at "\{", one that keeps "! the usual one", and quotes that end a synonym too early."""
+    assert names(read()[0]) == {
+        "ZORB:0000001": ["flumpa disorder", "disorder of the flumpa"],
+        "ZORB:0000002": ["mimpic flumpa disorder, type {1}", '"mimpic" flumpa, \\upper', "mimpa"],
+        "ZORB:0000004": ["drodthic flumpa disorder"],
+        "GLND:0000001": ["flumpa"],
+    }
+
+
+def test_nothing_is_lost_without_a_reason() -> None:
+    """Catches statements that hold under a condition, or not at all, taken for plain ones."""
+    assert read()[1].to_dict() == {
+        "read": 46,
+        "kept": 20,
+        "dropped": {
+            "BROAD synonyms": 1,
+            "NARROW synonyms": 1,
+            "RELATED synonyms": 2,
+            "cross-references that are no CURIE": 1,
+            "obsolete terms": 1,
+            "parents and relations of a concept that was not read": 2,
+            "parents and relations of a concept to itself": 1,
+            "parents and relations under a condition (gci_relation)": 1,
+            "parts of logical definitions": 2,
+            "relations of cardinality 0": 1,
+            "repeated cross-references, or to the concept itself": 2,
+            "repeated names of a concept": 1,
+            "repeated or empty types": 1,
+            "repeated parents and relations": 1,
+            "stanzas that are neither term nor typedef": 1,
+            "statements of other kinds (definitions, comments, ...)": 3,
+            "terms whose id is no CURIE": 1,
+            "terms without a name": 1,
+            "typedefs": 2,
+        },
+    }
+
+
+def test_relations_are_called_what_their_typedef_is() -> None:
+    """Catches names looked up before the typedefs, which stand at the end, were read."""
+    assert [r for r in read()[0] if isinstance(r, Relation)] == [
+        Relation("ZORB:0000002", "has_site", "GLND:0000001", "ZORB"),
+        Relation("ZORB:0000004", "spreads_to", "GLND:0000001", "ZORB"),
+    ]
+
+
+def test_cross_references_have_one_prefix_per_terminology() -> None:
+    """Catches UMLS_CUI and UMLS as two terminologies, and SNOMED CT in every edition as another one."""
+    assert [(r.predicate, r.target) for r in read()[0] if isinstance(r, Xref)] == [
+        ("xref", "UMLS:C9900001"),
+        ("xref", "MESH:D990001"),
+        ("alt_id", "ZORB:0000009"),
+        ("xref", "SNOMEDCT:990002"),
+        ("exactMatch", "NCIT:C990002"),
+        ("xref", "ORDO:990004"),
+        ("xref", "FMA:990001"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("http://purl.obolibrary.org/obo/HP_0000001", "HP:0000001"),
+        ("http://purl.obolibrary.org/obo/NCIT_C990", "NCIT:C990"),
+        ("http://ncicb.nci.nih.gov/xml/owl/EVS/Thesaurus.owl#C990", "NCIT:C990"),
+        ("http://www.orpha.net/ORDO/Orphanet_990", "ORDO:990"),
+        ("https://identifiers.org/mesh/D990", "MESH:D990"),
+        ("http://purl.obolibrary.org/obo/PR_P990-1", "PR:P990-1"),
+        ("Orphanet:990", "ORDO:990"),
+        ("SCTID:990", "SNOMEDCT:990"),
+        ("ICD-10:Q99.0", "ICD10:Q99.0"),
+        ("MedDRA:990", "MEDDRA:990"),
+        ("NCBITaxon:990", "NCBITaxon:990"),
+        ("http://en.wikipedia.org/wiki/Goblet_cell", None),
+        ("http://purl.obolibrary.org/obo/zorb#slim", None),
+        ("EC:No 990/2031", None),
+        ("CCPR:", None),
+        (":Fins", None),
+        ("flumpa", None),
+    ],
+)
+def test_curies(text: str, found: str | None) -> None:
+    """Catches a code that two readers write in two ways, and a web page taken for one."""
+    assert curie(text) == found
+
+
+def test_a_relation_without_a_label_is_called_by_its_id() -> None:
+    assert relation_name("http://purl.obolibrary.org/obo/RZ_0000001", "spreads  to") == "spreads_to"
+    assert relation_name("http://purl.obolibrary.org/obo/RZ_0000001") == "RZ:0000001"
+    assert relation_name("http://purl.obolibrary.org/obo/zorb#drains") == "drains"
+    assert relation_name("part_of") == "part_of"
+
+
+def test_imported_codes_have_a_source_and_a_licence_of_their_own() -> None:
+    """Catches the licence of the ontology granted to what it imports."""
+    sources = Terminology.read("obo", ZORB).sources
+    assert sources == {
+        "ZORB": SourceInfo("ZORB", "Zorb Ontology", "2031-02-03", "CC-BY-4.0", "not stated", True),
+        "GLND-ZORB": SourceInfo("GLND-ZORB", "GLND as imported by ZORB", "2031-02-03", "not stated", "not stated"),
+    }
+
+
+def test_an_ontology_can_be_merged_with_one_that_imports_it(tmp_path: Path) -> None:
+    """Catches an import declared under the name of the imported ontology, which merge refuses as another version."""
+    (tmp_path / "glnd.obo").write_text(
+        "ontology: http://purl.obolibrary.org/obo/glnd.owl\ndata-version: 7\n\n"
+        '[Term]\nid: GLND:0000001\nname: flumpa\nsynonym: "flumpa gland" EXACT []\n'
+    )
+    merged = Terminology.merge(Terminology.read("obo", ZORB), Terminology.read("obo", tmp_path / "glnd.obo"))
+    assert merged.concept_names("GLND:0000001") == ["flumpa", "flumpa gland"]
+    assert merged.sources["GLND"].version == "7"
+
+
+@pytest.mark.parametrize(
+    ("header", "prefix", "source"),
+    [
+        ("ontology: zorb", "ZORB", "ZORB"),
+        ("ontology: zorb/basic", "ZORB", "ZORB"),
+        ("ontology: http://purl.obolibrary.org/obo/zorb/zorb-base.owl", "ZORB", "ZORB"),
+        ("ontology: http://zorb.example/ontology/orphanet.owl", "ORDO", "ORDO"),
+        ("ontology: blig/imports/zorb_import", "ZORB", "ZORB-BLIG"),
+        ("format-version: 1.2", "ZORB", "ZORB"),
+    ],
+)
+def test_the_header_tells_own_codes_from_imported_ones(tmp_path: Path, header: str, prefix: str, source: str) -> None:
+    (tmp_path / "x.obo").write_text(f"{header}\n\n[Term]\nid: {prefix}:1\nname: flumpa\n")
+    assert list(Terminology.read("obo", tmp_path / "x.obo").sources) == [source]
+
+
+@pytest.mark.parametrize(
+    ("scopes", "found"),
+    [
+        ("EXACT", {"preferred": 4, "synonym": 3}),
+        (["RELATED"], {"preferred": 4, "synonym": 2}),
+        ("EXACT, BROAD,NARROW", {"preferred": 4, "synonym": 5}),
+        ("", {"preferred": 4}),
+    ],
+)
+def test_scopes_choose_the_synonyms(scopes: str | list[str], found: dict[str, int]) -> None:
+    assert Counter(r.kind for r in read(scopes=scopes)[0] if isinstance(r, Term)) == found
+
+
+def test_obsolete_terms_are_read_on_demand_with_their_edges() -> None:
+    terminology = Terminology.read("obo", ZORB, obsolete=True)
+    assert terminology.concept_names("ZORB:0000003") == ["gruddle", "obsolete gruddle"]
+    assert terminology.parents.num_rows == 4
+
+
+def test_prefixes_choose_the_terms() -> None:
+    records, tally = read(prefixes="ZORB")
+    assert {code.partition(":")[0] for code in names(records)} == {"ZORB"}
+    assert tally.dropped["terms of other prefixes"] == 1
+    assert not [r for r in records if isinstance(r, Relation)]
+
+
+def test_two_forms_of_one_ontology_give_the_same_tables() -> None:
+    """Catches an obo and an obograph reader that drift apart."""
+    one, other = Terminology.read("obo", ZORB), Terminology.read("obograph", FIXTURES / "zorb.json")
+    assert one.digest == other.digest
+
+
+def test_a_gzipped_file_with_windows_line_ends_is_the_same(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "zorb.obo.gz", "wb") as out:
+        out.write(b"\xef\xbb\xbf" + ZORB.read_bytes().replace(b"\n", b"\r\n"))
+    assert Terminology.read("obo", tmp_path / "zorb.obo.gz").digest == Terminology.read("obo", ZORB).digest
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[Term]\nid: Z:1\nname: a\nsynonym a\n",
+            r"x.obo:4: is neither 'tag: value' nor a stanza.* found 'synonym a'",
+        ),
+        ("[Term]\nname: a\n", r"x.obo:1: \[Term\] has no id"),
+        ("[Term]\nid: Z:1\nname: a\nname: b\n", r"x.obo:4: term 'Z:1' has a second name, 'b'"),
+        ("[Term]\nid: Z:1\nname: a\n\n[Term]\nid: Z:1\nname: b\n", r"x.obo:5: term Z:1 is defined twice"),
+        ("[Term]\nid: Z:1\nname: a\nsynonym: b EXACT []\n", r"x.obo:4: a synonym is a text in double quotes"),
+        ('[Term]\nid: Z:1\nname: a\nsynonym: "b" EXACTLY []\n', r"x.obo:4: scope 'EXACTLY' of a synonym is none of"),
+        ("[Term]\nid: Z:1\nname: a\nis_a: Z:2 Z:3\n", r"x.obo:4: is_a needs a term, found 'Z:2 Z:3'"),
+        ("[Term]\nid: Z:1\nname: a\nrelationship: Z:3\n", r"x.obo:4: relationship needs a relation and a term"),
+        ("format-version: 1.2\n", r"x.obo: has no \[Term\] stanza"),
+        ("", r"x.obo: has no \[Term\] stanza"),
+        ('{"graphs": []}', r"x.obo: has no \[Term\] stanza"),
+    ],
+)
+def test_malformed_files_are_named_by_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.obo").write_text(text)
+    with pytest.raises(InputError, match=message):
+        Terminology.read("obo", tmp_path / "x.obo")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scopes": "EXACTLY"}, r"unknown scope 'EXACTLY'.* did you mean 'EXACT'"),
+        ({"prefixes": "ZROB"}, r"zorb.obo: no term has prefix 'ZROB'; there are GLND, ZORB"),
+        ({"language": "Italian"}, r"language must be two letters of ISO 639-1, e.g. 'it', found 'Italian'"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(**options)
+
+
+def test_a_path_is_needed() -> None:
+    with pytest.raises(InputError, match="reader 'obo' needs the path"):
+        Terminology.read("obo")
+
+
+@settings(max_examples=150)
+@given(damaged=mutated(ZORB.read_bytes(), separator=b":"))
+def test_a_damaged_file_is_one_line_or_read_by_the_contract(
+    damaged: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.obo"
+    path.write_bytes(damaged)
+    check_contract("obo", check_survives("obo", path))
+
+
+def test_a_gzip_file_cut_short_is_one_line(tmp_path: Path) -> None:
+    whole = gzip.compress(ZORB.read_bytes())
+    for length in (0, 5, 40, len(whole) - 4):
+        (tmp_path / "x.obo.gz").write_bytes(whole[:length])
+        check_survives("obo", tmp_path / "x.obo.gz")
+
+
+# ---------------------------------------------------------------- oracle and real ontologies
+
+
+def check_against_obonet(path: Path) -> None:
+    """Terms, names, is_a, relationships and counts of synonyms; obonet keeps synonyms as they are written."""
+    obonet = pytest.importorskip("obonet", reason="obonet is not installed")
+    graph = obonet.read_obo(str(path))
+    records, _ = read(path, scopes="EXACT,BROAD,NARROW,RELATED")
+    preferred = {r.code: r.text for r in records if isinstance(r, Term) and r.kind == "preferred"}
+    nodes = {curie(code): node for code, node in graph.nodes(data=True) if curie(code) and "name" in node}
+    assert set(preferred) == set(nodes)
+    for code, node in nodes.items():
+        name = re.sub(r"\\(.)", r"\1", node["name"])
+        assert preferred[code] == re.split(r" \{\w+=| ! ", name)[0], code
+    typedefs = {t["id"]: t.get("name", t["id"]).replace(" ", "_") for t in graph.graph["typedefs"]}
+    theirs = {
+        (curie(child), typedefs.get(relation, relation), curie(parent))
+        for child, parent, relation in graph.edges(keys=True)
+        if child != parent and {curie(child), curie(parent)} <= set(nodes)
+    }
+    ours = {
+        (r[0], r.relation if isinstance(r, Relation) else "is_a", r[-2])
+        for r in records
+        if type(r).__name__ in ("Parent", "Relation")
+    }
+    assert ours == theirs
+
+
+def test_obonet_reads_the_same_from_the_fixture(tmp_path: Path) -> None:
+    """All but what it does not know: statements under a condition and of cardinality 0."""
+    path = tmp_path / "x.obo"
+    path.write_text(re.sub(r".*(gci_relation|cardinality).*\n", "", ZORB.read_text()))
+    check_against_obonet(path)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("name", ["doid.2024-01-31", "uberon.2015-04-23", "cl.2017-04-14", "bio-chebi.2023-03-10"])
+def test_obonet_reads_the_same_from_real_ontologies(realdata: Path, name: str) -> None:
+    check_against_obonet(realdata / "ontologies" / f"{name}.obo.gz")
+
+
+@pytest.fixture
+def everything(realdata: Path, request: pytest.FixtureRequest) -> tuple[Terminology, Tally]:
+    terminology = Terminology.read("obo", realdata / "ontologies" / f"{request.param}.obo.gz", scopes="")
+    return terminology, terminology.tallies["obo rows"]
+
+
+def n_synonyms(tally: Tally) -> int:
+    return sum(n for reason, n in tally.dropped.items() if reason.endswith(" synonyms"))
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("everything", ["doid.2024-01-31"], indirect=True)
+def test_doid_has_13982_terms_of_which_2481_are_obsolete(everything: tuple[Terminology, Tally]) -> None:
+    doid, tally = everything
+    assert doid.n_concepts == 13_982 - 2_481
+    assert tally.dropped["obsolete terms"] == 2_481
+    assert doid.parents.num_rows == 15_995
+    assert n_synonyms(tally) == 21_802 - 3_036  # those of obsolete terms go with them
+    assert doid.sources["DOID"].licence == "CC0-1.0"
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("everything", ["uberon.2015-04-23"], indirect=True)
+def test_uberon_has_14074_terms_of_which_994_are_obsolete(everything: tuple[Terminology, Tally]) -> None:
+    """The file has 20,374 is_a, of which 2 belong to typedefs and 2 to obsolete terms, as do 2 of 12,153 relationships."""
+    uberon, tally = everything
+    assert uberon.n_concepts == 14_074 - 994
+    assert tally.dropped["obsolete terms"] == 994
+    assert uberon.parents.num_rows == 20_374 - 2 - 2
+    assert uberon.relations.num_rows == 12_153 - 2
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("everything", ["cl.2017-04-14"], indirect=True)
+def test_cell_ontology_has_6543_terms_of_which_2319_are_its_own(everything: tuple[Terminology, Tally]) -> None:
+    """107 are obsolete (106 of CL), one has an IRI that is no CURIE; 53 of 9,697 is_a are typedefs', one is that term's."""
+    cl, _ = everything
+    assert cl.n_concepts == 6_543 - 107 - 1
+    assert cl.parents.num_rows == 9_697 - 53 - 1
+    assert sum(code.startswith("CL:") for code in cl.codes) == 2_319 - 106
+    assert set(cl.sources) >= {"CL", "UBERON-CL", "GO-CL", "NCBITaxon-CL", "PR-CL", "PATO-CL", "CHEBI-CL"}
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("everything", ["bio-chebi.2023-03-10"], indirect=True)
+def test_chebi_of_go_has_24634_terms_and_no_synonyms(everything: tuple[Terminology, Tally]) -> None:
+    """7 of them are obsolete and have no name; 620 relationships are has_part beside the 10,889 has_role."""
+    chebi, tally = everything
+    assert chebi.n_concepts == chebi.terms.num_rows == 24_634 - 7
+    assert n_synonyms(tally) == 0
+    assert chebi.parents.num_rows == 39_044
+    assert Counter(chebi.relations["relation"].to_pylist()) == {"has_role": 10_889, "has_part": 620}
+    assert chebi.sources["CHEBI-GO"].licence == "CC-BY-4.0"

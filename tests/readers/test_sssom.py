@@ -1,0 +1,118 @@
+"""SSSOM tables: metadata on top, a label for each subject, and mappings that say no."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from st_biomed.errors import InputError
+from st_biomed.readers import SourceInfo, Tally, Term, Xref, sssom
+from st_biomed.terminology import Terminology
+from tests.contracts.reader_contract import FIXTURES, ReaderContract
+from tests.readers.mutations import check_contract, check_survives, mutated
+
+ZORB = FIXTURES / "zorb.sssom.tsv"
+COLUMNS = "subject_id\tsubject_label\tpredicate_id\tobject_id\n"
+
+
+class TestSssom(ReaderContract):
+    reader = "sssom"
+    path = ZORB
+
+
+def test_mappings_are_cross_references_of_named_subjects() -> None:
+    """Catches a predicate with its prefix, a code in two spellings, and a quoted cell with a tab taken apart."""
+    tally = Tally()
+    records = list(sssom.records(ZORB, tally=tally))
+    assert [tuple(r[:3]) for r in records if isinstance(r, Xref)] == [
+        ("ZORB:0000001", "UMLS:C9900001", "exactMatch"),
+        ("ZORB:0000001", "MESH:D990001", "broadMatch"),
+        ("ZORB:0000004", "ORDO:990004", "closeMatch"),
+        ("ZORB:0000004", "NCIT:C990004", "exactMatch"),
+    ]
+    assert [tuple(r[:3]) for r in records if isinstance(r, Term)] == [
+        ("ZORB:0000001", "flumpa disorder", "preferred"),
+        ("ZORB:0000001", "disorder of the flumpa", "synonym"),
+        ("ZORB:0000004", "drodthic flumpa disorder", "preferred"),
+    ]
+    assert tally.dropped == {
+        "mappings of a subject without a label": 1,
+        "mappings that are denied": 1,
+        "mappings to nothing": 1,
+        "repeated mappings": 1,
+    }
+
+
+def test_metadata_give_version_and_licence() -> None:
+    """Catches the licence of the ontology taken for that of the mappings."""
+    assert Terminology.read("sssom", ZORB).sources == {
+        "ZORB-SSSOM": SourceInfo(
+            "ZORB-SSSOM", "ZORB, terms with mappings", "2031-02-03", "CC0-1.0", "not stated", redistributable=True
+        )
+    }
+
+
+def test_without_metadata_nothing_may_be_redistributed(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text(f"{COLUMNS}MONDO:990\tflumpa\tskos:exactMatch\tUMLS:C990\n")
+    source = Terminology.read("sssom", tmp_path / "x.tsv").sources["MONDO-SSSOM"]
+    assert (source.version, source.licence, source.redistributable) == ("", "not stated", False)
+
+
+def test_mappings_merge_with_the_ontology(tmp_path: Path) -> None:
+    """Catches one source in two versions, which merge refuses."""
+    (tmp_path / "zorb.sssom.tsv.gz").write_bytes(gzip.compress(ZORB.read_bytes()))
+    merged = Terminology.merge(
+        Terminology.read("obo", FIXTURES / "zorb.obo"), Terminology.read("sssom", tmp_path / "zorb.sssom.tsv.gz")
+    )
+    targets = {row["target"] for row in merged.xrefs.to_pylist() if row["predicate"] == "exactMatch"}
+    assert targets == {"NCIT:C990002", "NCIT:C990004", "UMLS:C9900001"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"x.tsv: is empty"),
+        ("# license: x\n", r"x.tsv: is empty"),
+        (
+            "subject_id\tobject_id\n",
+            r"x.tsv:1: no column 'subject_label'; the columns are \['subject_id', 'object_id'\]",
+        ),
+        ("# a: b\n\n" + COLUMNS + "Z:1\ta\tx:eq\n", r"x.tsv:4: 3 cells, expected 4, split at tabs"),
+        (COLUMNS + "Z:1\ta\tx:eq\tnone\n", r"x.tsv:2: 'none' is no code such as MONDO:0000001"),
+        (COLUMNS + "flumpa\ta\tx:eq\tY:1\n", r"x.tsv:2: 'flumpa' is no code"),
+        (COLUMNS + "Z:1\ta\t\tY:1\n", r"x.tsv:2: the mapping of Z:1 has no predicate"),
+        (COLUMNS + 'Z:1\t"a\tx:eq\tY:1\n', r"x.tsv:2: .*stray double quote"),
+    ],
+)
+def test_bad_rows_are_named_by_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.tsv").write_text(text)
+    with pytest.raises(InputError, match=message):
+        Terminology.read("sssom", tmp_path / "x.tsv")
+
+
+def test_a_path_is_needed() -> None:
+    with pytest.raises(InputError, match="reader 'sssom' needs the path"):
+        Terminology.read("sssom")
+
+
+@settings(max_examples=150)
+@given(damaged=mutated(ZORB.read_bytes()))
+def test_a_damaged_file_is_one_line_or_read_by_the_contract(
+    damaged: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.sssom.tsv"
+    path.write_bytes(damaged)
+    check_contract("sssom", check_survives("sssom", path))
+
+
+@pytest.mark.realdata
+def test_mondo_has_21660_exact_matches_in_umls(realdata: Path) -> None:
+    mondo = Terminology.read("sssom", realdata / "ontologies" / "mondo_exactmatch_umls.sssom.tsv.gz")
+    assert mondo.n_concepts == mondo.xrefs.num_rows == 21_660
+    assert set(mondo.xrefs["predicate"].to_pylist()) == {"exactMatch"}
+    assert {target.partition(":")[0] for target in mondo.xrefs["target"].to_pylist()} == {"UMLS"}
+    assert mondo.sources["MONDO-SSSOM"].licence == "CC0-1.0"
+    assert mondo.sources["MONDO-SSSOM"].version == "2026-08-04"

@@ -1,0 +1,347 @@
+"""UMLS: each feature on a META folder of invented concepts, whole, zipped and cut into pieces; and what is wrong with a file."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from st_biomed.errors import InputError
+from st_biomed.readers import Tally, reader
+from st_biomed.readers.columns import read_columns
+from st_biomed.readers.normalisers import coder
+from st_biomed.readers.umls.semantic_types import SEMANTIC_GROUPS
+from st_biomed.terminology import Terminology
+from tests.contracts.reader_contract import FIXTURES, ReaderContract
+from tests.readers.mutations import check_survives, mutated
+
+META = FIXTURES / "umls"
+
+
+def read(path: Path = META, **options: Any) -> Terminology:
+    return Terminology.read("umls", path, **options)
+
+
+def names(terminology: Terminology) -> dict[str, set[str]]:
+    """Names by the last two digits of the concept."""
+    return {code[-2:]: set(terminology.concept_names(code)) for code in terminology.codes}
+
+
+def preferred(terminology: Terminology) -> dict[str, str]:
+    rows = [row for row in terminology.terms.to_pylist() if row["kind"] == "preferred"]
+    return {terminology.codes[row["concept"]][-2:]: terminology.strings[row["text"]] for row in rows}
+
+
+def links(terminology: Terminology) -> set[tuple[str, str, str]]:
+    codes = [code[-2:] for code in terminology.codes]
+    return {(codes[r["head"]], r["relation"], codes[r["tail"]]) for r in terminology.relations.to_pylist()}
+
+
+def parents(terminology: Terminology) -> set[tuple[str, str]]:
+    codes = [code[-2:] for code in terminology.codes]
+    return {(codes[r["child"]], codes[r["parent"]]) for r in terminology.parents.to_pylist()}
+
+
+class TestUMLS(ReaderContract):
+    reader = "umls"
+    path = META
+
+    def test_a_concept_has_one_preferred_name_and_no_name_twice(self, records) -> None:
+        """Of the whole concept one row is preferred; a name stands once for each source and language."""
+        terms = [r for r in records if hasattr(r, "kind")]
+        chosen = Counter(term.code for term in terms if term.kind == "preferred")
+        assert set(chosen) == {term.code for term in terms}
+        assert set(chosen.values()) == {1}
+        assert max(Counter((term.code, term.text, term.language, term.source) for term in terms).values()) == 1
+
+    def test_the_tables_hold_all_that_was_read(self, records) -> None:
+        """MRREL states a parent as PAR and as CHD: only such repeats are dropped."""
+        tally = Terminology.from_records(iter(records), reader("umls").SOURCE).tallies["records"]
+        assert tally.dropped == {"repeated parents": 1}
+
+
+def test_names_are_taken_as_they_stand_and_suppressed_ones_dropped():
+    """Catches quotes that swallow cells, "NA" and "null" read as nothing, and obsolete names."""
+    found = names(read())
+    assert found["01"] == {
+        "Mimpic flumpa",
+        "Mimpic Flumpa",
+        'Flumpa, 5" mimpic NOS (disorder)',
+        "Mimpic-flumpa NOS",
+        "Flumpa mimpica",
+    }
+    assert found["03"] == {"NA", "null", "Terkia"}
+    assert "09" not in found
+    kept = names(read(keep_suppressed=True))
+    assert kept["01"] - found["01"] == {"Old flumpa"}
+    assert kept["09"] == {"Suppressed thing"}
+
+
+def test_preferred_names_follow_language_ts_stt_and_ispref():
+    """Catches the first row taken for the preferred one, and a foreign name before the English one."""
+    assert preferred(read())["01"] == "Mimpic Flumpa"
+    assert preferred(read(languages=["ITA"]))["01"] == "Flumpa mimpica"
+
+
+def test_a_string_of_several_concepts_keeps_them_all():
+    terminology = read()
+    assert [terminology.strings[t] for t in terminology.ambiguous_texts] == ["Terkia"]
+    merged = read(trade_names=True, normaliser="lower")
+    assert "belzor" in {merged.strings[t] for t in merged.ambiguous_texts}
+
+
+def test_parents_are_read_from_par_and_chd_alike():
+    """Catches the direction turned around: the second concept is the parent with PAR and the child with CHD."""
+    assert parents(read()) == {("01", "02"), ("03", "02")}
+
+
+def test_the_second_concept_has_the_relation_to_the_first():
+    """Catches heads and tails exchanged, and relations that are found by a part of their name."""
+    found = links(read())
+    assert ("03", "has_target", "08") in found
+    assert ("08", "target_of", "03") in found
+    assert ("07", "seen_with", "01") in found
+    assert not [r for r in found if r[1] in ("SIB", "RB", "isa", "inverse_isa", "")]
+    assert links(read(relations="all")) - found == {("03", "SIB", "01"), ("04", "RB", "08")}
+    assert read(relations="none").relations.num_rows == 0
+    assert parents(read(relations="none")) == parents(read())
+
+
+def test_trade_names_are_synonyms_of_the_drug_by_equality_in_both_directions():
+    """Catches RELA matched by substring ("had_tradename_of_old"), and one direction forgotten."""
+    plain, trade = names(read()), names(read(trade_names=True))
+    assert trade["04"] - plain["04"] == {"Belzor", "Belzor forte", "Quizor"}
+    assert {code for code in plain if trade[code] != plain[code]} == {"04"}
+
+
+def test_rare_and_inverse_relations_can_be_left_out():
+    found = links(read(inverses=False, least_relation_rows=2))
+    assert {name for _, name, _ in found} == {"has_target"}
+    tally = read(inverses=False, least_relation_rows=2).tallies["umls rows"]
+    assert tally.adds_up()
+    assert tally.dropped["MRREL: inverse relations"] == 4
+    assert tally.dropped["MRREL: rare relations"] == 3
+
+
+def test_merged_concepts_are_mapped_to_what_they_are_today():
+    """Catches a chain of mergers followed halfway, and a deleted concept mapped to nothing."""
+    terminology = read()
+    rows = terminology.xrefs.to_pylist()
+    assert {(terminology.codes[r["concept"]], r["target"], r["predicate"]) for r in rows} == {
+        ("UMLS:C9900002", "UMLS:C9900071", "replaces"),
+        ("UMLS:C9900002", "UMLS:C9900072", "replaces"),
+    }
+    assert read(concepts=["C9900071", "UMLS:C9900008"]).codes == ["UMLS:C9900002", "UMLS:C9900008"]
+
+
+def test_sources_have_the_current_version_and_the_right_to_redistribute():
+    """Catches an old version taken, and a restricted vocabulary that a release could quote."""
+    sources = read().sources
+    assert (sources["SRCA"].version, sources["SRCA"].redistributable) == ("2.1", True)
+    assert (sources["SRCB"].version, sources["SRCB"].redistributable) == ("3", False)
+    assert sources["SRCC"].licence == "UMLS source restriction level 9"
+    assert sources["UMLS"].version == "2020AA"
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ({"languages": ["ITA"]}, {"01", "02", "07"}),
+        ({"sources": ["SRCB"]}, {"01", "04", "05", "06"}),
+        ({"term_types": ["BN"]}, {"05", "06"}),
+        ({"semantic_types": ["T046"]}, {"01", "02", "10"}),
+        ({"semantic_types": ["T033"]}, {"01", "03"}),
+        ({"semantic_types": ["T103"]}, {"04", "05", "06"}),
+        ({"semantic_types": ["A"]}, None),
+        ({"semantic_types": ["T071"]}, {"04", "05", "06", "07", "01", "03"}),
+        ({"semantic_groups": ["PROC", "DISO"]}, {"01", "02", "03", "08", "10"}),
+        ({"preset": "sapbert"}, {"01", "02", "03", "04", "05", "06", "08", "09", "11"}),
+    ],
+)
+def test_filters_keep_what_they_name(options: dict[str, Any], kept: set[str] | None):
+    """Catches a filter that does nothing; a semantic type includes those below it in the tree."""
+    if kept is None:
+        with pytest.raises(InputError, match="semantic type 'A' does not occur in MRSTY"):
+            read(**options)
+    else:
+        assert {code[-2:] for code in read(**options).codes} == kept
+
+
+def test_presets_restate_the_papers_and_given_options_win(tmp_path):
+    """SapBERT: English, suppressed names too, lower case, trade names. The Italian paper: three sources, 13 types."""
+    sapbert = names(read(preset="sapbert"))
+    assert sapbert["01"] == {"mimpic flumpa", 'flumpa, 5" mimpic nos (disorder)', "mimpic-flumpa nos", "old flumpa"}
+    assert "belzor forte" in sapbert["04"]
+    assert "Old flumpa" not in names(read(preset="sapbert", keep_suppressed=False, normaliser="none"))["01"]
+    shutil.copytree(META, tmp_path / "meta")
+    for name in ("MRCONSO.RRF", "MRREL.RRF", "MRSAB.RRF"):
+        path = tmp_path / "meta" / name
+        path.write_text(path.read_text("utf-8").replace("SRCI", "MDRITA"), "utf-8")
+    with pytest.raises(InputError, match="sources.*'ICPCITA'"):
+        read(tmp_path / "meta", preset="italian")
+    italian = read(tmp_path / "meta", preset="italian", sources=["MDRITA"])
+    assert names(italian) == {"01": {"Flumpa mimpica"}, "02": {"Flumpa"}}
+    assert parents(italian) == {("01", "02")}
+
+
+def test_normalisers_are_pythons_lower_case_and_coders_cleaning():
+    """Catches arrow's lower case, which differs for these letters."""
+    assert "İlfa ΣΑΣ àèì".lower() in names(read(normaliser="lower"))["07"]
+    assert names(read(normaliser="coder"))["01"] >= {'flumpa, 5" mimpic', "mimpic flumpa"}
+    assert coder("A-B (x) NOS (y) nos") == "a b"
+    tally = read(normaliser="coder").tallies["umls rows"]
+    assert tally.dropped["MRCONSO: empty names"] == 1
+
+
+def cut(data: bytes) -> list[bytes]:
+    """Three pieces, cut within lines."""
+    third = len(data) // 3
+    return [data[:third], data[third : 2 * third], data[2 * third :]]
+
+
+@pytest.mark.parametrize("form", ["gz", "pieces", "pieces.gz", "crlf", "blank lines", "no MRFILES"])
+def test_every_form_of_the_files_gives_the_same(form: str, tmp_path: Path):
+    """Catches lines lost where a piece ends, and columns found by their place alone."""
+    for path in META.iterdir():
+        data, out = path.read_bytes(), tmp_path / path.name
+        if form == "gz":
+            out.with_name(f"{path.name}.gz").write_bytes(gzip.compress(data))
+        elif form.startswith("pieces"):
+            for piece, letters in zip(cut(data), ("aa", "ab", "ac")):
+                zipped = form.endswith("gz")
+                name = f"{path.name}.{letters}{'.gz' if zipped else ''}"
+                out.with_name(name).write_bytes(gzip.compress(piece) if zipped else piece)
+        elif form == "crlf":
+            out.write_bytes(data.replace(b"\n", b"\r\n"))
+        elif form == "blank lines":
+            out.write_bytes(data.replace(b"\n", b"\n\n"))
+        elif path.name != "MRFILES.RRF":
+            out.write_bytes(data)
+    assert read(tmp_path).digest == read().digest
+
+
+def test_columns_are_found_by_mrfiles(tmp_path: Path):
+    """Catches fixed column numbers: here a release has the language last."""
+    shutil.copytree(META, tmp_path / "meta")
+    moved = tmp_path / "meta" / "MRCONSO.RRF"
+    rows = [line.split("|")[:-1] for line in moved.read_text("utf-8").splitlines()]
+    moved.write_text("".join("|".join([*row[:1], *row[2:], row[1]]) + "|\n" for row in rows), "utf-8")
+    files = tmp_path / "meta" / "MRFILES.RRF"
+    files.write_text(files.read_text().replace("CUI,LAT,", "CUI,").replace("SUPPRESS,CVF|18", "SUPPRESS,CVF,LAT|18"))
+    assert read(tmp_path / "meta").digest == read().digest
+
+
+def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch):
+    """Catches what is remembered from one block only: the preferred row, trade names, line numbers."""
+    whole = read(trade_names=True, least_relation_rows=2)
+    monkeypatch.setattr("st_biomed.readers.columns._BLOCK", 300)
+    assert read(trade_names=True, least_relation_rows=2).digest == whole.digest
+
+
+def test_a_carriage_return_inside_a_name_is_text(tmp_path: Path):
+    shutil.copytree(META, tmp_path / "meta")
+    path = tmp_path / "meta" / "MRCONSO.RRF"
+    path.write_bytes(path.read_bytes().replace(b"zorvelin base", b"zorvelin\rbase"))
+    assert "zorvelin\rbase" in read(tmp_path / "meta").strings
+
+
+def change(path: Path, line: int, old: str, new: str) -> None:
+    lines = path.read_bytes().split(b"\n")
+    assert old.encode() in lines[line - 1]
+    lines[line - 1] = lines[line - 1].replace(old.encode(), new.encode("latin-1"), 1)
+    path.write_bytes(b"\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "old", "new", "message"),
+    [
+        ("MRCONSO", 3, "|ENG", "", r"MRCONSO.RRF:3: 17 cells, expected 18, split at pipes"),
+        ("MRCONSO", 5, "|N||", "|N|", r"MRCONSO.RRF:5: 17 cells, expected 18"),
+        ("MRCONSO", 2, "|N||", "|N||x", r"MRCONSO.RRF:2: 19 cells and no pipe at the end, expected 18"),
+        ("MRCONSO", 4, "Mimpic", "Mimp\xe8c", r"MRCONSO.RRF:4: is not UTF-8"),
+        ("MRCONSO", 6, "C9900001", "D9900001", r"MRCONSO.RRF:6: 'D9900001' is no concept identifier"),
+        ("MRREL", 7, "C9900008", "C990", r"MRREL.RRF:7: 'C990' is no concept identifier"),
+        ("MRSTY", 2, "|T033", "", r"MRSTY.RRF:2: 5 cells, expected 6"),
+    ],
+)
+def test_a_broken_line_is_named(file: str, line: int, old: str, new: str, message: str, tmp_path: Path):
+    shutil.copytree(META, tmp_path / "meta")
+    change(tmp_path / "meta" / f"{file}.RRF", line, old, new)
+    with pytest.raises(InputError, match=message):
+        read(tmp_path / "meta")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"preset": "sapbirt"}, "unknown preset of reader 'umls' 'sapbirt'.*did you mean 'sapbert'"),
+        ({"normaliser": "lowr"}, "unknown normaliser 'lowr'.*did you mean 'lower'"),
+        ({"relations": "every"}, "unknown relations"),
+        ({"languages": ["ENGL"]}, "unknown value of option languages.*'ENGL'.*did you mean 'ENG'"),
+        ({"semantic_groups": ["DISEASE"]}, "unknown semantic group 'DISEASE'"),
+        ({"concepts": ["flumpa"]}, "concepts of reader 'umls': 'flumpa' is no concept identifier"),
+        ({"concepts": "nowhere.txt"}, "nowhere.txt: no such file"),
+    ],
+)
+def test_a_wrong_option_is_one_line(options: dict[str, Any], message: str):
+    with pytest.raises(InputError, match=message):
+        read(**options)
+
+
+def test_a_folder_without_the_files_is_named(tmp_path: Path):
+    with pytest.raises(InputError, match="no MRCONSO.RRF in it"):
+        read(tmp_path)
+    with pytest.raises(InputError, match="the META folder with MRCONSO.RRF is needed"):
+        read(META / "MRCONSO.RRF")
+    shutil.copytree(META, tmp_path / "meta")
+    (tmp_path / "meta" / "MRDOC.RRF").unlink()
+    with pytest.raises(InputError, match=r"inverses=false needs MRDOC.RRF"):
+        read(tmp_path / "meta", inverses=False)
+    shutil.copy(META / "MRCONSO.RRF", tmp_path / "meta" / "MRCONSO.RRF.aa")
+    with pytest.raises(InputError, match="MRCONSO.RRF is there twice"):
+        read(tmp_path / "meta")
+    (tmp_path / "meta" / "MRCONSO.RRF").unlink()
+    (tmp_path / "meta" / "MRCONSO.RRF.aa").rename(tmp_path / "meta" / "MRCONSO.RRF.gz")
+    with pytest.raises(InputError, match=r"MRCONSO.RRF.gz: is not a whole gzip file"):
+        read(tmp_path / "meta")
+
+
+def test_the_groups_hold_each_of_the_127_types_once():
+    types = [t for group in SEMANTIC_GROUPS.values() for t in group]
+    assert len(types) == len(set(types)) == 127
+
+
+def test_a_block_says_which_line_it_begins_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("st_biomed.readers.columns._BLOCK", 90)
+    names = ["CUI1", "VER", "REL", "RELA", "MAPREASON", "CUI2", "MAPIN"]
+    blocks = list(read_columns([META / "MRCUI.RRF"], names, ["CUI1"]))
+    assert len(blocks) > 1
+    assert blocks[1].line == 1 + len(blocks[0]["CUI1"])
+
+
+@pytest.mark.parametrize("name", ["MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRSAB", "MRFILES"])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(data=st.data())
+def test_no_damage_ends_in_a_traceback(name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory):
+    folder = tmp_path_factory.mktemp("meta")
+    for path in META.iterdir():
+        shutil.copy(path, folder)
+    damaged = data.draw(mutated((META / f"{name}.RRF").read_bytes(), separator=b"|"))
+    (folder / f"{name}.RRF").write_bytes(damaged)
+    check_survives("umls", folder, trade_names=True, normaliser="coder")
+
+
+def test_the_tally_counts_every_line_of_the_four_files():
+    lines = sum(
+        len((META / f"{name}.RRF").read_bytes().splitlines()) for name in ("MRCONSO", "MRREL", "MRSTY", "MRCUI")
+    )
+    tally = Tally()
+    assert list(reader("umls").records(META, tally=tally))
+    assert tally.n_read == lines
+    assert tally.adds_up()
