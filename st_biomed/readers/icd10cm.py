@@ -105,6 +105,8 @@ def _tabular(path: Path) -> ElementTree.Element:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
         raise InputError(f"{path}:{error.position[0]}: is not well-formed XML ({error})") from error
+    except (LookupError, ValueError) as error:  # an encoding that Python or the parser does not know
+        raise InputError(f"{path}:1: is no XML that can be decoded ({error}); UTF-8 can") from error
     if root.tag != "ICD10CM.tabular":
         raise InputError(f"{path}: root element is <{root.tag}>, the tabular list has <ICD10CM.tabular>")
     return root

@@ -137,6 +137,11 @@ def test_codes_file_has_names_alone(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("a.xml", "<ICD10CM.tabular>\n<chapter>", r"a.xml:2: is not well-formed XML"),
+        (
+            "a.xml",
+            '<?xml version="1.0" encoding="ttf-8"?><a/>',
+            r"a.xml:1: is no XML that can be decoded \(unknown encod",
+        ),
         ("a.xml", "<ClaML/>", r"a.xml: root element is <ClaML>, the tabular list has <ICD10CM.tabular>"),
         (
             "a.xml",
