@@ -384,6 +384,7 @@ class Terminology:
             "xrefs": self.xrefs.num_rows,
             "concepts with synonyms": int((names > 1).sum()),
             "ambiguous texts": len(self.ambiguous_texts),
+            "names per concept": round(float(names.mean()), 2) if len(names) else 0.0,
             "most names of a concept": int(names.max()) if len(names) else 0,
             "terms by language": count["language"],
             "terms by kind": count["kind"],

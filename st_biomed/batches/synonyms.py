@@ -12,6 +12,7 @@ from sentence_transformers.base import DefaultBatchSampler
 
 from st_biomed.batches.arguments import TrainingBatches, recall, remember, training_rows
 from st_biomed.batches.rows import NameRows
+from st_biomed.batches.strata import PairStrata
 from st_biomed.errors import InputError
 from st_biomed.samples.draws import draw_distinct, pair_of
 from st_biomed.samples.names import names_dataset
@@ -32,6 +33,9 @@ class SynonymBatchSampler(DefaultBatchSampler):
     pairs", SapBERT, section 3), drawn anew every epoch. With K names a concept has as many groups as it takes to hold
     that many pairs: ``ceil(min(cap, n(n-1)/2) / (k(k-1)/2))`` with ``k = min(K, n)`` distinct names each.
 
+    With a pivot language the pairs are drawn by strata, as BERGAMOT needs: of each concept those within each language and
+    those of each other language with the pivot, at most ``max_pairs_per_concept`` of each.
+
     The groups of a concept are spread evenly over the epoch, so that it does not meet itself in a batch unless the
     epoch has fewer than about twice as many batches as the concept has groups. The stream of groups is cut every
     ``batch_size`` rows, through a group where sizes do not add up; what does not fill a last batch waits for another
@@ -47,12 +51,14 @@ class SynonymBatchSampler(DefaultBatchSampler):
         terminology: Where the labels come from.
         names_per_concept: K.
         max_pairs_per_concept: Most synonym pairs of a concept in an epoch.
+        pivot_language: ISO 639-1 code of the language that others are paired with, e.g. ``"en"``; by default languages
+            do not matter. Needs two names per concept.
 
     Attributes:
         n_skipped: Concepts left out because the dataset has a single name of them.
 
     Raises:
-        InputError: No concept with two names, a number out of range, too few groups for one batch.
+        InputError: No concept with two names, no name in the pivot language, a number out of range, too few groups for one batch.
     """
 
     def __init__(  # noqa: PLR0913 - the host's six arguments and ours
@@ -67,6 +73,7 @@ class SynonymBatchSampler(DefaultBatchSampler):
         terminology: Terminology,
         names_per_concept: int = 2,
         max_pairs_per_concept: int = 50,
+        pivot_language: str | None = None,
     ) -> None:
         super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
         self.dataset = dataset
@@ -79,6 +86,8 @@ class SynonymBatchSampler(DefaultBatchSampler):
                 f"batch_size must hold two groups of {names_per_concept} names, so at least "
                 f"{2 * names_per_concept}; found {batch_size}"
             )
+        if pivot_language is not None and names_per_concept != 2:
+            raise InputError(f"pivot_language {pivot_language!r} needs names_per_concept=2, found {names_per_concept}")
         self.names_per_concept = names_per_concept
         self.max_pairs_per_concept = max_pairs_per_concept
         self.rows = NameRows(dataset, terminology)
@@ -88,8 +97,9 @@ class SynonymBatchSampler(DefaultBatchSampler):
         if not len(self._concepts):
             raise InputError(f"no synonyms: none of {self.n_skipped:,} concepts has two names")
         self._counts = counts[self._concepts]
-        self._pairs = self._counts * (self._counts - 1) // 2
-        size = np.minimum(self._counts, names_per_concept)
+        self._strata = None if pivot_language is None else PairStrata(terminology, self.rows.names, pivot_language)
+        self._pairs = self._counts * (self._counts - 1) // 2 if self._strata is None else self._strata.pairs
+        size = np.minimum(self._counts, names_per_concept) if self._strata is None else np.full(len(self._pairs), 2)
         per_group = size * (size - 1) // 2
         self._groups = -(-np.minimum(self._pairs, max_pairs_per_concept) // per_group)
         self._n_batches = int((self._groups * size).sum()) // batch_size
@@ -110,16 +120,22 @@ class SynonymBatchSampler(DefaultBatchSampler):
         step = _BLOCK * self.batch_size // self.names_per_concept
         for start in range(0, len(order), step):
             group = order[start : start + step]
-            if pair is None:
+            if self._strata is not None and pair is not None:
+                texts = self._strata.texts(owner[group], pair[group]).reshape(-1)
+            elif pair is None:
                 which, rank = draw_distinct(rng, self._counts[owner[group]], self.names_per_concept)
-                concept = owner[group][which]
+                texts = self._texts_at(owner[group][which], rank)
             else:
-                concept, rank = np.repeat(owner[group], 2), np.stack(pair_of(pair[group]), axis=1).reshape(-1)
-            texts = self.rows.names.indices[self.rows.names.indptr[self._concepts[concept]] + rank]
+                texts = self._texts_at(np.repeat(owner[group], 2), np.stack(pair_of(pair[group]), axis=1).reshape(-1))
             rows = np.concatenate([left, self.rows.of(texts)])
             full = len(rows) // self.batch_size * self.batch_size
             yield from rows[:full].reshape(-1, self.batch_size).tolist()
             left = rows[full:]
+
+    def _texts_at(self, concept: np.ndarray, rank: np.ndarray) -> np.ndarray:
+        """The names of concepts (by their place among those with synonyms) with a rank, ``[N]``."""
+        names = self.rows.names
+        return names.indices[names.indptr[self._concepts[concept]] + rank]
 
     def __len__(self) -> int:
         return self._n_batches
@@ -134,12 +150,14 @@ class SynonymBatches(TrainingBatches):
         path: Folder where it is saved, for other processes.
         names_per_concept: Names in a group.
         max_pairs_per_concept: Most synonym pairs of a concept in an epoch.
+        pivot_language: Language that others are paired with.
     """
 
     digest: str
     path: str | None = None
     names_per_concept: int = 2
     max_pairs_per_concept: int = 50
+    pivot_language: str | None = None
 
     @classmethod
     def of(
@@ -150,6 +168,7 @@ class SynonymBatches(TrainingBatches):
         dataset: Dataset | None = None,
         names_per_concept: int = 2,
         max_pairs_per_concept: int = 50,
+        pivot_language: str | None = None,
     ) -> SynonymBatches:
         """The batches of a terminology's names.
 
@@ -157,7 +176,7 @@ class SynonymBatches(TrainingBatches):
             terminology: Where the labels come from.
             path: Folder where it is saved; needed only to unpickle the batches in another process.
             dataset: The training dataset, if it holds a selection of the names only.
-            names_per_concept, max_pairs_per_concept: See :class:`SynonymBatchSampler`.
+            names_per_concept, max_pairs_per_concept, pivot_language: See :class:`SynonymBatchSampler`.
         """
         remember(terminology)
         return cls(
@@ -166,6 +185,7 @@ class SynonymBatches(TrainingBatches):
             path=None if path is None else str(path),
             names_per_concept=names_per_concept,
             max_pairs_per_concept=max_pairs_per_concept,
+            pivot_language=pivot_language,
         )
 
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> SynonymBatchSampler:
@@ -176,6 +196,7 @@ class SynonymBatches(TrainingBatches):
             terminology=recall(self.digest, self.path),
             names_per_concept=self.names_per_concept,
             max_pairs_per_concept=self.max_pairs_per_concept,
+            pivot_language=self.pivot_language,
         )
 
 

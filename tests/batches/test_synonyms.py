@@ -173,3 +173,55 @@ def test_rows_follow_the_dataset_whatever_its_order():
 def test_what_cannot_be_batched_is_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def several_languages() -> Terminology:
+    """Three concepts: in English and Italian and Spanish, in Italian and Spanish, and in English alone."""
+    names = {
+        "1": {"en": "ab", "it": "cde", "es": "f"},
+        "2": {"it": "gh", "es": "i"},
+        "3": {"en": "jkl"},
+    }
+    terms = [
+        Term(f"X:{code}", f"{language} {letter}", "synonym", language)
+        for code, languages in names.items()
+        for language, letters in languages.items()
+        for letter in letters
+    ]
+    terms.append(Term("X:1", "en a", "synonym", "it"))  # one string in two languages counts for the pivot
+    return Terminology.from_records(terms, SourceInfo("X", "X"))
+
+
+def test_pairs_are_drawn_within_a_language_and_with_the_pivot():
+    """Catches Italian-Spanish pairs, which nothing maps, and a stratum that is forgotten or drawn twice."""
+    terminology = several_languages()
+    drawn = sampler(terminology, 4, pivot_language="en")
+    seen = Counter()
+    for epoch in range(8):
+        strings = [terminology.strings[row] for batch in batches(drawn, epoch) for row in batch]
+        seen.update(frozenset(pair) for pair in zip(strings[::2], strings[1::2]))
+    expected = {frozenset(pair) for pair in combinations(["en a", "en b"], 2)}
+    expected |= {frozenset(pair) for pair in combinations(["it c", "it d", "it e"], 2)}
+    expected |= {frozenset([other, f"en {letter}"]) for other in ("it c", "it d", "it e", "es f") for letter in "ab"}
+    expected |= {frozenset(["it g", "it h"])}
+    expected |= {frozenset(pair) for pair in combinations(["en j", "en k", "en l"], 2)}
+    assert set(seen) == expected
+    assert max(seen.values()) <= 8
+    assert len(drawn) == len(expected) * 2 // 4
+
+
+def test_the_cap_holds_for_each_stratum():
+    drawn = sampler(several_languages(), 4, pivot_language="en", max_pairs_per_concept=1)
+    assert len(drawn) == 2 * 6 // 4  # en, it, it-en, es-en of the first concept, it of the second, en of the third
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pivot_language": "fr"}, r"no name is in the pivot language 'fr'; there are \['en', 'es', 'it'\]"),
+        ({"pivot_language": "en", "names_per_concept": 3}, "needs names_per_concept=2, found 3"),
+    ],
+)
+def test_a_pivot_that_cannot_be_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        sampler(several_languages(), 6, **options)
