@@ -1,8 +1,8 @@
-"""Which rows of a terminology's tables meet a condition, as boolean masks."""
+"""A part of a terminology's tables: rows that meet a condition, as boolean masks, and indices anew."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
+from st_biomed.readers.records import Tally
 
 
 def mask(selected: np.ndarray | Sequence[int] | None, size: int, name: str) -> np.ndarray:
@@ -80,3 +81,43 @@ def and_below(reached: np.ndarray, child: np.ndarray, parent: np.ndarray) -> np.
         frontier = np.unique(below[~reached[below]])
         reached[frontier] = True
     return reached
+
+
+_ENDS = {
+    "terms": {"concept": "concepts", "text": "texts"},
+    "parents": {"child": "concepts", "parent": "concepts"},
+    "relations": {"head": "concepts", "tail": "concepts"},
+    "types": {"concept": "concepts"},
+    "xrefs": {"concept": "concepts"},
+}
+"""Table to its columns that are indices, and of what."""
+
+
+def renumbered(whole: Mapping[str, pa.Table], part: Mapping[str, pa.Table]) -> tuple[dict[str, pa.Table], Tally]:
+    """Drop the concepts and texts that no term uses, and rows that point at them; the order stays.
+
+    Args:
+        whole: All tables of a terminology.
+        part: The same, some of them with fewer rows.
+
+    Returns:
+        The tables with indices of their own, and what became of the rows of the whole.
+    """
+    tables, tally, new = dict(part), Tally(), {}
+    for column, table in _ENDS["terms"].items():
+        used = np.zeros(whole[table].num_rows, dtype=bool)
+        used[part["terms"][column].to_numpy()] = True
+        new[table] = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
+        tables[table] = part[table].filter(pa.array(used))
+    for table, ends in _ENDS.items():
+        rows = part[table]
+        known = np.ones(rows.num_rows, dtype=bool)
+        for name, of in ends.items():
+            index = new[of][rows[name].to_numpy()]
+            known &= index >= 0
+            rows = rows.set_column(rows.schema.get_field_index(name), name, pa.array(index))
+        tables[table] = rows.filter(pa.array(known))
+        tally.read(whole[table].num_rows)
+        tally.keep(tables[table].num_rows)
+        tally.drop(f"{table} outside the subset", whole[table].num_rows - tables[table].num_rows)
+    return tables, tally

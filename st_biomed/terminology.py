@@ -20,7 +20,7 @@ from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.readers import check_options, reader, reader_names
 from st_biomed.readers.records import Record, Rows, SourceInfo, Tally
-from st_biomed.selection import and_below, having, mask, with_codes
+from st_biomed.selection import and_below, having, mask, renumbered, with_codes
 from st_biomed.store import TABLES, digest_of, read_tables, write_tables
 
 _ENDS = {"concept": "code", "child": "child", "parent": "parent", "head": "head", "tail": "tail"}
@@ -225,43 +225,14 @@ class Terminology:
             allowed = pa.array(list(sources), pa.string())
             for table in ("parents", "relations", "xrefs"):
                 part[table] = part[table].filter(pc.is_in(part[table]["source"], value_set=allowed))
-        return self._renumbered(part)
-
-    def _renumbered(self, part: dict[str, pa.Table]) -> Terminology:
-        """Drop unused concepts and texts and number the rest anew; the order stays."""
-        tables, tally = dict(part), Tally()
-        new = {}
-        for column, table, size in (("concept", "concepts", self.n_concepts), ("text", "texts", self.n_texts)):
-            used = np.zeros(size, dtype=bool)
-            used[part["terms"][column].to_numpy()] = True
-            new[column] = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
-            tables[table] = part[table].filter(pa.array(used))
-        columns = {
-            "terms": {"concept": "concept", "text": "text"},
-            "parents": {"child": "concept", "parent": "concept"},
-            "relations": {"head": "concept", "tail": "concept"},
-            "types": {"concept": "concept"},
-            "xrefs": {"concept": "concept"},
-        }
-        for table, ends in columns.items():
-            rows = part[table]
-            before = getattr(self, table).num_rows
-            known = np.ones(rows.num_rows, dtype=bool)
-            for name, index in ends.items():
-                renumbered = new[index][rows[name].to_numpy()]
-                known &= renumbered >= 0
-                rows = rows.set_column(rows.schema.get_field_index(name), name, pa.array(renumbered))
-            tables[table] = rows.filter(pa.array(known))
-            tally.read(before)
-            tally.keep(tables[table].num_rows)
-            tally.drop(f"{table} outside the subset", before - tables[table].num_rows)
+        tables, tally = renumbered(self.tables, part)
         present = {
             name
             for table in ("terms", "parents", "relations", "xrefs")
             for name in tables[table]["source"].unique().to_pylist()
         }
-        sources = {name: info for name, info in self.sources.items() if name in present}
-        return Terminology(tables, sources, {**self.tallies, "subset": tally}, self.readings)
+        kept = {name: info for name, info in self.sources.items() if name in present}
+        return Terminology(tables, kept, {**self.tallies, "subset": tally}, self.readings)
 
     # ------------------------------------------------------------------ on disk
 
