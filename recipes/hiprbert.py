@@ -132,7 +132,8 @@ class HiPrBERTArguments:
     split_seed: int = field(default=0, metadata={"help": "seed of the split and of the pairs"})
     pairs_per_class: int = field(default=800, metadata={"help": "pairs measured at each distance"})
     benchmark: str | None = field(
-        default=None, metadata={"help": "a frozen protocol that sets the five arguments above and checks the pairs"}
+        default=None,
+        metadata={"help": "a frozen protocol that sets the five arguments above and checks the pairs; none for none"},
     )
     licence: str = field(default="other", metadata={"help": "licence of the released model"})
     overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
@@ -143,6 +144,8 @@ def main() -> None:
     recipe, training = read_settings((HiPrBERTArguments, SentenceTransformerTrainingArguments))
     if recipe.smoke:
         shrink(recipe, training)
+    if recipe.benchmark in ("", "none"):
+        recipe.benchmark = None
     if recipe.precision == "auto":
         training = with_bf16(training)
     if training.push_to_hub:

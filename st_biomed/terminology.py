@@ -171,9 +171,11 @@ class Terminology:
         merged = cls.from_records(records, next(iter(sources.values())))
         stages: dict[str, Tally] = {}
         for stage, tally in (item for terminology in terminologies for item in terminology.tallies.items()):
-            while stage in stages:
-                stage += "'"
-            stages[stage] = tally
+            name, times = stage, 1
+            while name in stages:
+                times += 1
+                name = f"{stage} ({times})"
+            stages[name] = tally
         merged.tallies = {**stages, "merge": merged.tallies["records"]}
         merged.readings = [reading for terminology in terminologies for reading in terminology.readings]
         return merged

@@ -17,16 +17,24 @@ from st_biomed.readers.records import Tally
 
 def run(
     source: Annotated[str, typer.Argument(help=f"The reader: {', '.join(reader_names())}.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new, empty or a terminology.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder to save to: new, empty or a terminology.")
+    ] = None,
     path: Annotated[Path | None, typer.Argument(help="What to read; some readers bring their source along.")] = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", help="key=value for the reader; may be given several times.")
     ] = None,
+    describe: Annotated[bool, typer.Option("--describe", help="Say what the reader reads and its options.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the terminology in the output folder.")
     ] = False,
 ) -> None:
     """Read a source and save it as a terminology."""
+    if describe:
+        typer.echo(inspect.getdoc(reader(source).records))
+        return
+    if output is None:
+        raise InputError("read needs a folder to save to: --output FOLDER")
     start = time.perf_counter()
     options = _parsed(source, option or [])
 

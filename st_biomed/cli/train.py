@@ -22,6 +22,9 @@ def run(
     if script is None:
         folder = bundled("recipes/README.md")
         names = sorted(path.stem for path in folder.parent.glob("*.py")) if folder is not None else []
+        if recipe in ("--help", "-h"):
+            typer.echo(f"{run.__doc__}\n\nRecipes: {', '.join(names)}. Their arguments: st-biomed train RECIPE --help")
+            return
         raise unknown_name("recipe", recipe, names)
     arguments = list(context.args)
     if arguments and not arguments[0].startswith("-") and not Path(arguments[0]).is_file():

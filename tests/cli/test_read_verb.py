@@ -40,6 +40,15 @@ def test_a_terminology_in_the_output_folder_is_replaced_when_asked(
     assert Terminology.load(toy_folder, verify=True).n_concepts < 30
 
 
+def test_a_reader_describes_itself(run: Callable, refused: Callable[..., str]) -> None:
+    """Catches options that a person finds by mistakes alone."""
+    result = run("read", "parent_child", "--describe")
+    assert result.exit_code == 0, result.output
+    assert "Read a parent-child map and its code-string map." in result.stdout
+    assert "strings: The code-string table." in result.stdout
+    assert "read needs a folder to save to: --output FOLDER" in refused("read", "toy")
+
+
 def text(folder: Path, name: str, content: str) -> Path:
     (folder / name).write_text(content)
     return folder / name

@@ -31,3 +31,9 @@ def test_an_unknown_recipe_and_an_unknown_argument_are_one_line(monkeypatch: pyt
     assert result.exit_code == 2 and "did you mean 'hiprbert'" in result.output
     result = run("hiprbert", "hiprbert_smoke.yaml", "--alphas", "1")
     assert result.exit_code == 2 and "did you mean '--alpha'" in result.output
+
+
+def test_help_without_a_recipe_lists_them() -> None:
+    result = CliRunner().invoke(app, ["train", "--help"])
+    assert result.exit_code == 0, result.output
+    assert "Recipes: hiprbert." in result.stdout

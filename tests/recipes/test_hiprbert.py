@@ -163,6 +163,21 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert line.startswith("error: ") and re.search(message, line), line
 
 
+def test_a_protocol_of_a_configuration_can_be_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Catches a configuration that fits its own terminology alone."""
+    seen: list[str | None] = []
+
+    def stop(recipe):
+        seen.append(recipe.benchmark)
+        raise InputError("stop")
+
+    monkeypatch.setattr(hiprbert, "protocol", stop)
+    for said in ("none", ""):
+        with pytest.raises(InputError, match="stop"):
+            run(monkeypatch, "--benchmark", said, "--output_dir", tmp_path / "out")
+    assert seen == [None, None]
+
+
 def test_an_earlier_run_is_replaced_only_when_asked(outcome: tuple[Path, str], tmp_path: Path):
     arguments = SentenceTransformerTrainingArguments(output_dir=str(outcome[0]))
     with pytest.raises(InputError, match="is not empty"):

@@ -146,6 +146,20 @@ def test_a_model_that_saving_changes_is_refused(save, tiny_bert) -> None:
         save(tiny_bert)
 
 
+def test_a_model_that_still_encodes_in_half_precision_is_saved(save, tiny_bert) -> None:
+    """Catches a training run lost at its end: the trainer leaves its autocast around the model's forward."""
+    forward = tiny_bert.forward
+
+    def half(*args, **kwargs):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            features = forward(*args, **kwargs)
+        vectors = features["sentence_embedding"].float()
+        return {**features, "sentence_embedding": vectors * (1 + 0.02 * torch.sin(1e4 * vectors))}
+
+    tiny_bert.forward = half
+    assert save(tiny_bert).is_dir()
+
+
 def test_an_unknown_base_model_is_named(save) -> None:
     with pytest.raises(InputError, match="base model 'nobody/nothing': neither a folder nor in the local Hub cache"):
         save(base_model="nobody/nothing")
