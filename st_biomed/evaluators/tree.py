@@ -103,7 +103,9 @@ class TreeEvaluator(EmbeddingEvaluator):
         evaluator = cls(list(zip(strings[::2], strings[1::2])), levels, **options)
         for level, n in evaluator.counts.items():
             if n < pairs_per_class:
-                logger.warning("distance %d: %d pairs, %d were asked for", level, n, pairs_per_class)
+                logger.warning(
+                    "%s, distance %d: %d pairs, %d were asked for", evaluator.name or "tree", level, n, pairs_per_class
+                )
         return evaluator
 
     @classmethod
