@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
 from st_biomed.readers import (
@@ -28,6 +30,7 @@ from st_biomed.readers import (
     reader_options,
 )
 from st_biomed.terminology import Terminology
+from tests.readers.mutations import check_contract, check_survives, mutated
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "readers"
 
@@ -45,6 +48,10 @@ class ReaderContract:
     reader: str
     path: Path | None = None
     options: dict[str, Any] = {}
+    separator = b","
+    """What stands between two cells of the file, so that whole columns can be lost."""
+    damaged_options: dict[str, Any] = {}
+    """Options for damaged files, besides ``options``: those that let more of a file through."""
 
     @pytest.fixture
     def tally(self) -> Tally:
@@ -140,6 +147,19 @@ class ReaderContract:
         with pytest.raises(InputError, match=r"unknown option|takes no options") as unknown:
             Terminology.read(self.reader, self.path, no_such_option=1)
         assert "\n" not in str(missing.value) + str(unknown.value)
+
+    @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors])
+    @given(data=st.data())
+    def test_a_damaged_file_is_one_line_or_read_by_the_contract(
+        self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        """Catches a traceback, a row lost in silence, and records that the tables have to drop."""
+        if self.path is None or self.path.is_dir():
+            pytest.skip("reads no single file: what its files can suffer stands in its own tests")
+        path = tmp_path_factory.getbasetemp() / f"damaged_{type(self).__name__}" / self.path.name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data.draw(mutated(self.path.read_bytes(), self.separator)))
+        check_contract(self.reader, check_survives(self.reader, path, **{**self.options, **self.damaged_options}))
 
 
 def _terms(records: list[Record]) -> list[Term]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 
 from st_biomed.errors import InputError
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_survives, mutated
 
 TABLE = FIXTURES / "atc_2031.csv"
 
@@ -71,10 +69,3 @@ def test_a_path_and_a_known_column_are_needed(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("drug,level\nX,a\n")
     with pytest.raises(InputError, match=r"x.csv:1: no column 'atc_code' or 'code' or "):
         Terminology.read("atc", tmp_path / "x.csv")
-
-
-@given(damaged=mutated(TABLE.read_bytes(), b","))
-def test_a_damaged_file_is_one_line(damaged: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.getbasetemp() / "damaged_atc.csv"
-    path.write_bytes(damaged)
-    check_survives("atc", path)

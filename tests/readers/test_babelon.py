@@ -22,12 +22,14 @@ COLUMNS = "subject_id\tpredicate_id\ttranslation_language\ttranslation_value\ttr
 
 class TestLabelsAndSynonyms(ReaderContract):
     reader = "babelon"
+    separator = b"\t"
     path = LABELS
     options = {"synonyms": SYNONYMS}
 
 
 class TestSynonymsAlone(ReaderContract):
     reader = "babelon"
+    separator = b"\t"
     path = SYNONYMS
 
 
@@ -153,16 +155,6 @@ def test_missing_columns_paths_and_languages_are_named(tmp_path: Path) -> None:
         Terminology.read("babelon")
     with pytest.raises(InputError, match="unknown scope 'EXAKT'"):
         Terminology.read("babelon", LABELS, scopes="EXAKT")
-
-
-@settings(max_examples=100)
-@given(damaged=mutated(LABELS.read_bytes()))
-def test_damaged_labels_are_one_line_or_read_by_the_contract(
-    damaged: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "damaged.babelon.tsv"
-    path.write_bytes(damaged)
-    check_contract("babelon", check_survives("babelon", path, synonyms=SYNONYMS))
 
 
 @settings(max_examples=100)

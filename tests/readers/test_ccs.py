@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 
 from st_biomed.errors import InputError
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_survives, mutated
 
 TABLE = FIXTURES / "ccs_multi_dx_tool_2031.csv"
 
@@ -97,13 +95,6 @@ def test_a_path_and_the_four_levels_are_needed(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("'ICD-9-CM CODE','CCS LVL 1','CCS LVL 1 LABEL'\n")
     with pytest.raises(InputError, match=r"x.csv:1: no column 'ccs_lvl_2' or "):
         Terminology.read("ccs", tmp_path / "x.csv")
-
-
-@given(damaged=mutated(TABLE.read_bytes(), b","))
-def test_a_damaged_file_is_one_line(damaged: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.getbasetemp() / "damaged_ccs.csv"
-    path.write_bytes(damaged)
-    check_survives("ccs", path)
 
 
 @pytest.mark.realdata

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
 
 from st_biomed.errors import InputError
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_survives, mutated
 
 TABLE = FIXTURES / "cpt_2031.csv"
 
@@ -20,6 +18,7 @@ class TestCpt(ReaderContract):
     reader = "cpt"
     path = TABLE
     options = {"synonyms": "short_description"}
+    damaged_options = {"missing": "drop"}
 
 
 def parents(terminology: Terminology) -> set[tuple[str, str]]:
@@ -108,10 +107,3 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, rows: str, message: str) -> 
 def test_bad_arguments_are_refused(path: Path | None, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Terminology.read("cpt", path, **options)
-
-
-@given(damaged=mutated(TABLE.read_bytes(), b","))
-def test_a_damaged_file_is_one_line(damaged: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.getbasetemp() / "damaged_cpt.csv"
-    path.write_bytes(damaged)
-    check_survives("cpt", path, synonyms="short_description", missing="drop")

@@ -6,12 +6,10 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 
 from st_biomed.errors import InputError
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_survives, mutated
 
 TABLE = FIXTURES / "drugbank_vocabulary.csv"
 
@@ -85,13 +83,6 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, old: str, new: str, message:
 def test_a_path_is_needed() -> None:
     with pytest.raises(InputError, match="reader 'drugbank' needs the path of the vocabulary"):
         Terminology.read("drugbank")
-
-
-@given(damaged=mutated(TABLE.read_bytes(), b","))
-def test_a_damaged_file_is_one_line(damaged: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.getbasetemp() / "damaged_drugbank.csv"
-    path.write_bytes(damaged)
-    check_survives("drugbank", path)
 
 
 @pytest.mark.realdata

@@ -6,13 +6,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Relation, Tally, Term, hpoa
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_contract, check_survives, mutated
 
 ZORB = FIXTURES / "zorb.hpoa"
 ONTOLOGY = FIXTURES / "zorb.obo"
@@ -21,6 +19,7 @@ ROW = "VRX:900100\tVornic syndrome\t\tZORB:0000001\tPMID:990\tPCS\t\t\t\t\tP\tZO
 
 class TestHpoa(ReaderContract):
     reader = "hpoa"
+    separator = b"\t"
     path = ZORB
     options = {"ontology": ONTOLOGY}
 
@@ -115,16 +114,6 @@ def test_the_ontology_is_needed(path: Path | None) -> None:
     """Catches a knowledge graph without edges, since no phenotype has a name."""
     with pytest.raises(InputError, match=r"reader 'hpoa' needs the path of phenotype.hpoa and ontology=FILE"):
         Terminology.read("hpoa", path)
-
-
-@settings(max_examples=100)
-@given(damaged=mutated(ZORB.read_bytes()))
-def test_a_damaged_file_is_one_line_or_read_by_the_contract(
-    damaged: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "damaged.hpoa"
-    path.write_bytes(damaged)
-    check_contract("hpoa", check_survives("hpoa", path, ontology=ONTOLOGY))
 
 
 @pytest.mark.realdata

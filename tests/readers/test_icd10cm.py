@@ -21,12 +21,14 @@ class TestTabular(ReaderContract):
     reader = "icd10cm"
     path = TABULAR
     options = {"extensions": True, "includes": "all"}
+    separator = b"><"
 
 
 class TestOrderFile(ReaderContract):
     reader = "icd10cm"
     path = ORDER
     options = {"short_names": True}
+    separator = b" "
 
 
 def parents(records: list[Record]) -> dict[str, str]:

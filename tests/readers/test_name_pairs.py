@@ -5,20 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Term
 from st_biomed.samples.name_pairs import name_lines, pair_lines
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_survives, mutated
 
 PAIRS = FIXTURES / "gland_pairs.txt"
 
 
 class TestNamePairs(ReaderContract):
     reader = "name_pairs"
+    separator = b"||"
     path = PAIRS
     options = {"name": "NAME_PAIRS"}
 
@@ -77,10 +76,3 @@ def test_a_wrong_line_is_named(text: str, message: str, tmp_path: Path):
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         Terminology.read("name_pairs", path)
-
-
-@given(damaged=mutated(PAIRS.read_bytes(), separator=b"||"))
-def test_no_damage_ends_in_a_traceback(damaged: bytes, tmp_path_factory: pytest.TempPathFactory):
-    path = tmp_path_factory.getbasetemp() / "damaged_pairs.txt"
-    path.write_bytes(damaged)
-    check_survives("name_pairs", path)

@@ -8,25 +8,26 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Record, Relation, SourceInfo, Tally, Term, Xref, obo
 from st_biomed.readers.ontology import curie, relation_name
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_contract, check_survives, mutated
+from tests.readers.mutations import check_survives
 
 ZORB = FIXTURES / "zorb.obo"
 
 
 class TestObo(ReaderContract):
     reader = "obo"
+    separator = b":"
     path = ZORB
 
 
 class TestEverything(ReaderContract):
     reader = "obo"
+    separator = b":"
     path = ZORB
     options = {"scopes": "EXACT,BROAD,NARROW,RELATED", "obsolete": True, "language": "it"}
 
@@ -253,16 +254,6 @@ def test_wrong_options_are_refused(options: dict[str, str], message: str) -> Non
 def test_a_path_is_needed() -> None:
     with pytest.raises(InputError, match="reader 'obo' needs the path"):
         Terminology.read("obo")
-
-
-@settings(max_examples=150)
-@given(damaged=mutated(ZORB.read_bytes(), separator=b":"))
-def test_a_damaged_file_is_one_line_or_read_by_the_contract(
-    damaged: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "damaged.obo"
-    path.write_bytes(damaged)
-    check_contract("obo", check_survives("obo", path))
 
 
 def test_a_gzip_file_cut_short_is_one_line(tmp_path: Path) -> None:

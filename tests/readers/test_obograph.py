@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Record, Relation, Tally, Type, obograph
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_contract, check_survives, mutated
 
 ZORB = FIXTURES / "zorb.json"
 OBO = "http://purl.obolibrary.org/obo/"
@@ -169,16 +167,6 @@ def test_characters_beyond_the_basic_plane_may_be_escaped(tmp_path: Path) -> Non
 def test_a_path_is_needed() -> None:
     with pytest.raises(InputError, match="reader 'obograph' needs the path"):
         Terminology.read("obograph")
-
-
-@settings(max_examples=150)
-@given(damaged=mutated(ZORB.read_bytes(), separator=b","))
-def test_a_damaged_file_is_one_line_or_read_by_the_contract(
-    damaged: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "damaged.json"
-    path.write_bytes(damaged)
-    check_contract("obograph", check_survives("obograph", path))
 
 
 # ---------------------------------------------------------------- real ontologies

@@ -15,11 +15,18 @@ class TestMapAndStrings(ReaderContract):
     reader = "parent_child"
     path = FIXTURES / "gland_map.csv"
     options = {"strings": FIXTURES / "gland_strings.csv", "name": "GLANDS"}
+    damaged_options = {"missing": "drop"}
 
 
 class TestCodeDoublePipeName(ReaderContract):
     reader = "parent_child"
     path = FIXTURES / "glands.txt"
+    separator = b"||"
+
+
+class TestStringsAlone(ReaderContract):
+    reader = "parent_child"
+    path = FIXTURES / "gland_strings.csv"
 
 
 def table(folder: Path, name: str, text: str) -> Path:

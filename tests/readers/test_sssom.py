@@ -6,13 +6,11 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 
 from st_biomed.errors import InputError
 from st_biomed.readers import SourceInfo, Tally, Term, Xref, sssom
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_contract, check_survives, mutated
 
 ZORB = FIXTURES / "zorb.sssom.tsv"
 COLUMNS = "subject_id\tsubject_label\tpredicate_id\tobject_id\n"
@@ -20,6 +18,7 @@ COLUMNS = "subject_id\tsubject_label\tpredicate_id\tobject_id\n"
 
 class TestSssom(ReaderContract):
     reader = "sssom"
+    separator = b"\t"
     path = ZORB
 
 
@@ -96,16 +95,6 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, text: str, message: str) -> 
 def test_a_path_is_needed() -> None:
     with pytest.raises(InputError, match="reader 'sssom' needs the path"):
         Terminology.read("sssom")
-
-
-@settings(max_examples=150)
-@given(damaged=mutated(ZORB.read_bytes()))
-def test_a_damaged_file_is_one_line_or_read_by_the_contract(
-    damaged: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "damaged.sssom.tsv"
-    path.write_bytes(damaged)
-    check_contract("sssom", check_survives("sssom", path))
 
 
 @pytest.mark.realdata
