@@ -6,7 +6,7 @@ STAMP = $(VENV)/.installed
 export HF_HUB_DISABLE_PROGRESS_BARS = 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: quickstart test realdata lint format bench test-lowest release-check clean
+.PHONY: quickstart test realdata lint format bench test-lowest release-check search clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
@@ -39,6 +39,9 @@ bench: $(STAMP)  ## speed and memory against named peers; writes benchmarks/resu
 
 test-lowest:  ## the tests with the lowest declared versions
 	bash tests/lowest_versions.sh
+
+search: $(STAMP)  ## slow: new damaged inputs for every reader
+	ST_BIOMED_EXAMPLES=search HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -k damage tests/readers
 
 release-check: $(STAMP) test-lowest  ## slow: the lowest declared versions, and the wheel with each extra in a clean environment
 	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m slow

@@ -11,8 +11,11 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import pytest
 from hypothesis import settings
 
-settings.register_profile("no deadline", deadline=None)  # a busy machine is not a failure
-settings.load_profile("no deadline")
+# No deadlines: a busy machine is not a failure. The same examples each time, so that a change is what fails a build;
+# `make search` looks for new ones.
+settings.register_profile("fixed", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("ST_BIOMED_EXAMPLES", "fixed"))
 
 
 @pytest.fixture(scope="session")

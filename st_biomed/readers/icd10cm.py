@@ -65,7 +65,8 @@ def records(
             that it describes.
 
     Raises:
-        InputError: The package is not installed, no such file, XML that is no tabular list, a malformed line.
+        InputError: The package is not installed, no such file, XML that is no tabular list, a malformed line, a code
+            that is listed twice.
     """
     if includes not in _INCLUDES:
         raise unknown_name("includes of reader 'icd10cm'", includes, _INCLUDES)
@@ -139,6 +140,7 @@ class _Tabular:
         self.includes = includes
         self.extensions = extensions
         self.valid = valid
+        self.seen: set[str] = set()
 
     def concept(
         self, node: ElementTree.Element, parent: str | None, seventh: ElementTree.Element | None
@@ -154,6 +156,7 @@ class _Tabular:
         title = node.findtext("desc", "").strip()
         if not code or not title:
             raise InputError(f"{self.path}: <{node.tag}> {code!r} below {parent!r} has no code or no title")
+        self.once(code)
         if node.tag != "diag":
             title = _RANGE.sub("", title)
         notes = [note.text or "" for note in node.iterfind("inclusionTerm/note")]
@@ -171,12 +174,19 @@ class _Tabular:
         if not children and node.tag == "diag" and seventh is not None:
             yield from self.extended(code, title, seventh)
 
+    def once(self, code: str) -> None:
+        """Two concepts of one code would become one with two titles."""
+        if code in self.seen:
+            raise InputError(f"{self.path}: code {code} is listed twice")
+        self.seen.add(code)
+
     def extended(self, code: str, title: str, seventh: ElementTree.Element) -> Iterator[Record]:
         """The leaf ``code`` with each seventh character."""
         stem = (code if "." in code else code + ".").ljust(7, "X")
         for extension in seventh.iterfind("extension"):
             longer = stem + extension.get("char", "")
             if self.extensions and (self.valid is None or longer.replace(".", "") in self.valid):
+                self.once(longer)
                 yield from _names(longer, [f"{title}, {extension.text}"], self.tally)
                 yield Parent(_curie(longer), _curie(code))
             else:

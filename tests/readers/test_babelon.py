@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Term, reader
@@ -157,7 +157,6 @@ def test_missing_columns_paths_and_languages_are_named(tmp_path: Path) -> None:
         Terminology.read("babelon", LABELS, scopes="EXAKT")
 
 
-@settings(max_examples=100)
 @given(damaged=mutated(SYNONYMS.read_bytes()))
 def test_damaged_synonyms_are_one_line_or_read_by_the_contract(
     damaged: bytes, tmp_path_factory: pytest.TempPathFactory

@@ -150,6 +150,12 @@ def test_codes_file_has_names_alone(tmp_path: Path) -> None:
             "<ICD10CM.tabular><chapter><name>1</name></chapter></ICD10CM.tabular>",
             r"a.xml: <chapter> '1' .* no title",
         ),
+        (
+            "a.xml",
+            "<ICD10CM.tabular><chapter><name>1</name><desc>A</desc><section id='U10-U19'><desc>B</desc></section>"
+            "<section id='U10-U19'><desc>C</desc></section></chapter></ICD10CM.tabular>",
+            r"a.xml: code U10-U19 is listed twice",
+        ),
         ("a.txt", "00001 U10     0 Mimpic\n", r"a.txt:1: is no line of an order file, found '00001 U10"),
         ("a.txt", "U10 Mimpic\nmimpic\n", r"a.txt:2: is no line of a codes file"),
         ("a.txt", "U10 Mimpic\nU10 Mimpa\n", r"a.txt:2: code U10 is listed twice"),
