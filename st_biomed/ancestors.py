@@ -83,7 +83,10 @@ class AncestorGraph:
             level += 1
         if done < len(waiting):
             cycle = " -> ".join(str(codes[concept]) for concept in self._cycle(waiting > 0))
-            raise InputError(f"cycle in the hierarchy, child to parent: {cycle}")
+            raise InputError(
+                f"cycle in the hierarchy, child to parent: {cycle} (keep the parents of one source, or drop those on "
+                "cycles: st-biomed subset --without-cycles, Terminology.without_cycles())"
+            )
         return depth
 
     def _cycle(self, stuck: np.ndarray) -> list[int]:

@@ -36,44 +36,56 @@ class Crosswalk:
 
     @classmethod
     def between(
-        cls, *terminologies: Terminology, predicates: Sequence[str] = (), same_name: str | None = None
+        cls,
+        *terminologies: Terminology,
+        predicates: Sequence[str] = (),
+        through: Sequence[str] = (),
+        same_name: str | None = None,
     ) -> Crosswalk:
         """Find the concepts of several terminologies that are one.
 
         Args:
             *terminologies: Those to be merged; where two codes become one, an earlier terminology gives it.
             predicates: Predicates of the cross-references to follow, e.g. ``["xref", "exactMatch"]``.
+            through: Prefixes of codes over which concepts are linked although no terminology here has them: with
+                ``["UMLS"]`` two ontologies are united where both refer to one CUI.
             same_name: Also link concepts of different terminologies that have a name in common after this normaliser
                 (``"none"``, ``"lower"``, ``"coder"``); a name of several concepts of one terminology links nothing.
 
         Raises:
-            InputError: No cross-reference has one of the predicates, or an unknown normaliser.
+            InputError: No cross-reference has one of the predicates, or leads to one of the prefixes, or an unknown
+                normaliser.
         """
         first: dict[str, int] = {}
         for at, terminology in enumerate(terminologies):
             for code in terminology.codes:
                 first.setdefault(code, at)
-        links = set(_by_xrefs(terminologies, predicates, first))
+        links = set(_by_xrefs(terminologies, predicates, through, first))
         if same_name is not None:
             links |= set(_by_names(terminologies, same_name))
         return _resolved(links, first)
 
 
 def _by_xrefs(
-    terminologies: Sequence[Terminology], predicates: Sequence[str], known: dict[str, int]
+    terminologies: Sequence[Terminology], predicates: Sequence[str], through: Sequence[str], known: dict[str, int]
 ) -> Iterator[tuple[str, str]]:
-    """Links between known codes, the smaller first."""
+    """Links between known codes, and to those with a prefix of ``through``, the smaller first."""
     present = {name for terminology in terminologies for name in terminology.xrefs["predicate"].unique().to_pylist()}
     for predicate in predicates:
         if predicate not in present:
             raise InputError(f"no cross-reference has predicate {predicate!r}; there are {sorted(present)}")
-    wanted = pa.array(list(predicates), pa.string())
+    wanted, met = pa.array(list(predicates), pa.string()), set()
     for terminology in terminologies:
         rows = terminology.xrefs.filter(pc.is_in(terminology.xrefs["predicate"], value_set=wanted))
         codes = terminology.codes
         for concept, target in zip(rows["concept"].to_pylist(), rows["target"].to_pylist()):
-            if target in known and target != codes[concept]:
+            outside = _prefix(target) in through
+            met.add(_prefix(target))
+            if (outside or target in known) and target != codes[concept]:
                 yield min(codes[concept], target), max(codes[concept], target)
+    for prefix in through:
+        if prefix not in met:
+            raise InputError(f"no cross-reference that is followed leads to {prefix!r}; they lead to {sorted(met)}")
 
 
 def _by_names(terminologies: Sequence[Terminology], normaliser: str) -> Iterator[tuple[str, str]]:
@@ -120,14 +132,17 @@ def _resolved(links: Iterable[tuple[str, str]], first: dict[str, int]) -> Crossw
                 united[code] = group
     for one, other in single:
         group = united[one]
-        if len({_prefix(code) for code in group}) < len(group):
+        if sum(code in first for code in group) < 2:
+            found.tally.drop("links to a code that nothing else here is linked to")
+        elif len({_prefix(code) for code in group}) < len(group):
             found.conflicts.append((one, other, "two concepts of one source would become one"))
         else:
             found.tally.keep()
     for group in {id(group): group for group in united.values()}.values():
-        if len({_prefix(code) for code in group}) == len(group):
-            stays = min(group, key=lambda code: (first[code], code))
-            found.codes.update({code: stays for code in group if code != stays})
+        here = [code for code in group if code in first]
+        if here and len({_prefix(code) for code in group}) == len(group):
+            stays = min(here, key=lambda code: (first[code], code))
+            found.codes.update({code: stays for code in here if code != stays})
     for _, _, reason in found.conflicts:
         found.tally.drop(reason)
     found.conflicts.sort()

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
@@ -81,6 +83,18 @@ def and_below(reached: np.ndarray, child: np.ndarray, parent: np.ndarray) -> np.
         frontier = np.unique(below[~reached[below]])
         reached[frontier] = True
     return reached
+
+
+def on_cycles(child: np.ndarray, parent: np.ndarray, n_concepts: int) -> np.ndarray:
+    """The edges that lie on a cycle, boolean ``[E]``: those within a strongly connected component.
+
+    Args:
+        child, parent: Concept indices of every edge, ``[E]``.
+        n_concepts: C.
+    """
+    graph = coo_array((np.ones(len(child), dtype=bool), (child, parent)), shape=(n_concepts, n_concepts))
+    _, component = connected_components(graph, directed=True, connection="strong")
+    return component[child] == component[parent]
 
 
 _ENDS = {

@@ -18,9 +18,9 @@ from st_biomed import __version__
 from st_biomed.assemble import assemble
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
-from st_biomed.readers import check_options, reader, reader_names
+from st_biomed.readers import check_options, reader, reader_names, resolved_options
 from st_biomed.readers.records import Record, Rows, SourceInfo, Tally
-from st_biomed.selection import and_below, having, mask, renumbered, with_codes
+from st_biomed.selection import and_below, having, mask, on_cycles, renumbered, with_codes
 from st_biomed.store import TABLES, digest_of, read_tables, write_tables
 
 _ENDS = {"concept": "code", "child": "child", "parent": "parent", "head": "head", "tail": "tail"}
@@ -86,9 +86,9 @@ class Terminology:
         if terminology.n_texts == 0:
             raise InputError(f"{path or source}: no term was read ({tally})")
         terminology.tallies = {f"{source} rows": tally, **terminology.tallies}
-        given = {name: _without_folders(value) for name, value in options.items()}
+        said = {name: _without_folders(value) for name, value in resolved_options(source, options).items()}
         name = "" if path is None else Path(path).name
-        terminology.readings = [{"reader": source, "path": name, "options": given, "version": __version__}]
+        terminology.readings = [{"reader": source, "path": name, "options": said, "version": __version__}]
         return terminology
 
     @classmethod
@@ -236,6 +236,23 @@ class Terminology:
         kept = {name: info for name, info in self.sources.items() if name in present}
         return Terminology(tables, kept, {**self.tallies, "subset": tally}, self.readings)
 
+    def without_cycles(self) -> Terminology:
+        """The terminology without the parents that contradict each other.
+
+        A :class:`~st_biomed.hierarchy.Hierarchy` needs a graph without cycles. Where several vocabularies speak of one
+        concept, as in UMLS, one may put above what another puts below; of such a cycle every edge is dropped and
+        counted, since none is better than the others. Most cycles go by taking the parents of one source:
+        ``subset(sources=["MSH"])``.
+        """
+        child, parent = (self.parents[end].to_numpy() for end in ("child", "parent"))
+        cyclic = on_cycles(child, parent, self.n_concepts)
+        tally = Tally()
+        tally.read(len(cyclic))
+        tally.drop("parents on a cycle", int(cyclic.sum()))
+        tally.keep(int((~cyclic).sum()))
+        tables = {**self.tables, "parents": self.parents.filter(pa.array(~cyclic))}
+        return Terminology(tables, self.sources, {**self.tallies, "without cycles": tally}, self.readings)
+
     # ------------------------------------------------------------------ on disk
 
     def save(self, folder: str | Path) -> Path:
@@ -315,11 +332,17 @@ class Terminology:
 
     @cached_property
     def preferred_texts(self) -> np.ndarray:
-        """One text id per concept, int32 ``[C]``: its first preferred term, else its shortest, then its first."""
-        preferred = np.array([kind == "preferred" for kind in self.terms["kind"].to_pylist()])
+        """One text id per concept, int32 ``[C]``: a preferred term before others, then English, the shortest, the first.
+
+        A merged concept has a preferred term of each terminology, and of each language where translations were added.
+        """
+        preferred, english = (
+            pc.equal(self.terms[column], value).to_numpy()
+            for column, value in (("kind", "preferred"), ("language", "en"))
+        )
         concept, text = self.terms["concept"].to_numpy(), self.terms["text"].to_numpy()
         length = np.array([len(string) for string in self.strings])[text]
-        order = np.lexsort((text, length, ~preferred, concept))
+        order = np.lexsort((text, length, ~english, ~preferred, concept))
         first = np.r_[True, concept[order][1:] != concept[order][:-1]]
         return text[order][first]
 

@@ -58,6 +58,27 @@ def test_only_the_predicates_that_are_named_are_followed():
         Crosswalk.between(A, B, predicates=["closeMatch"])
 
 
+def test_concepts_are_united_over_a_code_that_nobody_has():
+    """Catches ontologies left apart without a licence for what both refer to, and a third concept's claim overheard."""
+    hub = terminology(
+        "C",
+        {"1": ["flumpa"], "2": ["mimpa"], "3": ["quila"]},
+        Xref("C:1", "A:1"),
+        Xref("C:2", "Z:9"),
+        Xref("C:3", "Z:7"),
+        Xref("C:3", "Z:8"),
+    )
+    more = terminology("D", {"1": ["x"], "2": ["y"]}, Xref("D:1", "Z:8"), Xref("D:2", "Z:6"))
+    assert Crosswalk.between(A, hub, more, predicates=["xref"]).codes == {"C:1": "A:1"}
+    walk = Crosswalk.between(A, hub, more, predicates=["xref"], through=["Z"])
+    assert walk.codes == {"C:1": "A:1", "C:2": "A:4"}
+    assert [conflict[:2] for conflict in walk.conflicts] == [("C:3", "Z:7"), ("C:3", "Z:8")]
+    assert walk.tally.dropped["links to a code that nothing else here is linked to"] == 2
+    assert walk.tally.adds_up()
+    with pytest.raises(InputError, match=r"leads to 'Q'; they lead to \['A', 'B', 'Z'\]"):
+        Crosswalk.between(A, hub, predicates=["xref"], through=["Q"])
+
+
 def test_equal_names_link_where_they_are_no_one_elses():
     """Catches a normaliser that is not applied, and an ambiguous name taken as evidence."""
     assert Crosswalk.between(A, B, same_name="none").codes == {"B:3": "A:3"}

@@ -13,6 +13,7 @@ import pytest
 from st_biomed import __version__
 from st_biomed.assemble import _distinct
 from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
 from st_biomed.readers import Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
 from st_biomed.readers.records import COLUMNS, TABLE_OF
 from st_biomed.terminology import Terminology
@@ -82,6 +83,30 @@ def test_preferred_text_is_the_preferred_term_else_the_shortest() -> None:
     ]
     terminology = Terminology.from_records(records, SOURCE)
     assert [terminology.strings[t] for t in terminology.preferred_texts] == ["zz", "nm"]
+
+
+def test_the_preferred_text_of_a_merged_concept_is_english() -> None:
+    """Catches a title that becomes the translation because its letters come first."""
+    english, italian = (
+        Terminology.from_records([Term("S:1", text, "preferred", language)], SOURCE)
+        for text, language in (("flumpa disease", "en"), ("alfa", "it"))
+    )
+    merged = Terminology.merge(italian, english)
+    assert [merged.strings[t] for t in merged.preferred_texts] == ["flumpa disease"]
+
+
+def test_without_cycles_drops_the_edges_of_a_cycle_and_counts_them() -> None:
+    """Catches edges beside the cycle that go with it, and a hierarchy that is refused still."""
+    edges = [("1", "0"), ("2", "1"), ("3", "2"), ("1", "3"), ("4", "3"), ("5", "1"), ("6", "7"), ("7", "6")]
+    records = [Term(f"S:{i}", f"name {i}") for i in range(8)]
+    records += [Parent(f"S:{child}", f"S:{parent}") for child, parent in edges]
+    part = Terminology.from_records(records, SOURCE).without_cycles()
+    kept = [(row["child"], row["parent"]) for row in part.parents.to_pylist()]
+    assert kept == [(1, 0), (4, 3), (5, 1)]
+    assert part.tallies["without cycles"].dropped == {"parents on a cycle": 5}
+    assert part.tallies["without cycles"].adds_up()
+    assert part.n_concepts == 8
+    assert Hierarchy(part).depth.tolist() == [0, 1, 0, 0, 1, 2, 0, 0]
 
 
 def test_order_and_repetition_of_records_do_not_matter(terminology: Terminology) -> None:

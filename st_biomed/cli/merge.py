@@ -20,6 +20,12 @@ def run(
             "--crosswalk", help="Predicates of cross-references that make concepts one, e.g. xref,exactMatch."
         ),
     ] = "",
+    through: Annotated[
+        str,
+        typer.Option(
+            "--through", help="Prefixes over which the crosswalk links although none is merged here, e.g. UMLS."
+        ),
+    ] = "",
     same_name: Annotated[
         str | None,
         typer.Option("--same-name", help="Make concepts with an equal name one, after none, lower or coder."),
@@ -41,7 +47,14 @@ def run(
         raise InputError(f"merge takes two terminologies or more, found {len(terminologies)}")
     check_folder(output, overwrite=overwrite)
     parts = [Terminology.open(name) for name in terminologies]
-    walk = Crosswalk.between(*parts, predicates=listed("--crosswalk", crosswalk), same_name=same_name)
+    if through and not crosswalk:
+        raise InputError("--through needs --crosswalk: the predicates of the cross-references to follow, e.g. xref")
+    walk = Crosswalk.between(
+        *parts,
+        predicates=listed("--crosswalk", crosswalk),
+        through=listed("--through", through),
+        same_name=same_name,
+    )
     merged = Terminology.merge(*parts, codes=walk.codes)
     if walk.tally.n_read:
         merged.tallies["crosswalk"] = walk.tally

@@ -21,6 +21,9 @@ def run(
     codes: Annotated[
         Path | None, typer.Option("--codes", help="Text file with the codes to keep, one a line.")
     ] = None,
+    without_cycles: Annotated[
+        bool, typer.Option("--without-cycles", help="Drop the parents that lie on a cycle, as a hierarchy needs it.")
+    ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the terminology in the output folder.")
     ] = False,
@@ -35,10 +38,17 @@ def run(
     conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in named.items() if value}
     if codes is not None:
         conditions["codes"] = tuple(text.strip() for _, text in read_lines(codes) if text.strip())
-    if not conditions:
-        raise InputError("subset needs a condition: --sources, --languages, --types, --below or --codes")
+    if not conditions and not without_cycles:
+        raise InputError(
+            "subset needs a condition: --sources, --languages, --types, --below, --codes or --without-cycles"
+        )
     check_folder(output, overwrite=overwrite)
-    part = Terminology.open(terminology).subset(**conditions)
+    part = Terminology.open(terminology)
+    if conditions:
+        part = part.subset(**conditions)
+    if without_cycles:
+        part = part.without_cycles()
     part.save(output)
-    typer.echo(tally_table({"subset": part.tallies["subset"]}))
+    stages = [stage for stage, done in (("subset", conditions), ("without cycles", without_cycles)) if done]
+    typer.echo(tally_table({stage: part.tallies[stage] for stage in stages}))
     typer.echo(f"{part!r} saved to {output}")

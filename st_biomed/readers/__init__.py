@@ -63,6 +63,12 @@ def reader_options(name: str) -> dict[str, inspect.Parameter]:
     return {k: p for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY and k != "tally"}
 
 
+def resolved_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options that say what was read: a reader whose presets or named steps stand for more has a ``resolved``."""
+    resolve = getattr(reader(name), "resolved", None)
+    return options if resolve is None else resolve(**options)
+
+
 def check_options(name: str, options: dict[str, Any]) -> None:
     """Refuse an option that the reader does not have.
 

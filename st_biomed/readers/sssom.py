@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.readers.ontology import curie, describe
 from st_biomed.readers.records import Record, SourceInfo, Tally, Term, Xref
-from st_biomed.readers.tables import check_file, read_lines
+from st_biomed.readers.tables import check_file, read_header, read_lines, read_table
 
 SOURCE = SourceInfo(
     name="SSSOM",
@@ -105,36 +104,9 @@ def _metadata(path: Path) -> dict[str, str]:
 
 def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
     """``file:line`` and the stripped cells of each mapping, the modifier last."""
-    skipped = 0
-
-    def below_metadata() -> Iterator[str]:
-        nonlocal skipped
-        for _, text in read_lines(path):
-            if text.startswith("#") and not names:
-                skipped += 1
-            else:
-                yield text + "\n"
-
-    names: list[str] = []
-    places: list[int] = []
-    table = csv.reader(below_metadata(), delimiter="\t", strict=True)
-    line = 0
-    try:
-        for row in filter(None, table):
-            line = skipped + table.line_num
-            where = f"{path}:{line}"
-            if not names:
-                names = row
-                for column in _COLUMNS:
-                    if column not in names:
-                        raise InputError(f"{where}: no column {column!r}; the columns are {names}")
-                places = [names.index(column) for column in _COLUMNS]
-            elif len(row) != len(names):
-                raise InputError(f"{where}: {len(row)} cells, expected {len(names)}, split at tabs")
-            else:
-                modifier = row[names.index(_MODIFIER)] if _MODIFIER in names else ""
-                yield where, [cell.strip() for cell in (*(row[place] for place in places), modifier)]
-    except csv.Error as error:
-        raise InputError(f"{path}:{line + 1}: {error} (a stray double quote?)") from error
-    if not names:
-        raise InputError(f"{path}: is empty, a line of column names is needed")
+    columns = [*_COLUMNS, _MODIFIER]
+    if _MODIFIER not in read_header(path, dialect="tsv_quoted", comment="#"):
+        columns = [*_COLUMNS]
+    for line, row in read_table(path, columns, dialect="tsv_quoted", comment="#"):
+        cells = [cell.strip() for cell in row]
+        yield f"{path}:{line}", cells if len(cells) == len(_COLUMNS) + 1 else [*cells, ""]

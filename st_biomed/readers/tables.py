@@ -11,6 +11,7 @@ import io
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -80,11 +81,11 @@ def dialect_name(path: str | Path) -> str:
     return _DIALECT_OF_SUFFIX[suffix]
 
 
-def read_header(path: str | Path, *, dialect: str | None = None) -> list[str]:
+def read_header(path: str | Path, *, dialect: str | None = None, comment: str | None = None) -> list[str]:
     """The column names on the first line of a table; arguments and errors as of :func:`read_table`."""
     path, form = check_file(path), _dialect(path, dialect)
     with _open(path, form.quoted) as (stream, _):
-        for _, row in _split(path, stream, form):
+        for _, row in _split(path, stream, form, comment):
             return _names(row, form)
     raise InputError(f"{path}: is empty, a header line is needed")
 
@@ -95,6 +96,7 @@ def read_table(
     *,
     dialect: str | None = None,
     header: Sequence[str] | None = None,
+    comment: str | None = None,
 ) -> Iterator[tuple[int, Sequence[str]]]:
     """Stream a table, one row at a time. Blank lines are no rows. A file named ``*.gz`` is decompressed.
 
@@ -104,6 +106,7 @@ def read_table(
             tried in turn, whatever the header's case and with its spaces as underscores.
         dialect: A key of ``DIALECTS``; by default the one the suffix stands for.
         header: The names of all columns where the file has no header line; by default its first line names them.
+        comment: What the lines above the table begin with; they are skipped.
 
     Yields:
         ``(line, cells)``: the number of the row's last line, counted from 1, and one string per column.
@@ -114,15 +117,15 @@ def read_table(
     """
     path, form = check_file(path), _dialect(path, dialect)
     with _open(path, form.quoted) as (stream, raw), _progress(path) as bar:
-        rows = _split(path, stream, form)
-        names = list(header or ())
+        rows = _split(path, stream, form, comment)
+        names, top = list(header or ()), 1
         if not header:
-            _, first = next(rows, (0, []))
+            top, first = next(rows, (0, []))
             if not first:
                 raise InputError(f"{path}: is empty, a header line is needed")
             names = _names(first, form)
         wanted = names if columns is None else columns
-        pick = _picker([_place(column, names, f"{path}:1", form) for column in wanted])
+        pick = _picker([_place(column, names, f"{path}:{top}", form) for column in wanted])
         width = len(names) + form.closed
         for line, row in rows:
             if len(row) != width or (form.closed and row[-1]):
@@ -169,22 +172,28 @@ def _progress(path: Path) -> tqdm:
     )
 
 
-def _split(path: Path, stream: IO[str], form: Dialect) -> Iterator[tuple[int, list[str]]]:
+def _split(path: Path, stream: IO[str], form: Dialect, comment: str | None = None) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of each row."""
-    separator = form.separator
+    separator, skipped, lines = form.separator, 0, iter(stream)
+    if comment:
+        for text in stream:
+            if not text.startswith(comment):
+                lines = chain([text], stream)
+                break
+            skipped += 1
     if form.quoted:
-        reader = csv.reader(stream, delimiter=separator, strict=True)
-        line = 0
+        reader = csv.reader(lines, delimiter=separator, strict=True)
+        line = skipped
         try:
             for row in reader:
-                line = reader.line_num
+                line = skipped + reader.line_num
                 if row:
                     yield line, row
         except csv.Error as error:
             # A quote that never closes is noticed at the end of the file: name the line where its row begins.
             raise InputError(f"{path}:{line + 1}: {error} (a stray double quote?)") from error
     else:
-        for line, text in enumerate(stream, 1):
+        for line, text in enumerate(lines, skipped + 1):
             text = text.rstrip("\r\n")
             if text:
                 yield line, text.split(separator)

@@ -66,6 +66,16 @@ def test_subset_keeps_what_meets_every_condition(
     assert Terminology.load(tmp_path / "part", verify=True).codes == codes
 
 
+def test_subset_cuts_cycles(run: Callable, tmp_path: Path):
+    records = [Term("A:1", "flumpa"), Term("A:2", "terkia"), Term("B:1", "drod"), Parent("A:1", "A:2")]
+    records += [Parent("A:2", "A:1"), Parent("B:1", "A:1")]
+    whole = Terminology.from_records(records, SourceInfo("A", "A")).save(tmp_path / "whole")
+    result = run("subset", whole, "-o", tmp_path / "part", "--without-cycles")
+    assert result.exit_code == 0, result.output
+    assert "parents on a cycle" in result.stdout
+    assert Terminology.load(tmp_path / "part", verify=True).parents.num_rows == 1
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

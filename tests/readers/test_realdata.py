@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from st_biomed.crosswalk import Crosswalk
 from st_biomed.terminology import Terminology
 
 pytestmark = pytest.mark.realdata
@@ -71,3 +73,20 @@ def test_icd10cm_2019_as_an_order_file_hangs_every_code_below_its_category(
     assert len(long_codes) == 55
     assert without.tallies["icd10cm rows"].dropped == {"seventh-character extensions": 50_012 - 55}
     assert n_roots(without) == len(categories)
+
+
+def test_ontologies_are_united_over_the_cuis_that_both_refer_to(realdata: Path) -> None:
+    """DOID, MONDO's mapping set and HPO, without UMLS: what two of them map to one CUI, and no third claims, is one."""
+    folder = realdata / "ontologies"
+    doid = Terminology.read("obo", folder / "doid.2024-01-31.obo.gz")
+    mondo = Terminology.read("sssom", folder / "mondo_exactmatch_umls.sssom.tsv.gz")
+    hpo = Terminology.read("obograph", folder / "hp.v2024-04-26.json.gz")
+    walk = Crosswalk.between(doid, mondo, hpo, predicates=["xref", "exactMatch"], through=["UMLS"])
+    assert walk.tally.adds_up()
+    united = Counter((code.split(":")[0], other.split(":")[0]) for code, other in walk.codes.items())
+    assert united == {("MONDO", "DOID"): 5_267, ("HP", "MONDO"): 712, ("HP", "DOID"): 634}
+    assert len(walk.conflicts) == 3_693
+    merged = Terminology.merge(doid, mondo, hpo, codes=walk.codes)
+    assert merged.n_concepts == doid.n_concepts + mondo.n_concepts + hpo.n_concepts - len(walk.codes)
+    assert merged.tallies["merge"].n_dropped == 0
+    assert merged.strings[merged.preferred_texts[merged.concept("DOID:1612")]] == "breast cancer"

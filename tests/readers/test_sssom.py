@@ -77,7 +77,7 @@ def test_mappings_merge_with_the_ontology(tmp_path: Path) -> None:
         ("# license: x\n", r"x.tsv: is empty"),
         (
             "subject_id\tobject_id\n",
-            r"x.tsv:1: no column 'subject_label'; the columns are \['subject_id', 'object_id'\]",
+            r"x.tsv:1: no column 'subject_label'; split at tabs the columns are \['subject_id', 'object_id'\]",
         ),
         ("# a: b\n\n" + COLUMNS + "Z:1\ta\tx:eq\n", r"x.tsv:4: 3 cells, expected 4, split at tabs"),
         (COLUMNS + "Z:1\ta\tx:eq\tnone\n", r"x.tsv:2: 'none' is no code such as MONDO:0000001"),

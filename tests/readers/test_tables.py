@@ -72,6 +72,23 @@ def test_line_numbers_count_from_one_and_blank_lines_are_no_rows(tmp_path: Path)
     assert [line for line, _ in read_table(write(tmp_path, "a.tsv", "a\tb\r\n\r\n1\t2\r\n"))] == [3]
 
 
+@pytest.mark.parametrize("dialect", ["tsv", "tsv_quoted"])
+def test_comments_stand_above_the_table_and_count_as_lines(tmp_path: Path, dialect: str) -> None:
+    """Catches an error that names the line of the table, and a cell below that is taken for a comment."""
+    path = tmp_path / "x.tsv"
+    path.write_text("# a: b\n# c\ncode\tname\n1\tflumpa\n#2\tterkia\n3\n")
+    assert read_header(path, dialect=dialect, comment="#") == ["code", "name"]
+    rows = read_table(path, dialect=dialect, comment="#")
+    assert [(line, *cells) for line, cells in (next(rows), next(rows))] == [(4, "1", "flumpa"), (5, "#2", "terkia")]
+    with pytest.raises(InputError, match=r"x.tsv:6: 1 cells, expected 2"):
+        next(rows)
+    with pytest.raises(InputError, match=r"x.tsv:3: no column 'code2'"):
+        next(read_table(path, ["code2"], dialect=dialect, comment="#"))
+    path.write_text("# a: b\n")
+    with pytest.raises(InputError, match="is empty, a header line is needed"):
+        read_header(path, dialect=dialect, comment="#")
+
+
 def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
     """Catches a name cut at an exotic line separator, or a carriage return left at the end of a cell."""
     path = write(tmp_path, "a.tsv", "a\tb\r\n1\tx\u2028y\x0bz\rw\r\n")

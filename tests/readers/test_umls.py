@@ -173,6 +173,19 @@ def test_filters_keep_what_they_name(options: dict[str, Any], kept: set[str] | N
         assert {code[-2:] for code in read(**options).codes} == kept
 
 
+def test_the_manifest_says_what_a_preset_and_a_normaliser_stood_for():
+    """Catches a terminology of which nobody can tell later whether suppressed names are in it."""
+    [reading] = read(preset="sapbert", languages="ENG,ITA").readings
+    assert reading["options"] == {
+        "preset": "sapbert",
+        "languages": "ENG,ITA",
+        "keep_suppressed": True,
+        "normaliser": "lower",
+        "normaliser_version": 1,
+        "trade_names": True,
+    }
+
+
 def test_presets_restate_the_papers_and_given_options_win(tmp_path):
     """SapBERT: English, suppressed names too, lower case, trade names. The Italian paper: three sources, 13 types."""
     sapbert = names(read(preset="sapbert"))

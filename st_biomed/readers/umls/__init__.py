@@ -42,6 +42,22 @@ PRESETS: dict[str, dict[str, Any]] = {
 """The papers' data sections as options."""
 
 
+def resolved(**options: Any) -> dict[str, Any]:
+    """The options with those of the preset spelled out and the version of the normaliser.
+
+    Raises:
+        InputError: Unknown preset or normaliser.
+    """
+    preset = options.get("preset")
+    if preset is not None and preset not in PRESETS:
+        raise unknown_name("preset of reader 'umls'", preset, PRESETS)
+    given = {name: value for name, value in options.items() if value is not None}
+    values = {"normaliser": "none", **PRESETS.get(preset or "", {}), **given}
+    if values["normaliser"] not in NORMALISERS:
+        raise unknown_name("normaliser", values["normaliser"], NORMALISERS)
+    return values | {"normaliser_version": NORMALISERS[values["normaliser"]][0]}
+
+
 def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     path: Path | None = None,
     *,
@@ -68,6 +84,10 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     in the file. A row of MRREL says that its *second* concept has the relation to its first: with REL = PAR or CHD it
     becomes a parent, otherwise a relation from the second to the first. A concept that was merged into another one is
     a cross-reference of that with the predicate ``replaces``.
+
+    The vocabularies do not agree on what is above what, so that parents of all of them make cycles, which a hierarchy
+    refuses. A hierarchy of UMLS is that of one vocabulary (``relation_sources="SNOMEDCT_US"``, or a subset by source),
+    and ``Terminology.without_cycles()`` drops what contradicts itself in there.
 
     Options that are lists may be strings with commas between their members.
 
@@ -96,31 +116,29 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
         InputError: No MRCONSO there, or with file and line a row of the wrong form; an unknown option value; nothing
             in the files has a language, source or term type that is asked for.
     """
-    if preset is not None and preset not in PRESETS:
-        raise unknown_name("preset of reader 'umls'", preset, PRESETS)
+    chosen = resolved(
+        preset=preset,
+        languages=languages,
+        sources=sources,
+        relation_sources=relation_sources,
+        term_types=term_types,
+        keep_suppressed=keep_suppressed,
+        semantic_types=semantic_types,
+        semantic_groups=semantic_groups,
+        normaliser=normaliser,
+        trade_names=trade_names,
+    )
     if relations not in ("named", "all", "none"):
         raise unknown_name("relations of reader 'umls'", relations, ("named", "all", "none"))
     if path is None or not path.is_dir():
         raise InputError(f"{path or 'reader umls'}: the META folder with MRCONSO.RRF is needed")
 
-    def chosen(name: str, given: Any, default: Any = None) -> Any:
-        return PRESETS.get(preset or "", {}).get(name, default) if given is None else given
+    def members(name: str) -> tuple[str, ...] | None:
+        return listed(name, chosen[name]) if name in chosen else None
 
-    def members(name: str, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
-        value = chosen(name, given)
-        return None if value is None else listed(name, value)
-
-    of_names = {
-        "languages": members("languages", languages),
-        "sources": members("sources", sources),
-        "term_types": members("term_types", term_types),
-    }
-    of_relations = members("relation_sources", relation_sources)
-    normaliser = chosen("normaliser", normaliser, "none")
-    if normaliser not in NORMALISERS:
-        raise unknown_name("normaliser", normaliser, NORMALISERS)
-    keep_suppressed = chosen("keep_suppressed", keep_suppressed, False)
-    folder = MetaFolder(path, tally, keep_suppressed=keep_suppressed)
+    of_names = {name: members(name) for name in ("languages", "sources", "term_types")}
+    of_relations = members("relation_sources")
+    folder = MetaFolder(path, tally, keep_suppressed=chosen.get("keep_suppressed", False))
     yield from folder.sources(SOURCE)
 
     history: History = read_history(folder)
@@ -128,8 +146,8 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     wanted = wanted_concepts(
         types,
         history,
-        members("semantic_types", semantic_types),
-        members("semantic_groups", semantic_groups),
+        members("semantic_types"),
+        members("semantic_groups"),
         concepts,
     )
     links = read_links(
@@ -138,9 +156,9 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
         relations=relations,
         inverses=inverses,
         least_rows=least_relation_rows,
-        trade_names=chosen("trade_names", trade_names, False),
+        trade_names=chosen.get("trade_names", False),
     )
-    names = read_names(folder, wanted, of_names, normaliser)
+    names = read_names(folder, wanted, of_names, chosen["normaliser"])
     yield from names.rows(links.trade_names)
     yield from links.rows(names.known)
     yield from types.rows(names.known)
