@@ -10,13 +10,10 @@ Every argument of the trainer is an argument here too; ``--help`` lists them.
 
 from __future__ import annotations
 
-import re
-import shutil
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
 from datasets import Dataset
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from torch import nn
@@ -30,7 +27,7 @@ from st_biomed.batches import (
     SynonymBatches,
     TrainingBatches,
 )
-from st_biomed.encoder import computes_bf16, load_encoder
+from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.tree_protocol import TreeProtocol
 from st_biomed.hierarchy import Hierarchy
@@ -44,11 +41,12 @@ from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.miners import TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS
 from st_biomed.release.card import BiomedCard
-from st_biomed.release.folder import check_free, save_release
+from st_biomed.release.folder import save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import RelationLookup, names_dataset, relation_pairs
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
+from st_biomed.training import output_folders, prepare_encoder, resume_point, with_precision
 
 
 @dataclass
@@ -146,13 +144,8 @@ def main() -> None:
         shrink(recipe, training)
     if recipe.benchmark in ("", "none"):
         recipe.benchmark = None
-    if recipe.precision == "auto":
-        training = with_bf16(training)
-    if training.push_to_hub:
-        raise InputError(
-            "push_to_hub would upload the training folder with its terms; publish the release folder instead"
-        )
-    release, work = output_folders(training, recipe.overwrite)
+    training = with_precision(training, recipe.precision)
+    release, work = output_folders(training, "hiprbert", recipe.overwrite)
 
     # Read, and hold whole sub-trees out.
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
@@ -173,7 +166,7 @@ def main() -> None:
         max_length=recipe.max_length,
         card=BiomedCard(),
     )
-    prepare(model, recipe)
+    prepare_encoder(model, recipe.dropout, recipe.frozen)
     parts = training_parts(model, train, work / "terminology", recipe, training.seed)
     losses = {name: part.loss for name, part in parts.items()}
     training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
@@ -200,10 +193,7 @@ def main() -> None:
         evaluator=trees.dev,
         callbacks=[record.callback(), TerminologyDigestCallback(losses), EpochCallback()],
     )
-    resume = training.resume_from_checkpoint
-    trainer.train(
-        resume_from_checkpoint=resume.lower() == "true" if resume in ("true", "false", "True", "False") else resume
-    )
+    trainer.train(resume_from_checkpoint=resume_point(training))
     after = trees.test(model)
 
     if trainer.is_world_process_zero():
@@ -214,18 +204,6 @@ def main() -> None:
             f"\nAUC on trees held out of training ({trees.test.name}):\n{trees.test.table(before=before, after=after)}"
         )
         print(f"\nSaved. Load it with SentenceTransformer({str(release)!r})")
-
-
-def prepare(model: SentenceTransformer, recipe: HiPrBERTArguments) -> None:
-    """Set the dropout and freeze what is not trained."""
-    for module in model.modules():
-        if isinstance(module, nn.Dropout) and recipe.dropout is not None:
-            module.p = recipe.dropout
-    frozen = [name for name, _ in model.named_parameters() if recipe.frozen and re.search(recipe.frozen, name)]
-    if recipe.frozen and not frozen:
-        raise InputError(f"frozen: no parameter's name matches {recipe.frozen!r}")
-    for name in frozen:
-        model.get_parameter(name).requires_grad_(False)
 
 
 class Part(NamedTuple):
@@ -369,27 +347,6 @@ def protocol(recipe: HiPrBERTArguments) -> TreeProtocol:
         seed=recipe.split_seed,
         pairs_per_class=recipe.pairs_per_class,
     )
-
-
-def with_bf16(training: SentenceTransformerTrainingArguments) -> SentenceTransformerTrainingArguments:
-    """The arguments made anew with bf16 where the machine computes in it: the host reads the precision when it is made."""
-    if not computes_bf16():
-        return training
-    return replace(training, bf16=True, use_cpu=training.use_cpu or not torch.cuda.is_available())
-
-
-def output_folders(training: SentenceTransformerTrainingArguments, overwrite: bool) -> tuple[Path, Path]:
-    """The release goes to ``output_dir``; checkpoints and what holds training strings stay in ``<output_dir>-training``."""
-    release = Path(training.output_dir or "out/hiprbert")
-    work = release.with_name(f"{release.name}-training")
-    with training.main_process_first(desc="output folders"):
-        if training.should_save:
-            if overwrite and (release / "run.json").is_file():
-                shutil.rmtree(release)
-                shutil.rmtree(work, ignore_errors=True)
-            check_free(release)
-    training.output_dir = str(work)
-    return release, work
 
 
 def shrink(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments) -> None:

@@ -17,8 +17,8 @@ from st_biomed.errors import InputError, unknown_name
 def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None) -> tuple[Any, ...]:
     """Fill dataclasses as ``recipe.py [settings.yaml] [--name value ...]`` says.
 
-    A YAML key is an argument's name; both go through the same parser, so that an unknown key or a value of the wrong
-    type is refused wherever it stands.
+    A YAML key is an argument's name, or ``extends`` with the name of another file beside it. Keys and arguments go
+    through the same parser, so that an unknown key or a value of the wrong type is refused wherever it stands.
 
     Args:
         dataclasses: Classes whose fields are the arguments, e.g. a recipe's own and the trainer's.
@@ -42,7 +42,7 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     known = {argument.name for each in dataclasses for argument in fields(each) if argument.init}
     if argv and not argv[0].startswith("-"):
         path = Path(argv.pop(0))
-        for name, value in read_yaml(path).items():
+        for name, value in extended_yaml(path).items():
             if name not in known:
                 raise InputError(f"{path}: {unknown_name('setting', name, known)}")
             if value is not None and value != []:
@@ -74,6 +74,22 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}{where}: not YAML: {getattr(error, 'problem', error)}") from error
     if not isinstance(settings, dict):
         raise InputError(f"{path}: holds a {type(settings).__name__}, expected `name: value` lines")
+    return settings
+
+
+def extended_yaml(path: Path) -> dict[str, Any]:
+    """A file of settings with those of the file that it ``extends``, which lies beside it; its own win.
+
+    Raises:
+        InputError: As :func:`read_yaml`, or files that extend each other in a circle.
+    """
+    chain, settings = [path], read_yaml(path)
+    while "extends" in settings:
+        path = path.parent / str(settings.pop("extends"))
+        if path in chain:
+            raise InputError(f"{chain[0]}: extends itself by way of {path.name}")
+        chain.append(path)
+        settings = {**read_yaml(path), **settings}
     return settings
 
 

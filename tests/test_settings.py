@@ -48,6 +48,20 @@ def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, content: str, message
     assert "\n" not in str(error.value)
 
 
+def test_a_file_extends_another_and_its_own_settings_win(tmp_path: Path):
+    """Catches a base model's configuration that drifts from the one it differs from in a line."""
+    (tmp_path / "base.yaml").write_text("alpha: 2\nsmoke: true\nname: base\n")
+    (tmp_path / "middle.yaml").write_text("extends: base.yaml\nalpha: 3\n")
+    (tmp_path / "own.yaml").write_text("extends: middle.yaml\nname: own\n")
+    assert read(str(tmp_path / "own.yaml")) == Example(3.0, [0.5], True, "own")
+    (tmp_path / "base.yaml").write_text("extends: own.yaml\n")
+    with pytest.raises(InputError, match=r"own\.yaml: extends itself by way of own\.yaml"):
+        read(str(tmp_path / "own.yaml"))
+    (tmp_path / "own.yaml").write_text("extends: nowhere.yaml\n")
+    with pytest.raises(InputError, match=r"nowhere\.yaml: no such file"):
+        read(str(tmp_path / "own.yaml"))
+
+
 def test_a_missing_file_a_folder_and_an_unknown_argument_are_named(tmp_path: Path):
     with pytest.raises(InputError, match=r"none\.yaml: no such file"):
         read(str(tmp_path / "none.yaml"))

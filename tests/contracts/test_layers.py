@@ -30,6 +30,7 @@ LAYERS = [
     ["losses"],
     ["evaluators", "linking"],
     ["release"],
+    ["training"],
     ["cli"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

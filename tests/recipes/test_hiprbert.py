@@ -176,16 +176,3 @@ def test_a_protocol_of_a_configuration_can_be_left_out(monkeypatch: pytest.Monke
         with pytest.raises(InputError, match="stop"):
             run(monkeypatch, "--benchmark", said, "--output_dir", tmp_path / "out")
     assert seen == [None, None]
-
-
-def test_an_earlier_run_is_replaced_only_when_asked(outcome: tuple[Path, str], tmp_path: Path):
-    arguments = SentenceTransformerTrainingArguments(output_dir=str(outcome[0]))
-    with pytest.raises(InputError, match="is not empty"):
-        hiprbert.output_folders(arguments, overwrite=False)
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match="is not empty"):
-        hiprbert.output_folders(
-            SentenceTransformerTrainingArguments(output_dir=str(tmp_path / "other")), overwrite=True
-        )
-    assert (tmp_path / "other" / "thesis.txt").is_file()

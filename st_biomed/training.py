@@ -1,0 +1,97 @@
+"""What every recipe does around the trainer: precision, folders, where to go on, and which parameters learn."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from st_biomed.encoder import computes_bf16
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.release.folder import check_free
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+
+PRECISIONS = ("auto", "as given")
+
+
+def with_precision(
+    training: SentenceTransformerTrainingArguments, precision: str
+) -> SentenceTransformerTrainingArguments:
+    """The arguments made anew with bf16 where the machine computes in it: the host reads the precision when it is made.
+
+    Args:
+        training: The trainer's arguments.
+        precision: ``"auto"``, or ``"as given"`` to leave it to ``--bf16`` and ``--fp16``.
+
+    Raises:
+        InputError: Another precision.
+    """
+    if precision not in PRECISIONS:
+        raise unknown_name("precision", precision, PRECISIONS)
+    if precision == "as given" or training.fp16 or not computes_bf16():
+        return training
+    return replace(training, bf16=True, use_cpu=training.use_cpu or not torch.cuda.is_available())
+
+
+def output_folders(training: SentenceTransformerTrainingArguments, name: str, overwrite: bool) -> tuple[Path, Path]:
+    """The release goes to ``output_dir``; checkpoints and what holds training strings stay in ``<output_dir>-training``.
+
+    Args:
+        training: The trainer's arguments; its ``output_dir`` becomes the second folder.
+        name: The recipe's name, for where no output folder is given.
+        overwrite: Whether an earlier run's folders are removed.
+
+    Returns:
+        The two folders.
+
+    Raises:
+        InputError: The first holds something that is not to be replaced, or the trainer would upload the second.
+    """
+    if training.push_to_hub:
+        raise InputError(
+            "push_to_hub would upload the training folder with its terms; publish the release folder instead"
+        )
+    release = Path(training.output_dir or f"out/{name}")
+    work = release.with_name(f"{release.name}-training")
+    with training.main_process_first(desc="output folders"):
+        if training.should_save:
+            if overwrite and (release / "run.json").is_file():
+                shutil.rmtree(release)
+                shutil.rmtree(work, ignore_errors=True)
+            check_free(release)
+    training.output_dir = str(work)
+    return release, work
+
+
+def resume_point(training: SentenceTransformerTrainingArguments) -> str | bool | None:
+    """``--resume_from_checkpoint`` as the trainer takes it: a folder, or whether to take the last checkpoint."""
+    said = training.resume_from_checkpoint
+    return said.lower() == "true" if said in ("true", "false", "True", "False") else said
+
+
+def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: str) -> None:
+    """Set the dropout and freeze what is not trained.
+
+    Args:
+        model: The encoder.
+        dropout: Share of values dropped in training; ``None`` keeps the model's own.
+        frozen: Regular expression of parameters; empty for none.
+
+    Raises:
+        InputError: No parameter's name matches.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Dropout) and dropout is not None:
+            module.p = dropout
+    names = [name for name, _ in model.named_parameters() if frozen and re.search(frozen, name)]
+    if frozen and not names:
+        raise InputError(f"frozen: no parameter's name matches {frozen!r}")
+    for name in names:
+        model.get_parameter(name).requires_grad_(False)

@@ -1,0 +1,57 @@
+"""Names held out of a terminology: unseen, findable, and the same every time."""
+
+from __future__ import annotations
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.held_out import hold_out_names
+from st_biomed.readers import SourceInfo, Term
+from st_biomed.terminology import Terminology
+
+RECORDS = [
+    Term(f"S:{c:02}", f"{word} {c}", "synonym" if i else "preferred")
+    for c in range(30)
+    for i, word in enumerate(("flumpa", "terkia", "mimpa"))
+]
+RECORDS += [Term(f"S:{c:02}", "drod", "synonym") for c in range(30)]
+RECORDS += [Term("T:1", "two"), Term("T:1", "names", "synonym")]
+TERMINOLOGY = Terminology.from_records(RECORDS, SourceInfo("S", "S"))
+
+
+def test_a_held_out_name_is_gone_from_training_and_its_concept_is_not():
+    """Catches a mention that the dictionary has, and a concept that nothing can be trained on."""
+    held = hold_out_names(TERMINOLOGY, n_dev=10, n_test=15)
+    mentions = [*held.dataset.split("dev"), *held.dataset.split("test")]
+    assert (len(held.dataset.split("dev")), len(mentions)) == (10, 25)
+    assert not {mention.text for mention in mentions} & set(held.train.strings)
+    assert held.train.n_texts == TERMINOLOGY.n_texts - 25
+    codes = [code for mention in mentions for code in mention.ids]
+    assert len(set(codes)) == 25
+    for mention, code in zip(mentions, codes):
+        assert mention.text in TERMINOLOGY.concept_names(code)
+        assert len(held.train.concept_names(code)) == 3
+    assert held.dataset.missing("dev") == held.dataset.missing("test") == []
+    assert set(held.dataset.dictionary.names) == set(held.train.strings)
+
+
+def test_preferred_ambiguous_and_last_names_stay():
+    """Catches a title, a name of many concepts or the only synonym of a concept among the mentions."""
+    held = hold_out_names(TERMINOLOGY, n_dev=15, n_test=15)
+    texts = {mention.text.split()[0] for split in ("dev", "test") for mention in held.dataset.split(split)}
+    assert texts == {"terkia", "mimpa"}
+    assert "names" in held.train.strings
+    assert held.dataset.tallies["held-out names"].adds_up()
+
+
+def test_the_draw_depends_on_the_seed_alone():
+    first, again, other = (hold_out_names(TERMINOLOGY, n_dev=5, n_test=5, seed=seed).dataset for seed in (1, 1, 2))
+    assert first.mentions == again.mentions
+    assert first.mentions != other.mentions
+
+
+def test_more_than_there_are_is_refused():
+    with pytest.raises(InputError, match="31 are asked for, but only 30 concepts have three names"):
+        hold_out_names(TERMINOLOGY, n_dev=30, n_test=1)
+    with pytest.raises(InputError, match="must be at least 1, found 0 and 5"):
+        hold_out_names(TERMINOLOGY, n_dev=0, n_test=5)

@@ -1,0 +1,72 @@
+"""What recipes share: folders that hold somebody's work are left alone, and switches do what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from torch import nn
+
+from st_biomed import training
+from st_biomed.errors import InputError
+from st_biomed.training import output_folders, prepare_encoder, resume_point, with_precision
+
+
+def arguments(tmp_path: Path, **options) -> SentenceTransformerTrainingArguments:
+    return SentenceTransformerTrainingArguments(output_dir=str(tmp_path / "out"), report_to="none", **options)
+
+
+def test_an_earlier_run_is_replaced_only_when_asked(tmp_path: Path):
+    """Catches a thesis deleted because it lay in the output folder."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "run.json").write_text("{}")
+    (tmp_path / "out-training").mkdir()
+    (tmp_path / "out-training" / "old").write_text("old")
+    with pytest.raises(InputError, match="is not empty"):
+        output_folders(arguments(tmp_path), "x", overwrite=False)
+    given = arguments(tmp_path)
+    assert output_folders(given, "x", overwrite=True) == (tmp_path / "out", tmp_path / "out-training")
+    assert given.output_dir == str(tmp_path / "out-training")
+    assert not (tmp_path / "out").exists() and not (tmp_path / "out-training" / "old").exists()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match="is not empty"):
+        output_folders(arguments(tmp_path), "x", overwrite=True)
+    assert (tmp_path / "out" / "thesis.txt").is_file()
+
+
+def test_the_training_folder_is_not_uploaded(tmp_path: Path):
+    with pytest.raises(InputError, match="publish the release folder instead"):
+        output_folders(arguments(tmp_path, push_to_hub=True), "x", overwrite=False)
+
+
+@pytest.mark.parametrize(
+    ("precision", "able", "bf16"), [("auto", True, True), ("auto", False, False), ("as given", True, False)]
+)
+def test_bf16_is_taken_where_the_machine_computes_in_it(
+    precision: str, able: bool, bf16: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(training, "computes_bf16", lambda: able)
+    assert with_precision(arguments(tmp_path, use_cpu=True), precision).bf16 is bf16
+
+
+def test_an_unknown_precision_is_refused(tmp_path: Path):
+    with pytest.raises(InputError, match="unknown precision 'bf16'"):
+        with_precision(arguments(tmp_path), "bf16")
+
+
+@pytest.mark.parametrize(("said", "point"), [(None, None), ("true", True), ("False", False), ("out/c-1", "out/c-1")])
+def test_where_training_goes_on(said: str | None, point: object, tmp_path: Path):
+    assert resume_point(arguments(tmp_path, resume_from_checkpoint=said)) == point
+
+
+def test_dropout_is_set_and_named_parameters_are_frozen(tiny_bert: SentenceTransformer):
+    """Catches an expression that freezes nothing without a word."""
+    prepare_encoder(tiny_bert, 0.3, "embeddings")
+    assert {module.p for module in tiny_bert.modules() if isinstance(module, nn.Dropout)} == {0.3}
+    frozen = [name for name, weight in tiny_bert.named_parameters() if not weight.requires_grad]
+    assert frozen and all("embeddings" in name for name in frozen)
+    assert any(weight.requires_grad for weight in tiny_bert.parameters())
+    with pytest.raises(InputError, match="no parameter's name matches 'embeddngs'"):
+        prepare_encoder(tiny_bert, None, "embeddngs")
