@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from st_biomed.samples.columns import NAMES, RELATIONS, SampleKind, terminology_digest
+from st_biomed.samples.columns import MENTION_PAIRS, NAMES, RELATIONS, SampleKind, terminology_digest
+from st_biomed.samples.mention_pairs import MentionPairs, mention_pairs
 from st_biomed.samples.names import names_dataset
 from st_biomed.samples.relation_lookup import RelationLookup
 from st_biomed.samples.relations import relation_pairs
 from st_biomed.samples.splits import Splits, split_by_concept, split_by_subtree, without_benchmark
 
 __all__ = [
+    "MENTION_PAIRS",
     "NAMES",
     "RELATIONS",
+    "MentionPairs",
     "RelationLookup",
     "SampleKind",
     "Splits",
+    "mention_pairs",
     "names_dataset",
     "relation_pairs",
     "split_by_concept",

@@ -64,6 +64,10 @@ RELATIONS = SampleKind(
     List(Value("int64"), length=2),
 )
 
+MENTION_PAIRS = SampleKind(
+    "mention pairs", ("mention", "name"), "the text ids of the mention and of the name", List(Value("int64"), length=2)
+)
+
 
 def description(terminology: Terminology) -> str:
     """The description that tells which terminology the labels of a dataset come from."""
