@@ -8,7 +8,8 @@ test -x "$venv/bin/python" || "$python" -m venv "$venv"
 "$venv/bin/python" - > "$venv/lowest.txt" <<'PY'
 import re, tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]
-for requirement in project["dependencies"] + project["optional-dependencies"]["test"]:
+extras = (project["optional-dependencies"][name] for name in ("test", "ablation", "peft", "viz"))
+for requirement in sum(extras, project["dependencies"]):
     name, _, rest = re.match(r"([\w.-]+)(\[[\w,]+\])?(.*)", requirement).groups()
     if name != "torch" and (floor := re.search(r">=([\w.]+)", rest)):
         print(f"{name}=={floor[1]}{'.0' * (2 - floor[1].count('.'))}")

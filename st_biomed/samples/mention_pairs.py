@@ -11,7 +11,7 @@ from datasets import Dataset, DatasetInfo
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data.records import LinkingDataset, Mention
-from st_biomed.readers.records import Record, SourceInfo, Tally, Term
+from st_biomed.readers.records import Record, Tally, Term
 from st_biomed.samples.columns import description
 from st_biomed.terminology import Terminology
 

@@ -29,7 +29,7 @@ LAYERS = [
     ["encoder", "modules"],
     ["losses"],
     ["evaluators", "linking"],
-    ["release"],
+    ["pictures", "release"],
     ["training"],
     ["cli"],
 ]

@@ -1,0 +1,81 @@
+"""``st-biomed picture``: the papers' figures for any terminology and any encoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from st_biomed.errors import InputError
+
+if TYPE_CHECKING:
+    from st_biomed.evaluators.embedders import Embed
+
+app = typer.Typer(help="Draw where names lie, or how hard the mined pairs are, as a PNG file.", no_args_is_help=True)
+
+_Terminology = Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path.")]
+_Output = Annotated[Path, typer.Option("--output", "-o", help="The PNG file.")]
+_Seed = Annotated[int, typer.Option(help="Seed of the draw.", min=0)]
+_Device = Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")]
+
+
+@app.command("concepts")
+def concepts(
+    terminology: _Terminology,
+    models: Annotated[list[str], typer.Argument(help="Folders with encoders, or ids on the Hub: a panel each.")],
+    output: _Output,
+    n_concepts: Annotated[int, typer.Option("--concepts", help="Concepts to draw.", min=2)] = 30,
+    names: Annotated[int, typer.Option(help="Names of each.", min=2)] = 10,
+    seed: _Seed = 0,
+    device: _Device = None,
+) -> None:
+    """t-SNE of the names of a few concepts under one encoder after another, e.g. before and after training."""
+    from st_biomed.pictures.canvas import check_picture
+    from st_biomed.terminology import Terminology
+
+    check_picture(output)
+    if len(set(models)) < len(models):
+        raise InputError(f"models: each is drawn once, found {' '.join(models)}")
+    opened = Terminology.open(terminology)
+    from st_biomed.pictures.concept_map import concept_map, draw_names
+
+    drawn = draw_names(opened, n_concepts=n_concepts, names_per_concept=names, seed=seed)
+    concept_map(output, opened, {name: _embedder(name, device) for name in models}, drawn, seed=seed)
+    typer.echo(f"{len(drawn.texts):,} names of {n_concepts} concepts drawn to {output}")
+
+
+@app.command("pairs")
+def pairs(
+    terminology: _Terminology,
+    model: Annotated[str, typer.Argument(help="A folder with an encoder, or an id on the Hub.")],
+    output: _Output,
+    margin: Annotated[float, typer.Option(help="Margin of the triplet miner (SapBERT's by default).")] = 0.2,
+    batches: Annotated[int, typer.Option(help="Batches to draw.", min=1)] = 10,
+    batch_size: Annotated[int, typer.Option(help="Names of a batch.", min=4)] = 512,
+    seed: _Seed = 0,
+    device: _Device = None,
+) -> None:
+    """Cosines of positive and negative pairs, sampled and mined."""
+    from st_biomed.losses.miners import TripletMarginMiner
+    from st_biomed.pictures.canvas import check_picture
+    from st_biomed.pictures.mined_pairs import mined_pairs, pair_cosines
+    from st_biomed.terminology import Terminology
+
+    check_picture(output)
+    miner = TripletMarginMiner(margin)
+    opened = Terminology.open(terminology)
+    sampled, mined = pair_cosines(
+        opened, _embedder(model, device), miner, n_batches=batches, batch_size=batch_size, seed=seed
+    )
+    mined_pairs(output, sampled, mined)
+    typer.echo(
+        f"overlap of positives and negatives: sampled {sampled.overlap:.3f}, mined {mined.overlap:.3f}; {output}"
+    )
+
+
+def _embedder(model: str, device: str | None) -> Embed:
+    from st_biomed.encoder import load_encoder
+    from st_biomed.evaluators.embedders import model_embedder
+
+    return model_embedder(load_encoder(model, device=device))

@@ -1,0 +1,1 @@
+"""The papers' figures as PNG files: numbers first, then the drawing."""
