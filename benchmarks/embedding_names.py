@@ -65,10 +65,11 @@ def main(quick: bool = False) -> Table:
         notes=[
             f"Forward and backward of all-MiniLM-L6-v2 on {size} ICD-10-CM names, two of each concept, cut at "
             f"{MAX_LENGTH} tokens. Medians of {repeats} interleaved rounds; a factor is the median over the rounds. "
-            "Autocast is entered anew in every forward, as the trainer does. The last way is the whole step: sorted "
-            "chunks, SapBERT's multi-similarity loss with its miner, backward."
+            "Autocast is entered anew in every forward, as the trainer does. The two ways with a loss are whole "
+            "steps with SapBERT's multi-similarity loss and its miner: ours in sorted chunks, and the published script's "
+            "way, with pytorch-metric-learning on two padded passes."
         ],
-        peers=["sentence-transformers", "transformers"],
+        peers=["sentence-transformers", "transformers", "pytorch-metric-learning"],
     )
 
 
@@ -81,7 +82,7 @@ def steps(
     gradient = torch.randn(
         len(texts), model.get_embedding_dimension() or 0, generator=torch.Generator().manual_seed(0)
     )
-    loss = MultiSimilarityLoss.from_preset(None, "sapbert")
+    loss, published = MultiSimilarityLoss.from_preset(None, "sapbert"), published_loss()
 
     def backward(embeddings: list[Tensor]) -> None:
         model.zero_grad()
@@ -91,12 +92,26 @@ def steps(
         model.zero_grad()
         loss.compute_loss_from_embeddings(embed_columns(encode, [features]), labels).backward()
 
+    def published_step() -> None:
+        model.zero_grad()
+        published(torch.cat([encode(dict(c))["sentence_embedding"] for c in padded]).float(), labels).backward()
+
     return {
         "two passes padded to 25": lambda: backward([encode(dict(c))["sentence_embedding"] for c in padded]),
         "one pass, padded to its longest": lambda: backward([encode(dict(features))["sentence_embedding"]]),
         "sorted chunks": lambda: backward(embed_columns(encode, [features])),
         "sorted chunks and the loss": whole_step,
+        "two passes padded to 25 and the published loss": published_step,
     }
+
+
+def published_loss() -> Callable[[Tensor, Tensor], Tensor]:
+    """SapBERT's miner and loss as its script takes them from pytorch-metric-learning."""
+    from pytorch_metric_learning.losses import MultiSimilarityLoss as Loss
+    from pytorch_metric_learning.miners import TripletMarginMiner
+
+    miner, loss = TripletMarginMiner(margin=0.2, type_of_triplets="all"), Loss(alpha=1, beta=60, base=0.5)
+    return lambda embeddings, labels: loss(embeddings, labels, miner(embeddings, labels))
 
 
 def padded_columns(model: SentenceTransformer, texts: list[str]) -> list[dict[str, Any]]:
