@@ -145,9 +145,12 @@ def terminology() -> Terminology:
 
 
 def synonym_pairs(size: int) -> tuple[list[str], Tensor]:
-    """Two names each of ``size // 2`` random concepts that have two, and their concepts ``[size]``."""
-    counts = terminology().concept_texts.counts
-    concepts = np.random.default_rng(0).choice(np.flatnonzero(counts >= 2), size // 2, replace=False)
+    """Two names each of ``size // 2`` random concepts that have two, and their concepts ``[size]``.
+
+    A concept comes again where so many do not exist.
+    """
+    some = np.flatnonzero(terminology().concept_texts.counts >= 2)
+    concepts = np.random.default_rng(0).choice(some, size // 2, replace=size // 2 > len(some))
     first = terminology().concept_texts.indptr[concepts]
     ids = terminology().concept_texts.indices[np.concatenate([first, first + 1])]
     return [terminology().strings[i] for i in ids], torch.from_numpy(np.tile(concepts, 2))
