@@ -6,7 +6,7 @@ Everything is done by columns, so that tens of millions of rows take seconds and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,7 @@ _ORDER = {
 
 
 def assemble(
-    records: Iterable[Record], source: SourceInfo
+    records: Iterable[Record], source: SourceInfo, of_codes: Collection[str] = ()
 ) -> tuple[dict[str, pa.Table], dict[str, SourceInfo], dict[str, Tally]]:
     """Sort codes, texts and rows, and replace codes and texts by their indices.
 
@@ -46,6 +46,8 @@ def assemble(
     Args:
         records: Records and columns of records in any order.
         source: The source of records that name none.
+        of_codes: Further sources that stay as long as codes have their prefix, though no row may come from them, where
+            they must not be redistributed; the default source does.
 
     Returns:
         The tables by name, the sources that rows come from, and the tally of the records.
@@ -56,13 +58,32 @@ def assemble(
     codes = tables["concepts"]["code"].combine_chunks()
     for name in _ENDS:
         tables[name] = _links(name, columns.pop(name), codes, tally)
+    return tables, sources_of(tables, sources, {source.name, *of_codes}), {"records": tally}
+
+
+def sources_of(
+    tables: Mapping[str, pa.Table], described: Mapping[str, SourceInfo], of_codes: Collection[str]
+) -> dict[str, SourceInfo]:
+    """The sources that rows come from, and those that must not be redistributed and whose codes are used.
+
+    A source that nobody describes may not be redistributed: whose names it has is not known.
+
+    Args:
+        tables: The tables by name.
+        described: Descriptions by name.
+        of_codes: Those that count where a code has their prefix.
+    """
     used = {
         name
         for table in tables.values()
         if "source" in table.column_names
         for name in table["source"].unique().to_pylist()
     }
-    return tables, {name: info for name, info in sources.items() if name in used}, {"records": tally}
+    codes = tables["concepts"]["code"]
+    closed = [name for name in of_codes if name in described and not described[name].redistributable]
+    used |= {name for name in closed if pc.any(pc.starts_with(codes, f"{name}:")).as_py()}
+    unknown = {name: SourceInfo(name, title=name, licence="not stated") for name in used - described.keys()}
+    return {name: info for name, info in sorted({**described, **unknown}.items()) if name in used}
 
 
 def _collect(

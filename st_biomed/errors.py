@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LISTED = 60  # names that a line may list where it has a better answer
+
 
 class InputError(ValueError):
     """A file, an option or an argument is not what it has to be.
@@ -24,5 +26,7 @@ def unknown_name(kind: str, found: object, allowed: Iterable[str]) -> InputError
     """
     names = sorted(allowed)
     near = difflib.get_close_matches(str(found), names, n=1)
+    if near and len(names) > _LISTED:
+        return InputError(f"unknown {kind} {found!r}; did you mean {near[0]!r}?")
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return InputError(f"unknown {kind} {found!r}: allowed are {', '.join(map(repr, names))}{hint}")

@@ -350,7 +350,8 @@ class Hierarchy:
 def _numbered(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
     """A dictionary-encoded column of names as int32 ``[N]``, by the numbers of the names."""
     column = column.unify_dictionaries().combine_chunks()
-    of_entry = np.array([numbers[name] for name in column.dictionary.to_pylist()], dtype=np.int32)
+    # A part of a table keeps values that no row of it has.
+    of_entry = np.array([numbers.get(name, -1) for name in column.dictionary.to_pylist()], dtype=np.int32)
     return of_entry[column.indices.to_numpy()]
 
 

@@ -46,10 +46,11 @@ def having(column: pa.ChunkedArray, allowed: Sequence[str], what: str) -> np.nda
     Raises:
         InputError: No row has one of them.
     """
-    present = set(column.unique().to_pylist())
+    present = sorted(set(column.unique().to_pylist()))
     for value in allowed:
         if value not in present:
-            raise InputError(f"subset: no {what} {value!r}; there are {sorted(present)[:20]}")
+            there = f"there are {present[:20]}{', ...' if len(present) > 20 else ''}" if present else "none has any"
+            raise InputError(f"subset: no {what} {value!r}; {there}")
     return pc.is_in(column, value_set=pa.array(list(allowed), pa.string())).to_numpy()
 
 
@@ -107,17 +108,18 @@ _ENDS = {
 """Table to its columns that are indices, and of what."""
 
 
-def renumbered(whole: Mapping[str, pa.Table], part: Mapping[str, pa.Table]) -> tuple[dict[str, pa.Table], Tally]:
+def renumbered(whole: Mapping[str, pa.Table], part: Mapping[str, pa.Table], tally: Tally) -> dict[str, pa.Table]:
     """Drop the concepts and texts that no term uses, and rows that point at them; the order stays.
 
     Args:
         whole: All tables of a terminology.
-        part: The same, some of them with fewer rows.
+        part: The same, some of them with fewer rows; why is counted already.
+        tally: Counts all rows of the whole as read, those that are left as kept and those that point outside.
 
     Returns:
-        The tables with indices of their own, and what became of the rows of the whole.
+        The tables with indices of their own.
     """
-    tables, tally, new = dict(part), Tally(), {}
+    tables, new = dict(part), {}
     for column, table in _ENDS["terms"].items():
         used = np.zeros(whole[table].num_rows, dtype=bool)
         used[part["terms"][column].to_numpy()] = True
@@ -133,5 +135,5 @@ def renumbered(whole: Mapping[str, pa.Table], part: Mapping[str, pa.Table]) -> t
         tables[table] = rows.filter(pa.array(known))
         tally.read(whole[table].num_rows)
         tally.keep(tables[table].num_rows)
-        tally.drop(f"{table} outside the subset", whole[table].num_rows - tables[table].num_rows)
-    return tables, tally
+        tally.drop(f"{table} of concepts outside the subset", part[table].num_rows - tables[table].num_rows)
+    return tables

@@ -32,16 +32,33 @@ def check_folder(folder: str | Path, *, overwrite: bool = True) -> Path:
         overwrite: Whether it may hold one already.
 
     Raises:
-        InputError: It is a file, or holds something else, or a terminology that is not to be overwritten.
+        InputError: It is a file or below one, or holds something else, or a terminology that is not to be overwritten.
     """
     folder = Path(folder)
-    if folder.is_file():
-        raise InputError(f"{folder}: is a file, a folder for the terminology is needed")
+    if (file := next((each for each in (folder, *folder.parents) if each.is_file()), None)) is not None:
+        raise InputError(f"{file}: is a file, a folder for the terminology is needed")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / HEADER).is_file():
         raise InputError(f"{folder}: holds files that are not a terminology; choose an empty folder")
     if not overwrite and (folder / HEADER).is_file():
         raise InputError(f"{folder}: holds a terminology already; --overwrite replaces it")
+    own = {HEADER, *(f"{name}.parquet" for name in TABLES)}
+    if (folder / HEADER).is_file() and (other := sorted({path.name for path in folder.iterdir()} - own)):
+        raise InputError(f"{folder}: holds {other[0]} besides the terminology, which would be lost; move it elsewhere")
     return folder
+
+
+def check_parent(file: str | Path) -> Path:
+    """A file that may be written: nothing above it is a file, and it is no folder.
+
+    Raises:
+        InputError: With what is in the way.
+    """
+    file = Path(file)
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder, a file to write is needed")
+    if (above := next((each for each in file.parents if each.is_file()), None)) is not None:
+        raise InputError(f"{above}: is a file, a folder for {file.name} is needed")
+    return file
 
 
 def write_tables(

@@ -5,6 +5,7 @@ Codes, texts and rows are sorted, so that the same input gives the same indices 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed import __version__
-from st_biomed.assemble import assemble
+from st_biomed.assemble import assemble, sources_of
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.readers import check_options, reader, reader_names, resolved_options
@@ -168,14 +169,17 @@ class Terminology:
                     f"merge: source {info.name} comes as version {sources[info.name].version!r} and as {info.version!r}"
                 )
         records = (record for terminology in terminologies for record in terminology.records(codes))
-        merged = cls.from_records(records, next(iter(sources.values())))
+        merged = cls(*assemble(records, next(iter(sources.values())), sources))
         stages: dict[str, Tally] = {}
-        for stage, tally in (item for terminology in terminologies for item in terminology.tallies.items()):
-            name, times = stage, 1
-            while name in stages:
-                times += 1
-                name = f"{stage} ({times})"
-            stages[name] = tally
+        every = Counter(stage for terminology in terminologies for stage in terminology.tallies)
+        for terminology in terminologies:
+            for stage, tally in terminology.tallies.items():
+                name = of = stage if every[stage] == 1 else f"{stage} of {', '.join(terminology.sources)}"
+                times = 1
+                while name in stages:
+                    times += 1
+                    name = f"{of} ({times})"
+                stages[name] = tally
         merged.tallies = {**stages, "merge": merged.tallies["records"]}
         merged.readings = [reading for terminology in terminologies for reading in terminology.readings]
         return merged
@@ -205,6 +209,7 @@ class Terminology:
         Raises:
             InputError: An index, code, type, language or source that is not there, or nothing is left.
         """
+        tally = Tally()
         chosen = mask(concepts, self.n_concepts, "concepts").copy()
         if codes is not None:
             chosen &= with_codes(self._code_column, codes)
@@ -214,11 +219,17 @@ class Terminology:
         if types is not None:
             typed = self.types.filter(pa.array(having(self.types["type"], types, "concept has type")))
             chosen &= mask(typed["concept"].to_numpy(), self.n_concepts, "concepts")
-        keep = chosen[self.terms["concept"].to_numpy()]
-        keep &= mask(texts, self.n_texts, "texts")[self.terms["text"].to_numpy()]
+        conditions = {
+            "terms of concepts outside the subset": chosen[self.terms["concept"].to_numpy()],
+            "terms of texts outside the subset": mask(texts, self.n_texts, "texts")[self.terms["text"].to_numpy()],
+        }
         for column, allowed in (("language", languages), ("source", sources)):
             if allowed is not None:
-                keep &= having(self.terms[column], allowed, f"term has {column}")
+                conditions[f"terms of another {column}"] = having(self.terms[column], allowed, f"term has {column}")
+        keep = np.ones(self.terms.num_rows, dtype=bool)
+        for reason, met in conditions.items():
+            tally.drop(reason, int((keep & ~met).sum()))
+            keep &= met
         if not keep.any():
             raise InputError("subset: no term is left")
         part = dict(self.tables)
@@ -227,13 +238,9 @@ class Terminology:
             allowed = pa.array(list(sources), pa.string())
             for table in ("parents", "relations", "xrefs"):
                 part[table] = part[table].filter(pc.is_in(part[table]["source"], value_set=allowed))
-        tables, tally = renumbered(self.tables, part)
-        present = {
-            name
-            for table in ("terms", "parents", "relations", "xrefs")
-            for name in tables[table]["source"].unique().to_pylist()
-        }
-        kept = {name: info for name, info in self.sources.items() if name in present}
+                tally.drop(f"{table} of another source", self.tables[table].num_rows - part[table].num_rows)
+        tables = renumbered(self.tables, part, tally)
+        kept = sources_of(tables, self.sources, self.sources)
         return Terminology(tables, kept, {**self.tallies, "subset": tally}, self.readings)
 
     def without_cycles(self) -> Terminology:
@@ -244,14 +251,23 @@ class Terminology:
         counted, since none is better than the others. Most cycles go by taking the parents of one source:
         ``subset(sources=["MSH"])``.
         """
-        child, parent = (self.parents[end].to_numpy() for end in ("child", "parent"))
-        cyclic = on_cycles(child, parent, self.n_concepts)
+        cyclic = self._on_cycles
         tally = Tally()
         tally.read(len(cyclic))
         tally.drop("parents on a cycle", int(cyclic.sum()))
         tally.keep(int((~cyclic).sum()))
         tables = {**self.tables, "parents": self.parents.filter(pa.array(~cyclic))}
         return Terminology(tables, self.sources, {**self.tallies, "without cycles": tally}, self.readings)
+
+    @property
+    def n_cyclic_parents(self) -> int:
+        """How many rows of ``parents`` lie on a cycle."""
+        return int(self._on_cycles.sum())
+
+    @cached_property
+    def _on_cycles(self) -> np.ndarray:
+        child, parent = (self.parents[end].to_numpy() for end in ("child", "parent"))
+        return on_cycles(child, parent, self.n_concepts)
 
     # ------------------------------------------------------------------ on disk
 

@@ -14,6 +14,7 @@ from torch import nn
 from st_biomed.encoder import computes_bf16
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.folder import check_free
+from st_biomed.release.privacy import may_leave
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
@@ -63,11 +64,22 @@ def output_folders(training: SentenceTransformerTrainingArguments, name: str, ov
     with training.main_process_first(desc="output folders"):
         if training.should_save:
             if overwrite and (release / "run.json").is_file():
-                shutil.rmtree(release)
-                shutil.rmtree(work, ignore_errors=True)
+                _remove(release, work)
             check_free(release)
     training.output_dir = str(work)
     return release, work
+
+
+def _remove(release: Path, work: Path) -> None:
+    """Remove what an earlier run left, and nothing else."""
+    for path in sorted(release.rglob("*")):
+        name = path.relative_to(release).as_posix()
+        if path.is_file() and not may_leave(name):
+            raise InputError(f"{release}: holds {name} besides the release, which would be lost; move it elsewhere")
+    shutil.rmtree(release)
+    for path in work.glob("*") if work.is_dir() else ():
+        if path.is_dir() and re.fullmatch(r"checkpoint-\d+|terminology|eval|runs", path.name):
+            shutil.rmtree(path)
 
 
 def resume_point(training: SentenceTransformerTrainingArguments) -> str | bool | None:

@@ -183,7 +183,7 @@ def test_merge_unites_equal_codes_and_strings_in_any_order(terminology: Terminol
     assert len(merged.text_concepts.row(merged.strings.index("cold"))) == 3
     assert Terminology.merge(more, terminology).digest == merged.digest
     assert Terminology.merge(terminology, terminology).digest == terminology.digest
-    assert set(merged.tallies) == {"records", "records (2)", "merge"}
+    assert set(merged.tallies) == {"records of O, S", "records of S", "merge"}
 
 
 def test_merge_of_nothing_is_refused() -> None:
@@ -208,7 +208,7 @@ def test_subset_by_concepts_renumbers_all_tables(terminology: Terminology, as_ma
     assert {r for r in content(part) if isinstance(r, Type)} == {Type("S:2", "disorder")}
     tally = part.tallies["subset"]
     assert tally.adds_up()
-    assert tally.dropped["relations outside the subset"] == 1
+    assert tally.dropped["relations of concepts outside the subset"] == 1
 
 
 def test_subset_by_texts_languages_and_sources(terminology: Terminology) -> None:
@@ -403,3 +403,48 @@ def test_subset_by_codes_types_and_sub_trees(terminology: Terminology) -> None:
     assert terminology.subset(below=["S:10"]).codes == ["O:1", "S:10", "S:2"]
     assert terminology.subset(types=["disorder"]).codes == ["O:1", "S:2"]
     assert terminology.subset(types=["disorder"], below=["S:2"]).codes == ["S:2"]
+
+
+def test_a_subset_that_loses_a_source_has_a_hierarchy() -> None:
+    """Catches a column that remembers the values of rows that are gone."""
+    records = [SourceInfo("A", "A"), SourceInfo("B", "B")]
+    for source in "AB":
+        records += [Term(f"S:{i}", f"{source} name {i}", "preferred", source=source) for i in range(3)]
+        records += [Parent("S:1", "S:0", source), Parent("S:2", "S:0", source)]
+    part = Terminology.from_records(records, SOURCE).subset(sources=["A"])
+    assert Hierarchy(part).depth.tolist() == [0, 1, 1]
+    assert part.tallies["subset"].dropped == {"terms of another source": 3, "parents of another source": 2}
+    assert part.tallies["subset"].adds_up()
+
+
+def test_who_owns_the_codes_stays_on_record() -> None:
+    """Catches names of a licensed terminology that seem free because another source has them too."""
+    records = [SourceInfo("A", "A", redistributable=True), Term("U:1", "flumpa", source="A"), Term("U:2", "x")]
+    whole = Terminology.from_records(records, SourceInfo("U", "Licensed"))
+    part = whole.subset(sources=["A"])
+    assert set(part.sources) == {"A", "U"}
+    assert set(Terminology.merge(part, Terminology.read("toy")).sources) == {"A", "U", "TOY"}
+    free = Terminology.from_records(records[:2], SourceInfo("U", "Free", redistributable=True))
+    assert set(free.sources) == {"A"}
+
+
+def test_a_source_that_nobody_describes_may_not_be_redistributed() -> None:
+    """Catches a release that is checked against no source at all."""
+    part = Terminology.from_records([Term("S:1", "flumpa", source="UNKNOWN")], SourceInfo("T", "T"))
+    assert part.sources["UNKNOWN"] == SourceInfo("UNKNOWN", "UNKNOWN", licence="not stated")
+
+
+@pytest.mark.parametrize("place", ["below a file", "beside a thesis"])
+def test_nothing_but_a_terminology_is_replaced(terminology: Terminology, tmp_path: Path, place: str) -> None:
+    """Catches somebody's own files that go with the terminology they lie beside."""
+    (tmp_path / "file").write_text("x")
+    if place == "below a file":
+        with pytest.raises(InputError, match="file: is a file, a folder for the terminology is needed"):
+            terminology.save(tmp_path / "file" / "deep" / "t")
+        return
+    folder = terminology.save(tmp_path / "t")
+    (folder / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds thesis.txt besides the terminology, which would be lost"):
+        terminology.save(folder)
+    assert (folder / "thesis.txt").read_text() == "mine"
+    assert Terminology.load(folder, verify=True).digest == terminology.digest

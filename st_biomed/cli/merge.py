@@ -33,6 +33,9 @@ def run(
     conflicts: Annotated[
         Path | None, typer.Option("--conflicts", help="Table of the links that were left out and why.")
     ] = None,
+    without_cycles: Annotated[
+        bool, typer.Option("--without-cycles", help="Drop the parents that lie on a cycle, as a hierarchy needs it.")
+    ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the terminology in the output folder.")
     ] = False,
@@ -40,12 +43,14 @@ def run(
     """Merge terminologies by code, and by crosswalk and equal names where asked for."""
     from st_biomed.crosswalk import Crosswalk
     from st_biomed.readers.options import listed
-    from st_biomed.store import check_folder
+    from st_biomed.store import check_folder, check_parent
     from st_biomed.terminology import Terminology
 
     if len(terminologies) < 2:
         raise InputError(f"merge takes two terminologies or more, found {len(terminologies)}")
     check_folder(output, overwrite=overwrite)
+    if conflicts is not None:
+        check_parent(conflicts)
     parts = [Terminology.open(name) for name in terminologies]
     if through and not crosswalk:
         raise InputError("--through needs --crosswalk: the predicates of the cross-references to follow, e.g. xref")
@@ -58,10 +63,19 @@ def run(
     merged = Terminology.merge(*parts, codes=walk.codes)
     if walk.tally.n_read:
         merged.tallies["crosswalk"] = walk.tally
+    if without_cycles:
+        merged = merged.without_cycles()
     merged.save(output)
     if conflicts is not None:
         lines = ["\t".join(conflict) for conflict in [("code", "other", "reason"), *walk.conflicts]]
+        conflicts.parent.mkdir(parents=True, exist_ok=True)
         conflicts.write_text("\n".join(lines) + "\n", "utf-8")
-    stages = ("crosswalk", "merge")
+    stages = ("crosswalk", "merge", "without cycles")
     typer.echo(tally_table({stage: merged.tallies[stage] for stage in stages if stage in merged.tallies}))
+    if walk.codes:
+        typer.echo(
+            f"{len(walk.codes):,} concepts became one with another, under the code of the terminology named first"
+        )
+    if n_cyclic := merged.n_cyclic_parents:
+        typer.echo(f"{n_cyclic:,} parents lie on cycles, which a hierarchy refuses: --without-cycles drops them")
     typer.echo(f"{merged!r} saved to {output}")

@@ -30,10 +30,12 @@ def run(
     """Write synonym pairs or names as text; training needs no such file."""
     from st_biomed.readers.records import Tally
     from st_biomed.samples.name_pairs import name_lines, pair_lines
+    from st_biomed.store import check_parent
     from st_biomed.terminology import Terminology
 
     if output.exists() and not overwrite:
         raise InputError(f"{output}: is there already; --overwrite replaces it")
+    check_parent(output)
     opened = Terminology.open(terminology)
     tally = Tally()
     lines = (
@@ -41,6 +43,7 @@ def run(
         if form is Form.names
         else pair_lines(opened, max_pairs_per_concept=max_pairs_per_concept, seed=seed, tally=tally)
     )
+    output.parent.mkdir(parents=True, exist_ok=True)
     partial = output.with_name(f".{output.name}.partial")
     try:
         with partial.open("w", encoding="utf-8") as file:

@@ -22,7 +22,7 @@ def run(
     ] = None,
     path: Annotated[Path | None, typer.Argument(help="What to read; some readers bring their source along.")] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", help="key=value for the reader; may be given several times.")
+        list[str] | None, typer.Option("--option", help="key=value for the reader, once for each option.")
     ] = None,
     describe: Annotated[bool, typer.Option("--describe", help="Say what the reader reads and its options.")] = False,
     overwrite: Annotated[
@@ -31,7 +31,7 @@ def run(
 ) -> None:
     """Read a source and save it as a terminology."""
     if describe:
-        typer.echo(inspect.getdoc(reader(source).records))
+        typer.echo(_description(source))
         return
     if output is None:
         raise InputError("read needs a folder to save to: --output FOLDER")
@@ -48,13 +48,25 @@ def run(
     typer.echo(f"{terminology!r} saved to {output} after {time.perf_counter() - start:.0f} s")
 
 
+def _description(source: str) -> str:
+    """What a reader reads and its options with their defaults."""
+    lines = (inspect.getdoc(reader(source).records) or "").splitlines()
+    shown = [line for line in lines if not line.strip().startswith("tally: ")]
+    options = ", ".join(f"{name}={option.default}" for name, option in reader_options(source).items())
+    return "\n".join(
+        [*shown, "", f"Options as --option key=value; by default {options}." if options else "No options."]
+    )
+
+
 def _parsed(source: str, pairs: list[str]) -> dict[str, Any]:
     """``["key=value"]`` as the keyword arguments of a reader, each of the type that the reader declares."""
-    texts = {}
+    texts: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
             raise InputError(f"--option takes key=value, found {pair!r}")
+        if key in texts:
+            raise InputError(f"--option {key} is given twice; a list is written {key}={texts[key]},{value}")
         texts[key] = value
     known = reader_options(source)
     check_options(source, texts)

@@ -48,6 +48,11 @@ _READ_BYTES = 5_000_000  # a larger file that may not leave is refused unread
 _SHOWN = 20
 
 
+def may_leave(name: str) -> bool:
+    """Whether a file, by its path inside the folder, is on the list of those that leave."""
+    return _LEAVES.fullmatch(name) is not None
+
+
 def check_release(
     folder: str | Path,
     terminologies: Sequence[Terminology],
@@ -101,7 +106,7 @@ def find_breaches(
             continue
         if path.is_symlink() or not path.is_file():
             breaches.append(f"{name}: is a link or a special file")
-        elif not _LEAVES.fullmatch(name):
+        elif not may_leave(name):
             breaches.append(f"{name}: is not on the list of files that may leave")
             if path.stat().st_size <= _READ_BYTES:
                 passages[name] += strings_in(path)

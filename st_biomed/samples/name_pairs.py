@@ -21,7 +21,8 @@ def pair_lines(
         terminology: Concepts and names.
         max_pairs_per_concept: Most pairs of one concept, chosen at random without repeats (the paper's 50).
         seed: Seed.
-        tally: Counts the pairs; those of a name that holds ``||`` or a line break are dropped.
+        tally: Counts the pairs; those beyond the most of a concept and those of a name that holds ``||`` or a line
+            break are dropped.
 
     Raises:
         InputError: A number below 1, no concept with two names.
@@ -37,7 +38,11 @@ def pair_lines(
     rng = np.random.default_rng(seed)
     for start in range(0, terminology.n_concepts, 1 << 16):
         size = counts[start : start + (1 << 16)]
-        row, number = draw_distinct(rng, size * (size - 1) // 2, max_pairs_per_concept)
+        pairs = size * (size - 1) // 2
+        row, number = draw_distinct(rng, pairs, max_pairs_per_concept)
+        beyond = int(pairs.sum()) - len(row)
+        tally.read(beyond)
+        tally.drop(f"beyond {max_pairs_per_concept} pairs of a concept", beyond)
         low, high = pair_of(number)
         first = names.indptr[start + row]
         for c, a, b in zip(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from st_biomed.readers.records import Tally
 from st_biomed.terminology import Terminology
 
 TRAIN, DEV, TEST = 0, 1, 2
+logger = logging.getLogger(__name__)
+
 _NAMES = ("train", "dev", "test")
 
 
@@ -88,13 +91,21 @@ def split_by_subtree(
     if not (n_dev and n_test and n_dev + n_test < len(roots)):
         raise InputError(
             f"{len(roots)} sub-trees cannot be split into dev {dev:.3g} and test {test:.3g}: choose another "
-            f"{'depth' if pattern is None else 'pattern'}"
+            f"{'depth (subtree_depth)' if pattern is None else 'pattern (subtrees)'}"
         )
     drawn = np.random.default_rng(seed).permutation(roots)
     concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
     concept_side[_below(hierarchy, drawn[n_test : n_test + n_dev])] = DEV
     concept_side[_below(hierarchy, drawn[:n_test])] = TEST
-
+    held_out = float((concept_side != TRAIN).mean())
+    if held_out < (dev + test) / 4:
+        logger.warning(
+            "%d of %d sub-trees are held out, and with them %.1f %% of the concepts: a few sub-trees hold most of them; "
+            "another depth (subtree_depth) or pattern (subtrees) may split better",
+            n_dev + n_test,
+            len(roots),
+            100 * held_out,
+        )
     return _split(terminology, concept_side)
 
 

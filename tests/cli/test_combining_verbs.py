@@ -66,6 +66,22 @@ def test_subset_keeps_what_meets_every_condition(
     assert Terminology.load(tmp_path / "part", verify=True).codes == codes
 
 
+def test_merge_says_what_became_one_and_what_contradicts_itself(run: Callable, tmp_path: Path):
+    """Catches cycles between two terminologies that training meets an hour later."""
+    parts = [
+        Terminology.from_records(
+            [Term("A:1", "flumpa"), Term("A:2", "terkia"), Parent(*edge)], SourceInfo(name, name)
+        ).save(tmp_path / name)
+        for name, edge in (("X", ("A:1", "A:2")), ("Y", ("A:2", "A:1")))
+    ]
+    result = run("merge", *parts, "-o", tmp_path / "both")
+    assert "2 parents lie on cycles, which a hierarchy refuses: --without-cycles drops them" in result.stdout
+    result = run("merge", *parts, "-o", tmp_path / "cut", "--without-cycles", "--same-name", "lower")
+    assert result.exit_code == 0, result.output
+    assert "lie on cycles" not in result.stdout
+    assert Terminology.load(tmp_path / "cut", verify=True).parents.num_rows == 0
+
+
 def test_subset_cuts_cycles(run: Callable, tmp_path: Path):
     records = [Term("A:1", "flumpa"), Term("A:2", "terkia"), Term("B:1", "drod"), Parent("A:1", "A:2")]
     records += [Parent("A:2", "A:1"), Parent("B:1", "A:1")]
@@ -104,10 +120,19 @@ def test_bad_words_end_in_one_line(
     assert not (tmp_path / "out").exists()
 
 
+def test_outputs_are_looked_at_before_the_work(refused: Callable[..., str], two: tuple[Path, Path], tmp_path: Path):
+    """Catches a merge that is saved and then ends in a traceback."""
+    (tmp_path / "file").write_text("")
+    line = refused("merge", *two, "-o", tmp_path / "out", "--conflicts", tmp_path / "file" / "c.tsv")
+    assert "file: is a file, a folder for c.tsv is needed" in line
+    assert not (tmp_path / "out").exists()
+    assert "is a folder, a file to write is needed" in refused("pairs", two[0], "-o", tmp_path, "--overwrite")
+
+
 def test_pairs_writes_both_forms_and_never_over_a_file(
     run: Callable, refused: Callable[..., str], two: tuple[Path, Path], tmp_path: Path
 ):
-    out = tmp_path / "pairs.txt"
+    out = tmp_path / "new" / "pairs.txt"
     result = run("pairs", two[0], "-o", out)
     assert result.exit_code == 0, result.output
     assert out.read_text() == "A:2||terkia||terkia it\n"

@@ -46,7 +46,17 @@ def test_a_reader_describes_itself(run: Callable, refused: Callable[..., str]) -
     assert result.exit_code == 0, result.output
     assert "Read a parent-child map and its code-string map." in result.stdout
     assert "strings: The code-string table." in result.stdout
+    assert "tally" not in result.stdout
+    assert "by default strings=None" in result.stdout
     assert "read needs a folder to save to: --output FOLDER" in refused("read", "toy")
+
+
+def test_an_option_is_given_once(refused: Callable[..., str], tmp_path: Path) -> None:
+    """Catches the first of two values lost without a word."""
+    words = ("--option", "trees=1", "--option", "trees=2")
+    assert "--option trees is given twice; a list is written trees=1,2" in refused(
+        "read", "toy", "-o", tmp_path, *words
+    )
 
 
 def text(folder: Path, name: str, content: str) -> Path:

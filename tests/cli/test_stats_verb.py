@@ -13,6 +13,7 @@ def test_counts_tallies_and_sources_are_listed(run: Callable, toy_folder: Path) 
     lines = {line[:24].rstrip(): line[24:] for line in result.stdout.splitlines()}
     assert lines["concepts"] == "30"
     assert lines["concepts by depth"] == "0 3, 1 9, 2 18"
+    assert re.fullmatch(r"toy trees=2 branching=3 \(st-biomed .*\)", lines["read from"])
     assert lines["terms by kind"] == "preferred 30, synonym 42"
     assert re.search(r"^toy rows read +72\n  kept +72$", result.stdout, re.MULTILINE)
     assert "licence: CC0-1.0; may be redistributed" in lines["TOY"]

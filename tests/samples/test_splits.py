@@ -228,3 +228,14 @@ def test_a_benchmark_s_concepts_go_with_all_their_names():
 def test_concept_splits_that_cannot_be_are_refused(split, message):
     with pytest.raises(InputError, match=message):
         split(two_sources())
+
+
+def test_sub_trees_that_hold_next_to_nothing_are_said_to(caplog: pytest.LogCaptureFixture):
+    """Catches an evaluation on a handful of concepts because one tree holds all others."""
+    split_by_subtree(forest(), depth=1)
+    assert not caplog.records
+    large: list[Term | Parent] = [Term(f"X:big{i}", f"big {i}") for i in range(300)]
+    large.append(Parent("X:big0", "X:top"))
+    lopsided = forest(extra=[*large, *(Parent(f"X:big{i}", "X:big0") for i in range(1, 300))])
+    split_by_subtree(lopsided, depth=1, seed=0)
+    assert "sub-trees are held out, and with them" in caplog.text

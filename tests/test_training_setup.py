@@ -21,19 +21,23 @@ def test_an_earlier_run_is_replaced_only_when_asked(tmp_path: Path):
     """Catches a thesis deleted because it lay in the output folder."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "run.json").write_text("{}")
-    (tmp_path / "out-training").mkdir()
-    (tmp_path / "out-training" / "old").write_text("old")
+    (tmp_path / "out-training" / "checkpoint-5").mkdir(parents=True)
+    (tmp_path / "out-training" / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match="is not empty"):
         output_folders(arguments(tmp_path), "x", overwrite=False)
     given = arguments(tmp_path)
     assert output_folders(given, "x", overwrite=True) == (tmp_path / "out", tmp_path / "out-training")
     assert given.output_dir == str(tmp_path / "out-training")
-    assert not (tmp_path / "out").exists() and not (tmp_path / "out-training" / "old").exists()
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match="is not empty"):
-        output_folders(arguments(tmp_path), "x", overwrite=True)
-    assert (tmp_path / "out" / "thesis.txt").is_file()
+    assert not (tmp_path / "out").exists()
+    assert [path.name for path in (tmp_path / "out-training").iterdir()] == ["mine.txt"]
+    (tmp_path / "out" / "chapters").mkdir(parents=True)
+    (tmp_path / "out" / "chapters" / "thesis.txt").write_text("mine")
+    for run, message in ((False, "is not empty"), (True, "holds chapters/thesis.txt besides the release")):
+        if run:
+            (tmp_path / "out" / "run.json").write_text("{}")
+        with pytest.raises(InputError, match=message):
+            output_folders(arguments(tmp_path), "x", overwrite=True)
+    assert (tmp_path / "out" / "chapters" / "thesis.txt").is_file()
 
 
 def test_the_training_folder_is_not_uploaded(tmp_path: Path):
