@@ -9,12 +9,16 @@ if TYPE_CHECKING:
     from st_biomed.evaluators.base import EmbeddingEvaluator as EmbeddingEvaluator
     from st_biomed.evaluators.embedders import model_embedder as model_embedder
     from st_biomed.evaluators.embedders import table_embedder as table_embedder
+    from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator as EntityLinkingEvaluator
+    from st_biomed.evaluators.linking_predictions import LinkingPredictions as LinkingPredictions
     from st_biomed.evaluators.report import metrics_table as metrics_table
     from st_biomed.evaluators.tree import TreeEvaluator as TreeEvaluator
     from st_biomed.evaluators.tree_pairs import draw_pairs as draw_pairs
 
 _HOME = {
     "EmbeddingEvaluator": "base",
+    "EntityLinkingEvaluator": "entity_linking",
+    "LinkingPredictions": "linking_predictions",
     "TreeEvaluator": "tree",
     "draw_pairs": "tree_pairs",
     "metrics_table": "report",

@@ -98,16 +98,38 @@ class EmbedOnce:
             raise InputError("texts: expected at least one text to embed, found none")
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if new:
-            matrix = np.asarray(self._embed(new))
-            if matrix.ndim != 2 or len(matrix) != len(new):
-                raise InputError(f"embeddings: expected [{len(new)}, D], found shape {matrix.shape}")
-            broken = ~np.isfinite(matrix.sum(axis=1, dtype=np.float64))
-            if broken.any():
-                raise InputError(
-                    f"embeddings: {int(broken.sum()):,} of {len(new):,} vectors hold NaN or infinity, "
-                    f"e.g. that of {new[int(broken.argmax())]!r}"
-                )
+            matrix = self._checked(new)
             self._vectors.update(zip(new, matrix))
             if len(new) == len(texts):
                 return matrix
         return np.stack([self._vectors[text] for text in texts])
+
+    def pass_through(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors ``[N, D]`` of N distinct texts that nobody asks for again, so that they are not kept.
+
+        Texts that are known from calls are looked up. For texts by the million, a chunk at a time.
+
+        Raises:
+            InputError: As a call does.
+        """
+        is_known = np.array([text in self._vectors for text in texts], dtype=bool)
+        if not is_known.any():
+            return self._checked(texts)
+        known = np.stack([self._vectors[text] for text in texts if text in self._vectors])
+        vectors = np.empty((len(texts), known.shape[1]), dtype=known.dtype)
+        vectors[is_known] = known
+        if not is_known.all():
+            vectors[~is_known] = self._checked([text for text in texts if text not in self._vectors])
+        return vectors
+
+    def _checked(self, texts: Sequence[str]) -> np.ndarray:
+        matrix = np.asarray(self._embed(texts))
+        if matrix.ndim != 2 or len(matrix) != len(texts):
+            raise InputError(f"embeddings: expected [{len(texts)}, D], found shape {matrix.shape}")
+        broken = ~np.isfinite(matrix.sum(axis=1, dtype=np.float64))
+        if broken.any():
+            raise InputError(
+                f"embeddings: {int(broken.sum()):,} of {len(texts):,} vectors hold NaN or infinity, "
+                f"e.g. that of {texts[int(broken.argmax())]!r}"
+            )
+        return matrix

@@ -26,7 +26,7 @@ LAYERS = [
     ["metrics", "neighbours"],
     ["samples"],
     ["batches"],
-    ["encoder", "modules"],
+    ["encoder", "model_digest", "modules"],
     ["losses"],
     ["evaluators", "linking"],
     ["pictures", "release"],

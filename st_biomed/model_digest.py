@@ -1,0 +1,56 @@
+"""A name for what a model computes: two models with one digest give the same vectors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+_NOT_COMPUTED = {"_name_or_path", "transformers_version", "architectures", "dtype"}  # of a transformer's configuration
+_LEFT_BY_A_CALL = {"padding", "truncation"}  # of a tokenizer: what the last batch was cut and padded to
+
+
+def model_digest(model: SentenceTransformer) -> str:
+    """SHA-256 of the weights, the modules' configuration, the tokenizer, the length limit and the prompts.
+
+    Where the model was loaded from and on which device it lies make no difference, nor does what it encoded before.
+    Saving and loading keeps it, apart from ``truncate_dim``, which sentence-transformers does not save.
+    """
+    digest = hashlib.sha256()
+    described: dict[str, Any] = {
+        "modules": [_module(module) for module in model],
+        "max_seq_length": model.max_seq_length,
+        "prompts": {name: prompt for name, prompt in model.prompts.items() if prompt},
+        "default_prompt": model.prompts.get(model.default_prompt_name or "") or "",
+        "truncate_dim": model.truncate_dim,
+    }
+    digest.update(json.dumps(described, sort_keys=True, default=str).encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(memoryview(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()))
+    return digest.hexdigest()
+
+
+def _module(module: Any) -> dict[str, Any]:
+    """What decides a module's output beside its weights."""
+    described: dict[str, Any] = {"class": f"{type(module).__module__}.{type(module).__qualname__}"}
+    if hasattr(module, "get_config_dict"):
+        described["settings"] = module.get_config_dict()
+    if (config := getattr(getattr(module, "auto_model", None), "config", None)) is not None:
+        described["config"] = {key: value for key, value in config.to_dict().items() if key not in _NOT_COMPUTED}
+    if (tokenizer := getattr(module, "tokenizer", None)) is not None:
+        described["tokenizer"] = _tokenizer(tokenizer)
+    return described
+
+
+def _tokenizer(tokenizer: Any) -> Any:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return [type(tokenizer).__name__, tokenizer.get_vocab(), getattr(tokenizer, "init_kwargs", {})]
+    written = json.loads(backend.to_str())
+    return {key: value for key, value in written.items() if key not in _LEFT_BY_A_CALL}
