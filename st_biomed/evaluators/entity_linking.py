@@ -43,7 +43,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
     - ``concept_acc@k``, ``concept_mrr@K`` (``name_...`` with ``rank_unit="concept"``): the other way of ranking, and
       ``concept_unsettled``, the number of looked-up strings whose names hold too few concepts to tell;
     - ``exact_match_acc@1``: the dictionary alone, without any model: entries whose name equals the string;
-    - ``abbreviation_...``, ``other_...``, ``refined_...``: accuracies and exact match of part of the mentions;
+    - ``abbreviation_...``, ``other_...`` (see :attr:`~st_biomed.linking_data.records.Mention.is_abbreviation`),
+      ``refined_...``: accuracies and exact match of part of the mentions;
     - ``coverage``: share of the mentions with gold ids whose gold the dictionary has; and ``n_...``: counts.
 
     Equal names are embedded once, and entries that score the same stand in the order of the dictionary. The names are

@@ -69,8 +69,8 @@ class LinkingQueries:
         gold: What is right for their P parts.
         texts: Distinct strings, ``[U]``.
         text_of_part: Row of ``texts`` of each part, ``[P]``.
-        subsets: Name to the mentions of it, boolean ``[N]``; ``abbreviation`` and ``other`` where some mention has an
-            expansion, ``refined`` where asked for.
+        subsets: Name to the mentions of it, boolean ``[N]``; ``abbreviation`` and ``other`` where some mention is
+            one, ``refined`` where asked for.
         n_duplicates: Mentions left out because one before has the same strings and the same gold.
 
     Raises:
@@ -108,7 +108,7 @@ class LinkingQueries:
         self.text_of_part = np.array([row.setdefault(text, len(row)) for text in parts])
         self.texts = list(row)
         self.subsets: dict[str, np.ndarray] = {}
-        abbreviation = np.array([bool(mention.expansion) for mention in self.mentions])
+        abbreviation = np.array([mention.is_abbreviation for mention in self.mentions])
         if abbreviation.any():
             self.subsets |= {"abbreviation": abbreviation, "other": ~abbreviation}
         if refined:

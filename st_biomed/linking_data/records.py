@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -51,6 +52,17 @@ class Mention:
         """All gold ids together."""
         return frozenset().union(*self.gold)
 
+    @property
+    def is_abbreviation(self) -> bool:
+        """Whether ``text`` is written as an abbreviation: figures are reported for these and for the others.
+
+        It has two to ten characters and at most two words (Schwartz and Hearst's conditions on a short form), at
+        least two capitals, and no more small letters than capitals. The document plays no part, so that the
+        same mentions are meant before and after any step of preparation.
+        """
+        capitals, small = sum(map(str.isupper, self.text)), sum(map(str.islower, self.text))
+        return 2 <= len(self.text) <= 10 and len(self.text.split()) <= 2 and capitals >= max(2, small)
+
 
 class LinkingDictionary:
     """Names and the ids each stands for: N entries, in an order that decides ties.
@@ -67,6 +79,9 @@ class LinkingDictionary:
     def __init__(self, names: list[str], ids: list[str], entry_ids: CSR) -> None:
         if len(names) != entry_ids.n_rows:
             raise InputError(f"dictionary: {len(names)} names, but ids for {entry_ids.n_rows} entries")
+        if len(set(ids)) != len(ids):
+            twice = next(one for one, n in Counter(ids).items() if n > 1)
+            raise InputError(f"dictionary: ids are distinct, found {twice!r} twice")
         self.names, self.ids, self.entry_ids = names, ids, entry_ids
 
     @classmethod
@@ -100,6 +115,12 @@ class LinkingDictionary:
     def __len__(self) -> int:
         return len(self.names)
 
+    def entries(self) -> Iterator[tuple[str, list[str]]]:
+        """Name and ids of every entry, in order: for many, much faster than :meth:`entry`."""
+        indices = self.entry_ids.indices.tolist()
+        for name, (start, end) in zip(self.names, pairwise(self.entry_ids.indptr.tolist())):
+            yield name, [self.ids[one] for one in indices[start:end]]
+
     def entry(self, i: int) -> tuple[str, frozenset[str]]:
         """Name and ids of an entry."""
         return self.names[i], frozenset(self.ids[one] for one in self.entry_ids.row(i))
@@ -113,10 +134,8 @@ class LinkingDictionary:
     def digest(self) -> str:
         """SHA-256 of the entries in their order."""
         digest = hashlib.sha256()
-        indptr, indices = self.entry_ids.indptr.tolist(), self.entry_ids.indices.tolist()
-        for name, (start, end) in zip(self.names, pairwise(indptr)):
-            ids = sorted(self.ids[one] for one in indices[start:end])
-            digest.update("\0".join((name, *ids)).encode() + b"\n")
+        for name, ids in self.entries():
+            digest.update("\0".join((name, *sorted(ids))).encode() + b"\n")
         return digest.hexdigest()
 
 

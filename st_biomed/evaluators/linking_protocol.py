@@ -1,0 +1,190 @@
+"""Which linking benchmarks a run measures, in files, so that two figures mean the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from sentence_transformers.base.evaluation import SequentialEvaluator
+
+from st_biomed.bundled import bundled
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.base import EvaluatorOptions
+from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
+from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
+from st_biomed.linking_data import LinkingDataset, open_linking
+from st_biomed.linking_data.preparation import prepare
+from st_biomed.settings import read_yaml
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+DATA_VARIABLE = "ST_BIOMED_DATA"
+"""Environment variable with the folder that relative paths of a protocol lie below, where they are not found as they are."""
+
+
+_KEPT_NAMES = 500_000  # vectors of 1.5 GB at 768 dimensions
+
+
+@dataclass(frozen=True)
+class LinkingProtocol:
+    """A data set, its dictionary, and the steps that prepare both.
+
+    Args:
+        name: Prefix of the metrics.
+        format: The data set's format, see :func:`~st_biomed.linking_data.open_linking`.
+        path: Its file or folder.
+        dictionary: What its mentions are linked to; empty where the data set names its concepts itself.
+        options: The format's own options.
+        steps: Preparation steps and their options in their order, see :mod:`st_biomed.linking_data.preparation`.
+        dev: The split that is measured in training; empty for none.
+        test: The split that is measured before and after.
+        seen: Splits whose strings the refined test set leaves out.
+        raw: Whether the test split is also measured before any step.
+    """
+
+    name: str = ""
+    format: str = ""
+    path: str = ""
+    dictionary: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    steps: dict[str, Any] = field(default_factory=dict)
+    dev: str = "dev"
+    test: str = "test"
+    seen: list[str] = field(default_factory=list)
+    raw: bool = True
+
+    @classmethod
+    def read(cls, path: str | Path) -> LinkingProtocol:
+        """Read a protocol file such as ``evaluation/benchmarks/ncbi_disease.yaml``, which an installation has too.
+
+        Raises:
+            InputError: No such file, or a key or value that does not belong there.
+        """
+        path = Path(path) if Path(path).exists() else bundled(path) or Path(path)
+        settings = read_yaml(path)
+        types = {one.name: type(getattr(cls(), one.name)) for one in fields(cls)}
+        for key, value in settings.items():
+            if key not in types:
+                raise InputError(f"{path}: {unknown_name('key', key, types)}")
+            if not isinstance(value, types[key]):
+                raise InputError(f"{path}: {key} has to be {types[key].__name__}, found {value!r}")
+        for key in ("name", "format", "path"):
+            if not settings.get(key):
+                raise InputError(f"{path}: {key} is missing")
+        return cls(**settings)
+
+    def open(self) -> LinkingDataset:
+        """The data set as it is distributed, before any step.
+
+        Raises:
+            InputError: Whatever is wrong with its files.
+        """
+        dictionary = data_path(self.dictionary) if self.dictionary else None
+        return open_linking(self.format, data_path(self.path), dictionary=dictionary, **self.options)
+
+    def prepared(self, dataset: LinkingDataset) -> LinkingDataset:
+        """The data set after the steps."""
+        steps = {
+            step: {key: data_path(value) if key == "path" else value for key, value in (options or {}).items()}
+            for step, options in self.steps.items()
+        }
+        return prepare(dataset, steps)
+
+
+def data_path(path: str | Path) -> Path:
+    """A path as it is, or below the folder that ``ST_BIOMED_DATA`` names."""
+    folder = os.environ.get(DATA_VARIABLE)
+    return Path(path) if Path(path).exists() or not folder else Path(folder, path)
+
+
+class LinkingSuite:
+    """The evaluators of several linking benchmarks: one for training, and those whose figures are reported.
+
+    A benchmark is reported as it is distributed (``<name>_raw``) and after its steps (``<name>``).
+
+    Args:
+        protocols: The benchmarks.
+        n_bootstrap: Resamples of the intervals of what is reported.
+        **options: For all evaluators; ``name`` is the protocol's.
+
+    Attributes:
+        tests: The evaluators of what is reported.
+
+    Raises:
+        InputError: Two benchmarks of one name, or whatever is wrong with their files.
+    """
+
+    def __init__(
+        self,
+        protocols: Sequence[LinkingProtocol] = (),
+        *,
+        n_bootstrap: int = 1000,
+        **options: Unpack[EvaluatorOptions],
+    ) -> None:
+        self.options, self.n_bootstrap = options, n_bootstrap
+        self.tests: list[EntityLinkingEvaluator] = []
+        self._devs: list[EntityLinkingEvaluator] = []
+        for protocol in protocols:
+            raw = protocol.open()
+            prepared = protocol.prepared(raw)
+            if protocol.steps and protocol.raw:
+                self._report(raw, f"{protocol.name}_raw", protocol.test, protocol.seen)
+            self.add(prepared, protocol.name, dev=protocol.dev, test=protocol.test, seen=protocol.seen)
+
+    def add(
+        self, dataset: LinkingDataset, name: str, *, dev: str = "dev", test: str = "test", seen: Sequence[str] = ()
+    ) -> None:
+        """Measure a data set: ``dev`` in training where it is not empty, ``test`` before and after."""
+        if dev:
+            options: EvaluatorOptions = {**self.options, "name": f"{name}_dev"}
+            self._devs.append(EntityLinkingEvaluator(dataset, dev, n_bootstrap=0, **options))
+        self._report(dataset, name, test, seen)
+
+    def _report(self, dataset: LinkingDataset, name: str, split: str, seen: Sequence[str]) -> None:
+        if name in {one.name for one in self.tests}:
+            raise InputError(f"linking: two benchmarks are called {name!r}")
+        options: EvaluatorOptions = {**self.options, "name": name}
+        self.tests.append(
+            EntityLinkingEvaluator(dataset, split, refined=seen, n_bootstrap=self.n_bootstrap, **options)
+        )
+
+    @property
+    def dev(self) -> SequentialEvaluator | None:
+        """Measures every dev split; its primary metric, ``sequential_score``, is the mean of their accuracies."""
+        if not self._devs:
+            return None
+        return SequentialEvaluator(self._devs, main_score_function=lambda scores: sum(scores) / len(scores))
+
+    def measure(self, model: SentenceTransformer) -> dict[str, dict[str, float]]:
+        """What is reported, by the evaluator's name.
+
+        Names that several benchmarks share are embedded once where all of them fit in memory.
+        """
+        if not self.tests:
+            return {}
+        first = self.tests[0]
+        embed = model_embedder(
+            model, batch_size=first.batch_size, show_progress_bar=first.show_progress_bar, bf16=first.bf16
+        )
+        if len({text for one in self.tests for text in one.names.texts}) <= _KEPT_NAMES:
+            embed = EmbedOnce(embed)
+        return {one.name: one.measure(embed) for one in self.tests}
+
+    def table(self, **columns: Mapping[str, Mapping[str, float]]) -> str:
+        """The accuracies of several measurements side by side, a line for each evaluator and metric."""
+        lines = []
+        for evaluator in self.tests:
+            of_one = {title: measured[evaluator.name] for title, measured in columns.items()}
+            lines += [
+                f"{evaluator.name} ({evaluator.split}, {len(evaluator.queries.mentions):,} mentions)",
+                evaluator.table(**of_one),
+                "",
+            ]
+        return "\n".join(lines).rstrip()
+
+    def __str__(self) -> str:
+        return ", ".join(one.name for one in self.tests) or "none"

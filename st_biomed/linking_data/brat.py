@@ -1,0 +1,105 @@
+"""brat standoff: ``x.txt`` with the text beside ``x.ann`` with entities and the notes that hold their ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.corpus import OFFSET, check_folder
+from st_biomed.linking_data.records import Mention
+from st_biomed.readers.tables import check_file, read_lines
+
+_SPANS = re.compile(rf"(\S+) ({OFFSET} {OFFSET}(?:;{OFFSET} {OFFSET})*)")
+
+
+class BratEntity(NamedTuple):
+    """A text-bound annotation.
+
+    Attributes:
+        where: ``file:line`` of the annotation.
+        type: Its type.
+        text: The string it covers, the pieces of a discontinuous one joined by spaces.
+        start: Offset of the first character of its first piece.
+        end: Offset behind the last character of its last piece.
+        notes: What annotators wrote beside it (``#`` lines) and the reference of its normalisations (``N`` lines).
+    """
+
+    where: str
+    type: str
+    text: str
+    start: int
+    end: int
+    notes: list[str]
+
+    def mention(self, document: str, gold: tuple[frozenset[str], ...], *, type: str = "") -> Mention:
+        """The entity as a mention in a document, of its own type where no other is given."""
+        return Mention(self.text, gold, document=document, start=self.start, end=self.end, type=type or self.type)
+
+
+class BratDocument(NamedTuple):
+    """One text with its entities, in the order of the file."""
+
+    id: str
+    text: str
+    entities: list[BratEntity]
+
+
+def read_brat(folder: Path) -> Iterator[BratDocument]:
+    """Stream the documents of a folder, sorted by name; relations, events and attributes are no part of linking.
+
+    Raises:
+        InputError: No such folder or no ``.ann`` file in it, a text without its annotations' file name, an entity
+            line of another form, a note that names no entity.
+    """
+    paths = sorted(check_folder(folder).glob("*.ann"))
+    if not paths:
+        raise InputError(f"{folder}: holds no .ann file")
+    for path in paths:
+        # Offsets count the line ends as the file has them.
+        text = _decoded(check_file(path.with_suffix(".txt")))
+        yield BratDocument(path.stem, text, _entities(path))
+
+
+def _decoded(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8; convert the file") from error
+
+
+def _entities(path: Path) -> list[BratEntity]:
+    entities: dict[str, BratEntity] = {}
+    notes: list[tuple[int, str, str]] = []
+    for line, content in read_lines(path):
+        if not content.strip():
+            continue
+        cells = content.split("\t")
+        if content[0] == "T":
+            entities[cells[0]] = _entity(f"{path}:{line}", cells)
+        elif content[0] in "#N":
+            words = cells[1].split() if len(cells) > 1 else []
+            if len(cells) < 3 or len(words) < 2:
+                raise InputError(
+                    f"{path}:{line}: a note is its id, kind and entity, and its text, found {content[:60]!r}"
+                )
+            notes.append((line, words[1], words[2] if content[0] == "N" and len(words) > 2 else "\t".join(cells[2:])))
+    for line, entity, note in notes:
+        if entity.startswith("T"):
+            if entity not in entities:
+                raise InputError(f"{path}:{line}: a note on {entity}, which is no entity of the file")
+            entities[entity].notes.append(note.strip())
+    return list(entities.values())
+
+
+def _entity(where: str, cells: list[str]) -> BratEntity:
+    match = _SPANS.fullmatch(cells[1]) if len(cells) >= 3 else None
+    text = " ".join(" ".join(cells[2:]).split())
+    if match is None or not text:
+        raise InputError(
+            f"{where}: an entity is its id, 'type start end' and its text, split at tabs, found {cells!r}"[:200]
+        )
+    offsets = [int(number) for number in re.split("[ ;]", match[2])]
+    return BratEntity(where, match[1], text, offsets[0], offsets[-1], [])

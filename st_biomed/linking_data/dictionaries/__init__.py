@@ -1,0 +1,87 @@
+"""What mentions are linked to: one file per form of dictionary. A file in this folder with ``entries`` is a form."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.linking_data.gold_ids import with_prefix
+from st_biomed.linking_data.records import LinkingDictionary
+from st_biomed.readers import Tally
+from st_biomed.terminology import Terminology
+
+TERMINOLOGY = "terminology"
+"""The form that is no file: a saved terminology's folder, or whatever ``Terminology.open`` takes."""
+
+
+class DictionaryForm(Protocol):
+    """What a file of this folder offers."""
+
+    def entries(self, path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:
+        """Stream the name and the ids of each entry; the tally counts names."""
+
+
+@cache
+def dictionary_forms() -> tuple[str, ...]:
+    """The names of all forms, sorted."""
+    return tuple(sorted((TERMINOLOGY, *(module.name for module in pkgutil.iter_modules(__path__)))))
+
+
+def open_dictionary(
+    source: str | Path, *, form: str = "", prefix: str = "", tally: Tally | None = None
+) -> LinkingDictionary:
+    """Read a dictionary.
+
+    Args:
+        source: A file; the folder of a saved terminology; or ``form:path`` (``"medic:medic_06Jul2012.txt.gz"``,
+            ``"terminology:icd10cm"``).
+        form: Its form where the source names none: a name of :func:`dictionary_forms`. A folder is a terminology.
+        prefix: CURIE prefix of ids that come without one; empty leaves them bare. Those of a terminology have one.
+        tally: Counts the names; one that repeats an entry, name and ids, is dropped.
+
+    Raises:
+        InputError: An unknown form or none, no such file, a line of another form, or a dictionary without a name.
+    """
+    tally = Tally() if tally is None else tally
+    head, colon, rest = str(source).partition(":")
+    if colon and head in dictionary_forms():
+        form, source = head, rest
+    elif Path(source).is_dir():
+        form = TERMINOLOGY
+    if form not in dictionary_forms():
+        if form:
+            raise unknown_name("dictionary form", form, dictionary_forms())
+        raise InputError(
+            f"dictionary {str(source)!r}: say its form, form:path; forms are {', '.join(dictionary_forms())}"
+        )
+    if form == TERMINOLOGY:
+        dictionary = LinkingDictionary.from_terminology(Terminology.open(source))
+        tally.read(len(dictionary))
+        tally.keep(len(dictionary))
+        return dictionary
+    module: DictionaryForm = importlib.import_module(f"{__name__}.{form}")
+    try:
+        return LinkingDictionary.from_entries(_distinct(module.entries(Path(source), tally=tally), prefix, tally))
+    except InputError as error:
+        if str(error).startswith("dictionary: is empty"):
+            raise InputError(f"{source}: no name with an id was read ({tally})") from error
+        raise
+
+
+def _distinct(
+    entries: Iterator[tuple[str, list[str]]], prefix: str, tally: Tally
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    seen = set()
+    for name, ids in entries:
+        entry = (name, tuple(dict.fromkeys(with_prefix(one, prefix) for one in ids)))
+        if entry in seen:
+            tally.drop("repeated entries")
+        else:
+            seen.add(entry)
+            tally.keep()
+            yield entry

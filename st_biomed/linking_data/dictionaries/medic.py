@@ -1,0 +1,33 @@
+"""MEDIC as DNorm and BioSyn use it: ``id|alternative id||name|synonym|...``, one concept a line (July 2012 release)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.gold_ids import known_ids
+from st_biomed.readers import Tally
+from st_biomed.readers.tables import read_lines
+
+
+def entries(path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:
+    """Stream the entries: every name of a concept has all its ids.
+
+    Raises:
+        InputError: A line without ``||``, without an id or without a name, or a concept (first id) that comes twice.
+    """
+    line_of: dict[str, int] = {}
+    for line, content in read_lines(path):
+        if not content.strip():
+            continue
+        ids, separator, names = content.partition("||")
+        known = known_ids(ids.split("|"))
+        found = [name for cell in names.split("|") if (name := cell.strip())]
+        if not separator or not known or not found:
+            raise InputError(f"{path}:{line}: expected id|id||name|name, found {content[:60]!r}")
+        if line_of.setdefault(known[0], line) != line:
+            raise InputError(f"{path}:{line}: concept {known[0]} is listed in line {line_of[known[0]]} too")
+        for name in found:
+            tally.read()
+            yield name, known

@@ -1,0 +1,39 @@
+"""AskAPatient and TwADR-L: phrases of patients linked to SNOMED CT and AMT, or to UMLS through SIDER, in ten folds.
+
+Files ``AskAPatient.fold-0.train.txt``, ``...validation.txt`` and ``...test.txt``; a line is the concept's id, its name
+and the phrase, with tabs between, in Latin-1.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from st_biomed.linking_data.corpus import Corpus
+from st_biomed.linking_data.formats import folds
+from st_biomed.readers import SourceInfo, Tally
+
+SOURCE = SourceInfo(
+    name="ASKAPATIENT",
+    title="Medical concepts in social media texts (Limsopatham and Collier, ACL 2016)",
+    licence="CC-BY-4.0",
+    url="https://zenodo.org/records/55013",
+    redistributable=True,
+)
+DICTIONARY = "names"
+PREFIX = ""
+
+
+def read(path: Path, *, tally: Tally, fold: int = 0, corpus: str = "AskAPatient") -> Corpus:
+    """Read one fold; the concepts' names are its dictionary where no other is given.
+
+    Args:
+        path: The folder of all folds.
+        tally: Counts lines.
+        fold: 0 to 9.
+        corpus: What the names of the files begin with: ``AskAPatient`` or ``TwADR-L``.
+
+    Raises:
+        InputError: No such fold, or a line that has not three cells.
+    """
+    pattern = f"{corpus}.fold-{{fold}}.{{split}}.txt"
+    return folds.read(path, tally=tally, fold=fold, columns="id,name,mention", pattern=pattern, encoding="latin-1")

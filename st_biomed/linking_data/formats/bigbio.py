@@ -1,0 +1,156 @@
+"""The knowledge-base schema of BigBIO, which a hundred corpora have been brought into: one JSON object a line.
+
+Of a document its ``document_id``, ``passages`` (``text`` and ``offsets``) and ``entities`` (``text``, ``offsets``,
+``type``, and ``normalized``: a list of ``db_name`` and ``db_id``) are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.linking_data.corpus import Corpus, split_files
+from st_biomed.linking_data.gold_ids import gold_groups
+from st_biomed.linking_data.records import Mention
+from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.options import listed
+from st_biomed.readers.tables import read_lines
+
+SOURCE = SourceInfo(
+    name="BIGBIO",
+    title="BigBIO (Fries et al., NeurIPS 2022)",
+    licence="that of the corpus",
+    url="https://github.com/bigscience-workshop/biomedical",
+)
+DICTIONARY = "names"
+PREFIX = ""
+
+SEVERAL = ("groups", "alternatives")
+_LONGEST_GAP = 10_000
+"""Characters between two passages: more are a damaged offset, which would fill the memory with spaces."""
+
+
+def read(
+    path: Path,
+    *,
+    tally: Tally,
+    types: str | Iterable[str] = (),
+    databases: str | Iterable[str] = (),
+    several: str = "groups",
+) -> Corpus:
+    """Read one file (split ``all``), or a folder with ``train.jsonl``, ``validation.jsonl`` and ``test.jsonl``.
+
+    Args:
+        path: The file or folder.
+        tally: Counts entities.
+        types: Types of the entities to read; all by default.
+        databases: The ``db_name`` of the ids to read; all by default.
+        several: What several ids of an entity are: ``groups``, the parts of a composite mention (NCBI disease,
+            BC5CDR), or ``alternatives`` of one concept (QUAERO).
+
+    Raises:
+        InputError: With file and line: no JSON object, a field of another form, a document that comes twice, passages
+            far apart. Also another ``several``, or no file.
+    """
+    if several not in SEVERAL:
+        raise unknown_name("several", several, SEVERAL)
+    wanted_types, wanted_databases = listed("types", types), listed("databases", databases)
+    corpus = Corpus()
+    files = split_files(path, ("{split}.jsonl", "{split}.json")) if path.is_dir() else {"all": path}
+    for split, file in files.items():
+        corpus.mentions[split] = []
+        for line, content in read_lines(file):
+            if not content.strip():
+                continue
+            where = f"{file}:{line}"
+            document = _parsed(where, content)
+            name = document["document_id"]
+            if name in corpus.documents:
+                raise InputError(f"{where}: document {name!r} comes twice")
+            corpus.documents[name] = _text(where, document["passages"])
+            for entity in document["entities"]:
+                tally.read()
+                mention = _placed(_mention(where, entity, name, wanted_databases, several), corpus.documents[name])
+                if wanted_types and mention.type not in wanted_types:
+                    tally.drop(f"entities of type {mention.type}")
+                else:
+                    corpus.add(split, mention)
+                    tally.keep()
+    return corpus
+
+
+def _parsed(where: str, content: str) -> dict[str, Any]:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: is no JSON object on one line ({error})") from error
+    if not isinstance(document, dict):
+        raise InputError(f"{where}: a line is a JSON object, found {type(document).__name__}")
+    for field, kind in (("document_id", str), ("passages", list), ("entities", list)):
+        if not isinstance(document.get(field), kind):
+            found = type(document[field]).__name__ if field in document else "none"
+            raise InputError(f"{where}: {field!r} is a {kind.__name__}, found {found}")
+    return document
+
+
+def _text(where: str, passages: list[Any]) -> str:
+    """The passages at their offsets, spaces between."""
+    pieces: list[tuple[int, str]] = []
+    for passage in passages:
+        spans, strings = _spans(where, passage), _strings(where, passage, "text")
+        pieces.extend((start, string) for (start, _), string in zip(spans, strings))
+    text = ""
+    for start, string in sorted(pieces, key=lambda piece: piece[0]):
+        if start > len(text) + _LONGEST_GAP:
+            raise InputError(f"{where}: a passage begins at {start}, but the text before it ends at {len(text)}")
+        text = text.ljust(start) + string
+    return text
+
+
+def _placed(mention: Mention, text: str) -> Mention:
+    """The mention with its offsets, if its first word stands there in the document; without them, if not."""
+    fits = text[mention.start : mention.end].startswith(mention.text.split()[0])
+    return mention if fits else replace(mention, start=-1, end=-1)
+
+
+def _mention(where: str, entity: Any, document: str, databases: tuple[str, ...], several: str) -> Mention:
+    spans, text = _spans(where, entity), " ".join(_strings(where, entity, "text")).strip()
+    kind, normalized = entity.get("type", ""), entity.get("normalized", [])
+    if not text or not spans or not isinstance(kind, str) or not isinstance(normalized, list):
+        raise InputError(
+            f"{where}: an entity has text, offsets, a type and a list 'normalized', found {str(entity)[:80]}"
+        )
+    ids = []
+    for one in normalized:
+        if not isinstance(one, dict) or not isinstance(one.get("db_id"), str):
+            raise InputError(f"{where}: 'normalized' holds objects with db_name and db_id, found {str(one)[:60]}")
+        if not databases or one.get("db_name") in databases:
+            ids.append(one["db_id"])
+    gold = gold_groups("|".join(ids))
+    if several == "alternatives" and gold:
+        gold = (frozenset().union(*gold),)
+    start, end = min(span[0] for span in spans), max(span[1] for span in spans)
+    return Mention(text, gold, document=document, start=start, end=end, type=kind)
+
+
+def _spans(where: str, holder: Any) -> list[tuple[int, int]]:
+    spans = holder.get("offsets") if isinstance(holder, dict) else None
+    if not isinstance(spans, list) or not all(
+        isinstance(span, list) and len(span) == 2 and all(type(number) is int and number >= 0 for number in span)
+        for span in spans
+    ):
+        raise InputError(f"{where}: 'offsets' is a list of pairs of numbers, found {str(spans)[:60]}")
+    return [(span[0], span[1]) for span in spans]
+
+
+def _strings(where: str, holder: dict[str, Any], field: str) -> list[str]:
+    strings = holder.get(field)
+    if isinstance(strings, str):
+        return [strings]
+    if not isinstance(strings, list) or not all(isinstance(one, str) for one in strings):
+        raise InputError(f"{where}: {field!r} is a list of strings, found {str(strings)[:60]}")
+    return strings

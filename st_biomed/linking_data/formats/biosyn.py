@@ -1,0 +1,81 @@
+"""BioSyn's folders of ``.concept`` files, which SapBERT, GEBERT and BERGAMOT are measured on.
+
+One file for each document, one mention a line, ``pmid||start|end||type||mention||ids``. In the processed folders a
+composite mention has ``|`` between its parts, and between their ids.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.corpus import OFFSET, Corpus, check_folder
+from st_biomed.linking_data.gold_ids import gold_groups
+from st_biomed.linking_data.records import Mention
+from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.tables import read_lines
+
+SOURCE = SourceInfo(
+    name="BIOSYN",
+    title="Linking data as prepared for BioSyn (Sung et al., ACL 2020)",
+    licence="that of the corpus",
+    url="https://github.com/dmis-lab/BioSyn",
+)
+DICTIONARY = "names"
+PREFIX = ""
+
+SPLITS = ("train", "dev", "test")
+_SPAN = re.compile(rf"{OFFSET}\|{OFFSET}([,;|]{OFFSET}\|{OFFSET})*")
+
+
+def read(path: Path, *, tally: Tally, processed: bool = True) -> Corpus:
+    """Read the splits that are there; a folder that holds ``.concept`` files itself is one split, ``all``.
+
+    A ``.txt`` file beside a ``.concept`` file is the document's text.
+
+    Args:
+        path: The folder of the data set, or of one split.
+        tally: Counts lines.
+        processed: Whether to read ``processed_train``, ``processed_dev`` and ``processed_test`` rather than
+            ``train``, ``dev`` and ``test``.
+
+    Raises:
+        InputError: No ``.concept`` file, or a line of another form.
+    """
+    corpus = Corpus()
+    if any(check_folder(path).glob("*.concept")):
+        folders = {"all": path}
+    else:
+        folders = {split: path / (f"processed_{split}" if processed else split) for split in SPLITS}
+    for split, folder in folders.items():
+        for file in sorted(folder.glob("*.concept")):
+            corpus.mentions.setdefault(split, [])
+            if (text := file.with_suffix(".txt")).is_file():
+                corpus.documents[file.stem] = "\n".join(line for _, line in read_lines(text))
+            for line, content in read_lines(file):
+                if content.strip():
+                    tally.read()
+                    corpus.add(split, _mention(f"{file}:{line}", content))
+                    tally.keep()
+    if not corpus.mentions:
+        names = ", ".join(folder.name for folder in folders.values())
+        raise InputError(f"{path}: no .concept file in it or in one of its folders {names}")
+    return corpus
+
+
+def _mention(where: str, content: str) -> Mention:
+    cells = [cell.strip() for cell in content.split("||")]
+    while len(cells) > 5 and not cells[-1]:
+        cells.pop()
+    if len(cells) != 5:
+        raise InputError(f"{where}: {len(cells)} cells, expected 5 (pmid||start|end||type||mention||ids)")
+    document, span, kind, text, ids = cells
+    parts = tuple(filter(None, (part.strip() for part in text.split("|"))))
+    if not parts:
+        raise InputError(f"{where}: the mention is empty")
+    if not _SPAN.fullmatch(span):
+        raise InputError(f"{where}: the span is two numbers, start|end, found {span[:30]!r}")
+    offsets = [int(number) for number in re.findall(r"\d+", span)]
+    start, end = (offsets[0], offsets[-1]) if offsets[0] < offsets[-1] else (-1, -1)
+    return Mention(text, gold_groups(ids), parts, document=document, start=start, end=end, type=kind)

@@ -1,0 +1,82 @@
+"""CodiEsp: Spanish clinical cases, diagnoses linked to ICD-10-CM and procedures to ICD-10-PCS.
+
+The unpacked corpus: ``train/trainX.tsv`` (and ``dev``, ``test``) with the cells document, label, code, text and
+positions, without a header, and the texts in ``train/text_files``. Codes are upper-cased.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.linking_data.corpus import OFFSET, Corpus, check_folder
+from st_biomed.linking_data.gold_ids import known_ids
+from st_biomed.linking_data.records import Mention
+from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.tables import read_lines, read_table
+
+SOURCE = SourceInfo(
+    name="CODIESP",
+    title="CodiEsp (Miranda-Escalada et al., CLEF eHealth 2020)",
+    licence="CC-BY-4.0",
+    url="https://zenodo.org/records/3837305",
+    redistributable=True,
+)
+DICTIONARY = "names"
+PREFIX = "ICD10CM"
+
+LABELS = {"DIAGNOSTICO": "ICD10CM", "PROCEDIMIENTO": "ICD10PCS"}
+"""Label to the prefix of its codes."""
+SPLITS = ("train", "dev", "test")
+CELLS = ("document", "label", "code", "text", "positions")
+_POSITIONS = re.compile(rf"{OFFSET} {OFFSET}(;{OFFSET} {OFFSET})*")
+
+
+def read(path: Path, *, tally: Tally, label: str = "DIAGNOSTICO") -> Corpus:
+    """Read the splits that are there.
+
+    Args:
+        path: The unpacked folder.
+        tally: Counts rows.
+        label: ``DIAGNOSTICO`` or ``PROCEDIMIENTO``: they are measured apart.
+
+    Raises:
+        InputError: Another label, no table, a row of another form.
+    """
+    if label not in LABELS:
+        raise unknown_name("label", label, LABELS)
+    corpus = Corpus(variant=label.lower())
+    for split in SPLITS:
+        file = check_folder(path) / split / f"{split}X.tsv"
+        if file.is_file():
+            corpus.mentions[split] = []
+            _read_split(corpus, split, file, tally, label)
+    if not corpus.mentions:
+        raise InputError(f"{path}: holds none of {', '.join(f'{split}/{split}X.tsv' for split in SPLITS)}")
+    return corpus
+
+
+def _read_split(corpus: Corpus, split: str, file: Path, tally: Tally, label: str) -> None:
+    for line, cells in read_table(file, dialect="tsv", header=CELLS):
+        tally.read()
+        document, kind, code, text, positions = (cell.strip() for cell in cells)
+        if kind not in LABELS:
+            raise InputError(f"{file}:{line}: the label is {' or '.join(LABELS)}, found {kind[:30]!r}")
+        if not text or not _POSITIONS.fullmatch(positions):
+            raise InputError(
+                f"{file}:{line}: expected a text and its positions 'start end;start end', found {cells[3:]}"[:200]
+            )
+        if kind != label:
+            tally.drop(f"rows of {kind}")
+            continue
+        if document not in corpus.documents:
+            source = file.parent / "text_files" / f"{document}.txt"
+            corpus.documents[document] = (
+                "\n".join(content for _, content in read_lines(source)) if source.is_file() else ""
+            )
+        offsets = [int(number) for number in re.findall(r"\d+", positions)]
+        gold = frozenset(f"{LABELS[label]}:{one.upper()}" for one in known_ids([code]))
+        groups = (gold,) if gold else ()
+        corpus.add(split, Mention(text, groups, document=document, start=min(offsets), end=max(offsets), type=kind))
+        tally.keep()

@@ -1,0 +1,64 @@
+"""COMETA: terms of Reddit users linked to SNOMED CT, once by their general and once by their specific meaning.
+
+A table with tabs and the columns ``ID``, ``Term``, ``General SNOMED ID``, ``General SNOMED Label``, ``Specific SNOMED
+ID``, ``Specific SNOMED Label`` and ``Example``: one file, or a folder with one for each split (``train.csv``, ...).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.linking_data.corpus import Corpus, split_files
+from st_biomed.linking_data.gold_ids import known_ids
+from st_biomed.linking_data.records import Mention
+from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.tables import read_table
+
+SOURCE = SourceInfo(
+    name="COMETA",
+    title="COMETA: a corpus for medical entity linking in the social media (Basaldella et al., EMNLP 2020)",
+    licence="research use; SNOMED CT terms",
+    url="https://www.siphs.org/corpus",
+)
+DICTIONARY = "names"
+PREFIX = "SNOMEDCT"
+
+LEVELS = {"general": "General", "specific": "Specific"}
+
+
+def read(path: Path, *, tally: Tally, level: str = "general") -> Corpus:
+    """Read one file (split ``all``) or a folder of splits; the example sentence is the document.
+
+    Args:
+        path: The file or folder.
+        tally: Counts rows.
+        level: ``general`` or ``specific`` ids; the published figures are of the general ones.
+
+    Raises:
+        InputError: Another level, no file, a column that is not there, an empty term, or the same ``ID`` twice.
+    """
+    if level not in LEVELS:
+        raise unknown_name("level", level, LEVELS)
+    files = split_files(path, ("{split}.csv", "{split}.tsv")) if path.is_dir() else {"all": path}
+    columns = ("ID", "Term", f"{LEVELS[level]} SNOMED ID", f"{LEVELS[level]} SNOMED Label", "Example")
+    corpus = Corpus(variant=level)
+    for split, file in files.items():
+        corpus.mentions[split] = []
+        for line, cells in read_table(file, columns, dialect="tsv_quoted"):
+            tally.read()
+            number, term, concept, label, example = (cell.strip() for cell in cells)
+            if not term:
+                raise InputError(f"{file}:{line}: the Term is empty")
+            if number in corpus.documents:
+                raise InputError(f"{file}:{line}: ID {number!r} comes twice")
+            corpus.documents[number] = example
+            gold = known_ids([concept])
+            for one in gold:
+                corpus.add_name(label, one)
+            start = example.lower().find(term.lower())
+            end = start + len(term) if start >= 0 else -1
+            groups = (frozenset(gold),) if gold else ()
+            corpus.add(split, Mention(term, groups, document=number, start=start, end=end))
+            tally.keep()
+    return corpus

@@ -1,0 +1,74 @@
+"""MedMentions: PubMed abstracts, all of UMLS or its ST21pv subset.
+
+A folder with ``corpus_pubtator.txt`` (or ``.txt.gz``) and the split lists ``corpus_pubtator_pmids_trng.txt``,
+``..._dev.txt`` and ``..._test.txt``, one PubMed id a line, as ``full/data`` and ``st21pv/data`` are distributed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.corpus import Corpus, check_folder, plain_or_gzipped
+from st_biomed.linking_data.pubtator import read_pubtator
+from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.tables import read_lines
+
+SOURCE = SourceInfo(
+    name="MEDMENTIONS",
+    title="MedMentions (Mohan and Li, AKBC 2019)",
+    licence="CC0-1.0",
+    url="https://github.com/chanzuckerberg/MedMentions",
+    redistributable=True,
+)
+DICTIONARY = "names"
+PREFIX = "UMLS"
+
+CORPUS = "corpus_pubtator.txt"
+LISTS = {
+    "train": "corpus_pubtator_pmids_trng.txt",
+    "dev": "corpus_pubtator_pmids_dev.txt",
+    "test": "corpus_pubtator_pmids_test.txt",
+}
+
+
+def read(path: Path, *, tally: Tally) -> Corpus:
+    """Read the documents that the split lists name.
+
+    Raises:
+        InputError: The corpus or a list is missing, a list names a document of another split or one that the corpus
+            does not have, or what :func:`~st_biomed.linking_data.pubtator.read_pubtator` finds wrong.
+    """
+    file = plain_or_gzipped(check_folder(path), CORPUS)
+    if file is None:
+        raise InputError(f"{path}: holds no {CORPUS}")
+    split_of, listed = _split_lists(path)
+    corpus = Corpus(mentions={split: [] for split in LISTS})
+    for document in read_pubtator(file, tally=tally):
+        split = split_of.get(document.id)
+        if split is None:
+            tally.drop("mentions of documents in no split list", len(document.mentions))
+            continue
+        corpus.documents[document.id] = document.text
+        for mention in document.mentions:
+            corpus.add(split, mention)
+            tally.keep()
+    for document_id, where in listed.items():
+        if document_id not in corpus.documents:
+            raise InputError(f"{where}: document {document_id} is not in {file.name}")
+    return corpus
+
+
+def _split_lists(path: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Document to its split, and to ``file:line`` where a list names it."""
+    split_of: dict[str, str] = {}
+    listed: dict[str, str] = {}
+    for split, name in LISTS.items():
+        for line, content in read_lines(path / name):
+            document = content.strip()
+            if not document:
+                continue
+            if split_of.setdefault(document, split) != split:
+                raise InputError(f"{path / name}:{line}: document {document} is in the {split_of[document]} list too")
+            listed.setdefault(document, f"{path / name}:{line}")
+    return split_of, listed

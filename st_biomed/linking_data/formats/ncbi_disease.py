@@ -1,0 +1,50 @@
+"""NCBI disease corpus: PubMed abstracts, diseases linked to MEDIC (MeSH and OMIM).
+
+A folder with ``NCBItrainset_corpus.txt``, ``NCBIdevelopset_corpus.txt`` and ``NCBItestset_corpus.txt``, PubTator, as it
+is distributed. ``D001|D002`` is a composite mention, ``D001+D002`` one mention that takes two ids.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.corpus import Corpus, check_folder, plain_or_gzipped
+from st_biomed.linking_data.pubtator import read_pubtator
+from st_biomed.readers import SourceInfo, Tally
+
+SOURCE = SourceInfo(
+    name="NCBI-DISEASE",
+    title="NCBI disease corpus (Doğan, Leaman and Lu, J Biomed Inform 2014)",
+    licence="public domain (US government)",
+    url="https://www.ncbi.nlm.nih.gov/CBBresearch/Dogan/DISEASE/",
+    redistributable=True,
+)
+DICTIONARY = "medic"
+PREFIX = "MESH"
+
+FILES = {
+    "train": "NCBItrainset_corpus.txt",
+    "dev": "NCBIdevelopset_corpus.txt",
+    "test": "NCBItestset_corpus.txt",
+}
+
+
+def read(path: Path, *, tally: Tally) -> Corpus:
+    """Read the splits that are there.
+
+    Raises:
+        InputError: The folder holds none of the files, or what :func:`~st_biomed.linking_data.pubtator.read_pubtator`
+            finds wrong.
+    """
+    corpus = Corpus()
+    for split, name in FILES.items():
+        file = plain_or_gzipped(check_folder(path), name)
+        for document in read_pubtator(file, tally=tally) if file else ():
+            corpus.documents[document.id] = document.text
+            for mention in document.mentions:
+                corpus.add(split, mention)
+                tally.keep()
+    if not corpus.documents:
+        raise InputError(f"{path}: holds none of {', '.join(FILES.values())} with a document in it")
+    return corpus

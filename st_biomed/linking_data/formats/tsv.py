@@ -1,0 +1,51 @@
+"""Anybody's mentions: a mention, a tab, its ids, and, where wanted, a tab and the text around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.corpus import Corpus, split_files
+from st_biomed.linking_data.gold_ids import gold_groups
+from st_biomed.linking_data.records import Mention
+from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.tables import read_lines
+
+SOURCE = SourceInfo(
+    name="TSV", title="Mentions and their ids", licence="that of the file", url="st_biomed/linking_data/formats/tsv.py"
+)
+DICTIONARY = "names"
+PREFIX = ""
+
+
+def read(path: Path, *, tally: Tally) -> Corpus:
+    """Read one file (split ``all``), or a folder with ``train.tsv``, ``dev.tsv`` and ``test.tsv``, without header lines.
+
+    Ids are separated as :func:`~st_biomed.linking_data.gold_ids.gold_groups` says.
+
+    Raises:
+        InputError: No file, a line that has not two or three cells, or an empty mention.
+    """
+    files = split_files(path, ("{split}.tsv", "{split}.txt")) if path.is_dir() else {"all": path}
+    corpus = Corpus()
+    for split, file in files.items():
+        corpus.mentions[split] = []
+        for line, content in read_lines(file):
+            if not content.strip():
+                continue
+            tally.read()
+            cells = content.split("\t")
+            mention = cells[0].strip()
+            if len(cells) not in (2, 3) or not mention:
+                raise InputError(
+                    f"{file}:{line}: expected mention, ids and perhaps the context, split at tabs, found {content[:60]!r}"
+                )
+            document, start = "", -1
+            if len(cells) == 3:
+                document = f"{split}:{line}"
+                corpus.documents[document] = cells[2]
+                start = cells[2].lower().find(mention.lower())
+            end = start + len(mention) if start >= 0 else -1
+            corpus.add(split, Mention(mention, gold_groups(cells[1]), document=document, start=start, end=end))
+            tally.keep()
+    return corpus

@@ -1,0 +1,105 @@
+"""A data set for linking by the name of its format: mentions, dictionary, and what fits between the two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.corpus import Corpus
+from st_biomed.linking_data.dictionaries import open_dictionary
+from st_biomed.linking_data.formats import check_options, linking_format
+from st_biomed.linking_data.gold_ids import with_prefix
+from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
+from st_biomed.readers import Tally
+from st_biomed.terminology import Terminology
+
+
+def open_linking(
+    name: str,
+    path: str | Path,
+    *,
+    dictionary: LinkingDictionary | Terminology | str | Path | None = None,
+    prefix: str | None = None,
+    **options: Any,
+) -> LinkingDataset:
+    """Read a data set for linking, as it is annotated: no step of preparation is taken.
+
+    Args:
+        name: Its format, a name of :func:`~st_biomed.linking_data.formats.linking_names`.
+        path: Its file or folder.
+        dictionary: What its mentions are linked to: a dictionary, a terminology, or the path of one, see
+            :func:`~st_biomed.linking_data.dictionaries.open_dictionary`; the form is the format's usual one where the
+            path names none. By default the names that the files themselves give, where they do.
+        prefix: CURIE prefix of bare ids, in the mentions and in a dictionary that is read; the format's own by
+            default, empty to leave them bare.
+        **options: The format's own options.
+
+    Returns:
+        Mentions by split. ``tallies`` has one for the ``mentions``, one for the ``dictionary`` and, for each split,
+        ``gold ids of <split>``: distinct ids, dropped where the dictionary lacks them (named by ``missing``).
+
+    Raises:
+        InputError: Unknown format or option, no dictionary, no mention, or whatever is wrong in a file.
+
+    Example:
+        ::
+
+            dataset = open_linking("ncbi_disease", "ncbi_disease", dictionary="medic_06Jul2012.txt.gz")
+            dataset.split("test")[0]
+    """
+    form = linking_format(name)
+    check_options(name, options)
+    prefix = form.PREFIX if prefix is None else prefix
+    tallies = {"mentions": Tally(), "dictionary": Tally()}
+    corpus = form.read(Path(path), tally=tallies["mentions"], **options)
+    if not any(corpus.mentions.values()):
+        raise InputError(f"{path}: no mention was read ({tallies['mentions']})")
+    dataset = LinkingDataset(
+        name="-".join(filter(None, (name.replace("_", "-"), corpus.variant))),
+        mentions={split: tuple(_prefixed(one, prefix) for one in found) for split, found in corpus.mentions.items()},
+        dictionary=_dictionary(dictionary, corpus, form.DICTIONARY, prefix, tallies["dictionary"]),
+        source=form.SOURCE,
+        documents=corpus.documents,
+        tallies=tallies,
+    )
+    for split in dataset.mentions:
+        tallies[f"gold ids of {split}"] = _coverage(dataset, split)
+    return dataset
+
+
+def _prefixed(mention: Mention, prefix: str) -> Mention:
+    gold = tuple(frozenset(with_prefix(one, prefix) for one in group) for group in mention.gold)
+    return replace(mention, gold=gold)
+
+
+def _dictionary(
+    dictionary: LinkingDictionary | Terminology | str | Path | None,
+    corpus: Corpus,
+    form: str,
+    prefix: str,
+    tally: Tally,
+) -> LinkingDictionary:
+    if isinstance(dictionary, str | Path):
+        return open_dictionary(dictionary, form=form, prefix=prefix, tally=tally)
+    if isinstance(dictionary, Terminology):
+        dictionary = LinkingDictionary.from_terminology(dictionary)
+    if dictionary is None:
+        if not corpus.names:
+            raise InputError(
+                "dictionary: this format's files name no concepts; dictionary= takes the names to link to"
+            )
+        dictionary = LinkingDictionary.from_entries((name, (with_prefix(one, prefix),)) for name, one in corpus.names)
+    tally.read(len(dictionary))
+    tally.keep(len(dictionary))
+    return dictionary
+
+
+def _coverage(dataset: LinkingDataset, split: str) -> Tally:
+    tally, missing = Tally(), dataset.missing(split)
+    n_gold = len({one for mention in dataset.split(split) for one in mention.ids})
+    tally.read(n_gold)
+    tally.keep(n_gold - len(missing))
+    tally.drop("absent from the dictionary", len(missing))
+    return tally

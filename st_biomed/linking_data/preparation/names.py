@@ -1,0 +1,67 @@
+"""Steps on the dictionary's entries: equal names in one entry, and names that mentions add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from st_biomed.linking_data.preparation.record import StepTally, taken
+from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary
+from st_biomed.readers.options import listed
+
+
+def merge_names(dataset: LinkingDataset, *, ignore_case: bool = False) -> LinkingDataset:
+    """Make one entry of all entries with the same name: the ids of all of them, at the place of the first.
+
+    BioSyn's dictionaries are merged so, after lower-casing and without punctuation. A name that stands for several
+    concepts then counts as right for each of them.
+
+    Args:
+        dataset: Any.
+        ignore_case: Whether names that differ in case alone are the same; the first one's spelling stays.
+    """
+    tally = StepTally()
+    tally.read(len(dataset.dictionary))
+    merged: dict[str, tuple[str, dict[str, None]]] = {}
+    for name, ids in dataset.dictionary.entries():
+        _add(merged, name, ids, ignore_case)
+    tally.keep(len(merged))
+    tally.drop("names merged into an equal one", len(dataset.dictionary) - len(merged))
+    label = "merge_names(ignore_case)" if ignore_case else "merge_names"
+    return taken(dataset, label, tally, dictionary=LinkingDictionary.from_entries(merged.values()))
+
+
+def add_mentions(dataset: LinkingDataset, *, splits: str | Iterable[str] = ("train", "dev")) -> LinkingDataset:
+    """Add the mentions of some splits to the dictionary, each with its gold ids, merged with equal names.
+
+    The dictionary that BioSyn and SapBERT are published on, ``test_dictionary.txt``, is made so from the training and
+    development mentions: it is no longer the terminology alone. A composite mention adds each part with all its ids.
+
+    Args:
+        dataset: Prepared as the mentions to be linked will be.
+        splits: Whose mentions are added; never those that are measured.
+
+    Raises:
+        InputError: There is no such split.
+    """
+    splits = listed("splits", splits, dataset.mentions)
+    merged: dict[str, tuple[str, dict[str, None]]] = {}
+    for name, ids in dataset.dictionary.entries():
+        _add(merged, name, ids, ignore_case=False)
+    tally, n_before = StepTally(), len(merged)
+    for split in splits:
+        for mention in dataset.split(split):
+            for part in mention.parts:
+                tally.read()
+                if mention.ids:
+                    _add(merged, part, sorted(mention.ids), ignore_case=False)
+                    tally.keep()
+                else:
+                    tally.drop("without a concept")
+    tally.change("names that are new", len(merged) - n_before)
+    dictionary = LinkingDictionary.from_entries(merged.values())
+    return taken(dataset, f"add_mentions({','.join(splits)})", tally, dictionary=dictionary)
+
+
+def _add(merged: dict[str, tuple[str, dict[str, None]]], name: str, ids: Iterable[str], ignore_case: bool) -> None:
+    key = name.lower() if ignore_case else name
+    merged.setdefault(key, (name, {}))[1].update(dict.fromkeys(ids))

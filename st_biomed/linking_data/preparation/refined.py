@@ -1,0 +1,51 @@
+"""The refined test set: every mention once, and only those that no training mention gives away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.preparation.record import StepTally, taken
+from st_biomed.linking_data.records import LinkingDataset, Mention
+from st_biomed.readers.options import listed
+
+
+def refine(dataset: LinkingDataset, *, split: str = "test", seen: str | Iterable[str] = "train,dev") -> LinkingDataset:
+    """Add a split ``test_refined`` beside ``test``, which stays as it is.
+
+    Two mentions are the same if their parts, lower-cased, and their gold ids are (Tutubalina et al., COLING 2020). Of the
+    same mentions in ``split`` the first is kept, and none that is the same as one in ``seen``. What is the same depends
+    on the steps that were taken before: the published sets are refined after BioSyn's preprocessing.
+
+    Args:
+        dataset: With ``split`` and at least one of ``seen``.
+        split: What is refined.
+        seen: What was trained on; those that the data set does not have are passed over.
+
+    Raises:
+        InputError: There is no such split, none of ``seen``, or ``split`` is among them.
+    """
+    known = [name for name in listed("seen", seen) if name in dataset.mentions]
+    if not known or split in known:
+        raise InputError(
+            f"refine: seen= names other splits than {split!r}, one at least of {', '.join(map(repr, dataset.mentions))}"
+        )
+    tally = StepTally()
+    trained = {_key(mention) for name in known for mention in dataset.split(name)}
+    kept: dict[tuple[tuple[str, ...], frozenset[str]], Mention] = {}
+    for mention in dataset.split(split):
+        tally.read()
+        key = _key(mention)
+        if key in trained:
+            tally.drop(f"seen in {' or '.join(known)}")
+        elif key in kept:
+            tally.drop("repeated")
+        else:
+            kept[key] = mention
+            tally.keep()
+    mentions = {**dataset.mentions, f"{split}_refined": tuple(kept.values())}
+    return taken(dataset, f"refine({split})", tally, mentions=mentions)
+
+
+def _key(mention: Mention) -> tuple[tuple[str, ...], frozenset[str]]:
+    return tuple(part.lower() for part in mention.parts), mention.ids

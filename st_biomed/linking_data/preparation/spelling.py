@@ -1,0 +1,56 @@
+"""Words that annotators and authors misspell, corrected by a list."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.preparation.record import StepTally, taken, with_mentions, with_parts
+from st_biomed.linking_data.records import LinkingDataset
+from st_biomed.readers.tables import read_lines
+
+
+def correct_spelling(dataset: LinkingDataset, *, path: str | Path) -> LinkingDataset:
+    """Replace the misspelt words in the parts of the mentions; the dictionary is left as it is.
+
+    A word of the list counts in any case, as a whole word, and comes out as the list has it.
+
+    Args:
+        dataset: Any.
+        path: Lines ``wrong||right``, e.g. ``ncbi-spell-check.txt``.
+
+    Raises:
+        InputError: See :func:`read_spelling`.
+    """
+    right = read_spelling(path)
+    pattern = re.compile(
+        rf"\b({'|'.join(map(re.escape, sorted(right, key=lambda w: (-len(w), w))))})\b", re.IGNORECASE
+    )
+
+    def correct(text: str) -> str:
+        return pattern.sub(lambda match: right[match[0].lower()], text)
+
+    tally = StepTally()
+    mentions = with_mentions(dataset, lambda mention: with_parts(mention, correct), tally, "corrected")
+    return taken(dataset, f"correct_spelling({Path(path).name})", tally, mentions=mentions)
+
+
+def read_spelling(path: str | Path) -> dict[str, str]:
+    """Misspelt word, in lower case, to the right one.
+
+    Raises:
+        InputError: A line of another form, a word with two corrections, or an empty list.
+    """
+    right: dict[str, str] = {}
+    for line, content in read_lines(path):
+        if not content.strip():
+            continue
+        wrong, separator, corrected = (cell.strip() for cell in content.partition("||"))
+        if not separator or not wrong or not corrected:
+            raise InputError(f"{path}:{line}: expected wrong||right, found {content[:60]!r}")
+        if right.setdefault(wrong.lower(), corrected) != corrected:
+            raise InputError(f"{path}:{line}: {wrong!r} is corrected to {right[wrong.lower()]!r} above")
+    if not right:
+        raise InputError(f"{path}: is empty, at least one wrong||right is needed")
+    return right

@@ -1,0 +1,129 @@
+"""PubTator: a title line ``id|t|...``, an abstract line ``id|a|...``, and annotations with tabs between their cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.corpus import OFFSET
+from st_biomed.linking_data.gold_ids import gold_groups
+from st_biomed.linking_data.records import Mention
+from st_biomed.readers import Tally
+from st_biomed.readers.tables import read_lines
+
+_HEAD = re.compile(r"([^\s|]+)\|([ta])\|(.*)")
+
+
+class PubTatorDocument(NamedTuple):
+    """One abstract.
+
+    Attributes:
+        id: Usually the PubMed id.
+        text: Title and abstract with one space between, which the offsets count.
+        mentions: Its annotations, in the order of the file.
+    """
+
+    id: str
+    text: str
+    mentions: list[Mention]
+
+
+def read_pubtator(path: Path, *, tally: Tally) -> Iterator[PubTatorDocument]:
+    """Stream the documents of a file.
+
+    An annotation has the cells document, start, end, mention, type, ids, and, where a composite mention was taken
+    apart by the annotators (BC5CDR), its parts with ``|`` between. Its offsets are kept only where the document has
+    the mention there. A document that comes again is left out.
+
+    Args:
+        path: The file, plain or gzipped.
+        tally: Counts annotation rows as read, and as dropped where they are here; the caller keeps or drops the rest.
+
+    Yields:
+        Documents in the order of the file.
+
+    Raises:
+        InputError: With file and line: a line of no known form, a number of cells other than 4 (a relation, which is
+            left out), 6 or 7, offsets that are no numbers, an annotation of another document than the one above it.
+    """
+    seen: set[str] = set()
+    for block in _blocks(path):
+        repeated = block.id in seen
+        seen.add(block.id)
+        mentions, text = [], " ".join(block.passages.values())
+        for line, cells in block.rows:
+            tally.read()
+            if len(cells) == 4:
+                tally.drop("relations between concepts")
+                continue
+            mention = _mention(f"{path}:{line}", cells, text)
+            if repeated:
+                tally.drop("mentions of a document that came before")
+            else:
+                mentions.append(mention)
+        if not repeated:
+            yield PubTatorDocument(block.id, text, mentions)
+
+
+class _Block(NamedTuple):
+    """The lines of one document: its passages (``t``, ``a``) and the cells of its annotations."""
+
+    id: str
+    passages: dict[str, str]
+    rows: list[tuple[int, list[str]]]
+
+
+def _blocks(path: Path) -> Iterator[_Block]:
+    block = None
+    for line, content in read_lines(path):
+        if not content.strip():
+            continue
+        head = _HEAD.match(content)
+        if head is None:
+            cells = content.split("\t")
+            if block is None or cells[0].strip() != block.id:
+                above = f"the document above is {block.id}" if block else "no document stands above"
+                raise InputError(f"{path}:{line}: is no title (id|t|...) and annotates {cells[0][:30]!r}, but {above}")
+            block.rows.append((line, cells))
+            continue
+        document, kind, passage = head.groups()
+        if kind == "t":
+            if block is not None:
+                yield block
+            block = _Block(document, {}, [])
+        elif block is None or document != block.id or block.rows or "a" in block.passages:
+            raise InputError(
+                f"{path}:{line}: an abstract of {document}, which does not follow the title of {document}"
+            )
+        block.passages[kind] = passage
+    if block is not None:
+        yield block
+
+
+def _mention(where: str, cells: list[str], text: str) -> Mention:
+    if len(cells) not in (6, 7):
+        raise InputError(
+            f"{where}: {len(cells)} cells, expected 6 (id, start, end, mention, type, ids), 7 (with the parts of a "
+            "composite mention) or 4 (a relation), split at tabs"
+        )
+    document, start, end, mention, kind, ids = (cell.strip() for cell in cells[:6])
+    if not (re.fullmatch(OFFSET, start) and re.fullmatch(OFFSET, end)):
+        raise InputError(f"{where}: offsets are two numbers, found {cells[1][:20]!r} and {cells[2][:20]!r}")
+    if not mention:
+        raise InputError(f"{where}: the mention is empty")
+    place = text.find(mention, int(start), int(end))
+    parts = tuple(filter(None, (part.strip() for part in cells[6].split("|")))) if len(cells) == 7 else ()
+    gold = gold_groups(ids)
+    return Mention(
+        text=mention,
+        gold=gold,
+        # The parts are used only where each has its own id: a few rows list fewer.
+        parts=parts if len(parts) == len(gold) else (),
+        document=document,
+        start=place,
+        end=place + len(mention) if place >= 0 else -1,
+        type=kind,
+    )

@@ -1,0 +1,43 @@
+"""A format of linking data without a contract class fails here, by name."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from st_biomed.linking_data import linking_names
+from tests.contracts.linking_contract import LinkingContract
+
+FORMAT_TESTS = Path(__file__).parents[1] / "linking_data" / "formats"
+
+
+def formats_with_a_contract(folder: Path) -> set[str]:
+    """The formats that some ``LinkingContract`` in a test file of the folder names."""
+    found = set()
+    for file in sorted(folder.glob("test_*.py")):
+        spec = importlib.util.spec_from_file_location(f"contract_search_{file.stem}", file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found |= {
+            member.format
+            for member in vars(module).values()
+            if isinstance(member, type) and issubclass(member, LinkingContract) and member is not LinkingContract
+        }
+    return found
+
+
+def test_every_linking_format_has_a_contract() -> None:
+    missing = set(linking_names()) - formats_with_a_contract(FORMAT_TESTS)
+    assert not missing, f"no LinkingContract in tests/linking_data/formats for: {', '.join(sorted(missing))}"
+
+
+def test_a_format_without_a_contract_is_found(tmp_path: Path) -> None:
+    """Catches a search that would find everything, or nothing."""
+    (tmp_path / "test_tsv.py").write_text(
+        "from tests.contracts.linking_contract import LinkingContract\n"
+        "class TestTsv(LinkingContract):\n"
+        "    format = 'tsv'\n"
+        "class NoContract:\n"
+        "    format = 'biosyn'\n"
+    )
+    assert formats_with_a_contract(tmp_path) == {"tsv"}

@@ -1,0 +1,108 @@
+"""Linking benchmarks from files: what is measured when, and that a mistake in a file is one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite, data_path
+from st_biomed.linking_data.held_out import hold_out_names
+from st_biomed.terminology import Terminology
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "linking" / "ncbi_disease"
+TEXT = """
+name: zorb
+format: ncbi_disease
+path: ncbi_disease
+dictionary: ncbi_disease/medic.txt
+steps: {lower_case: {}, merge_names: {}}
+seen: [train]
+"""
+
+
+@pytest.fixture
+def protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LinkingProtocol:
+    monkeypatch.setenv("ST_BIOMED_DATA", str(FIXTURE.parent))
+    (tmp_path / "zorb.yaml").write_text(TEXT)
+    return LinkingProtocol.read(tmp_path / "zorb.yaml")
+
+
+def test_a_benchmark_is_reported_raw_and_prepared(protocol: LinkingProtocol, tiny_bert: SentenceTransformer):
+    """Catches a figure whose steps nobody can tell, and test mentions measured during training."""
+    suite = LinkingSuite([protocol], n_bootstrap=0)
+    assert [one.name for one in suite.tests] == ["zorb_raw", "zorb"]
+    assert [one.dataset.steps for one in suite.tests] == [(), ("lower_case", "merge_names")]
+    assert {one.split for one in suite.tests} == {"test"}
+    measured = suite.measure(tiny_bert)
+    assert set(measured) == {"zorb_raw", "zorb"}
+    assert "zorb_refined_acc@1" in measured["zorb"]
+    assert suite.dev is not None
+    during = suite.dev(tiny_bert)
+    assert {name for name in during if "acc@1" in name and "zorb_dev" not in name} == set()
+    assert during["sequential_score"] == during["zorb_dev_acc@1"]
+    lines = suite.table(before=measured, after=measured).splitlines()
+    assert lines[0] == "zorb_raw (test, 5 mentions)" and lines[1].split() == ["before", "after", "change"]
+
+
+def test_shared_names_are_embedded_once(protocol: LinkingProtocol, tiny_bert: SentenceTransformer, monkeypatch):
+    """Catches a dictionary of a hundred thousand names encoded for every figure again."""
+    asked: list[str] = []
+    encode = tiny_bert.encode
+
+    def counted(texts, **options):
+        asked.extend(texts)
+        return encode(texts, **options)
+
+    monkeypatch.setattr(tiny_bert, "encode", counted)
+    LinkingSuite([protocol], n_bootstrap=0).measure(tiny_bert)
+    assert len(asked) == len(set(asked)) > 0
+
+
+def test_without_a_dev_split_or_steps_less_is_measured(protocol: LinkingProtocol):
+    bare = LinkingProtocol(**{**vars(protocol), "steps": {}, "dev": ""})
+    suite = LinkingSuite([bare])
+    assert [one.name for one in suite.tests] == ["zorb"]
+    assert suite.dev is None
+    prepared = LinkingSuite([LinkingProtocol(**{**vars(protocol), "raw": False})])
+    assert [one.name for one in prepared.tests] == ["zorb"]
+    assert str(LinkingSuite()) == "none" and LinkingSuite().measure(None) == {}
+
+
+def test_held_out_names_are_a_benchmark_too(tiny_bert: SentenceTransformer):
+    suite = LinkingSuite(n_bootstrap=0)
+    suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
+    assert suite.measure(tiny_bert)["held-out"]["held-out_n_mentions"] == 4
+    with pytest.raises(InputError, match="two benchmarks are called 'held-out'"):
+        suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("steps:", "step:", r"zorb\.yaml: unknown key 'step'.*did you mean 'steps'"),
+        ("seen: [train]", "seen: train", r"zorb\.yaml: seen has to be list, found 'train'"),
+        ("name: zorb", "", r"zorb\.yaml: name is missing"),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_line(old: str, new: str, message: str, tmp_path: Path):
+    (tmp_path / "zorb.yaml").write_text(TEXT.replace(old, new))
+    with pytest.raises(InputError, match=message):
+        LinkingProtocol.read(tmp_path / "zorb.yaml")
+
+
+def test_paths_are_looked_for_here_and_below_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ST_BIOMED_DATA", "elsewhere")
+    (tmp_path / "here").mkdir()
+    assert data_path("here") == Path("here")
+    assert data_path("there") == Path("elsewhere/there")
+    monkeypatch.delenv("ST_BIOMED_DATA")
+    assert data_path("there") == Path("there")
+
+
+@pytest.mark.parametrize("name", ["ncbi_disease", "ncbi_disease_with_mentions"])
+def test_the_protocols_that_come_along_are_read(name: str):
+    assert LinkingProtocol.read(f"evaluation/benchmarks/{name}.yaml").format == "ncbi_disease"

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data import open_linking
+from tests.contracts.linking_contract import FIXTURES, LinkingContract
+
+FOLDER = FIXTURES / "cometa"
+
+
+class TestGeneral(LinkingContract):
+    format = "cometa"
+    path = FOLDER
+    damaged = "train.csv"
+
+
+class TestSpecificOneFile(LinkingContract):
+    format = "cometa"
+    path = FOLDER / "test.csv"
+    options = {"level": "specific"}
+    damaged = ""
+
+
+def test_general_and_specific_ids_differ_and_labels_are_the_dictionary() -> None:
+    general, specific = open_linking("cometa", FOLDER), open_linking("cometa", FOLDER, level="specific")
+    assert [m.ids for m in general.split("test")] == [{"SNOMEDCT:90004"}, frozenset()]
+    assert [m.ids for m in specific.split("test")] == [{"SNOMEDCT:90014"}, {"SNOMEDCT:90005"}]
+    assert "Chronic flumpa" in specific.dictionary.names
+    assert "Chronic flumpa" not in general.dictionary.names
+    assert (general.name, specific.name) == ("cometa-general", "cometa-specific")
+
+
+def test_the_example_is_the_document() -> None:
+    """Catches quotes of the table left in the sentence, and an offset where the term is not."""
+    first, second = open_linking("cometa", FOLDER).split("train")
+    dataset = open_linking("cometa", FOLDER)
+    assert dataset.documents[first.document] == 'I feel "flumpy" today'
+    assert (first.start, first.end, second.start) == (8, 14, -1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("\t15\tvorbs", "\t14\tvorbs", r"test.csv:3: ID '14' comes twice"),
+        ("\tterk\t", "\t\t", r"test.csv:2: the Term is empty"),
+        ("General SNOMED ID", "SNOMED", r"test.csv:1: no column 'General SNOMED ID'"),
+    ],
+)
+def test_bad_rows_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = (FOLDER / "test.csv").read_text("utf-8")
+    assert old in text
+    (tmp_path / "test.csv").write_text(text.replace(old, new, 1), "utf-8")
+    with pytest.raises(InputError, match=message):
+        open_linking("cometa", tmp_path / "test.csv")
+
+
+def test_another_level_is_refused() -> None:
+    with pytest.raises(InputError, match=r"unknown level 'generic': allowed are .*did you mean 'general'"):
+        open_linking("cometa", FOLDER, level="generic")

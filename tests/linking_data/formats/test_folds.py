@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data import open_linking
+from tests.contracts.linking_contract import FIXTURES, LinkingContract
+
+FOLDER = FIXTURES / "folds"
+NAMES = FOLDER / "names.txt"
+
+
+class TestFolds(LinkingContract):
+    format = "folds"
+    path = FOLDER
+    dictionary = "names.txt"
+    damaged = "zorb_fold-0.train.txt"
+
+
+def test_one_fold_is_read() -> None:
+    dataset = open_linking("folds", FOLDER, dictionary=NAMES)
+    assert [(m.text, m.gold) for m in dataset.split("train")] == [
+        ("so very skarky", (frozenset({"X0002"}),)),
+        ("both at once", (frozenset({"X0002"}), frozenset({"X0003"}))),
+    ]
+    assert dataset.split("test")[1].gold == ()
+    assert dataset.name == "folds-fold-0"
+
+
+def test_folders_of_folds_with_names_of_concepts(tmp_path: Path) -> None:
+    (tmp_path / "fold_3").mkdir()
+    (tmp_path / "fold_3" / "valid.tsv").write_text("X0001\tFlumpa\tflumped\n")
+    options = {"fold": 3, "columns": ["id", "name", "mention"], "pattern": "fold_{fold}/{split}.tsv"}
+    dataset = open_linking("folds", tmp_path, **options)
+    assert (list(dataset.mentions), dataset.dictionary.names) == (["dev"], ["Flumpa"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fold": 7}, r"holds no file of a split; looked for \*fold\[-_\]7\[._\]train\|dev\|test"),
+        ({"columns": "mention,code"}, r"unknown column 'code': allowed are 'id', 'ignored', 'mention', 'name'"),
+        ({"columns": "mention,name"}, r"columns: one of them has to be 'id', found mention, name"),
+        ({"columns": "mention,id,name"}, r"fold-0.train.txt:1: 2 cells, expected 3 \(mention, id, name\)"),
+        ({"encoding": "utf-nine"}, r"encoding: 'utf-nine' is none that Python knows"),
+    ],
+)
+def test_bad_arguments_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        open_linking("folds", FOLDER, dictionary=NAMES, **options)
+
+
+def test_two_files_for_a_split_are_refused(tmp_path: Path) -> None:
+    """Catches one of them taken at random."""
+    shutil.copytree(FOLDER, tmp_path, dirs_exist_ok=True)
+    shutil.copy(FOLDER / "zorb_fold-0.train.txt", tmp_path / "other_fold-0.train.txt")
+    with pytest.raises(InputError, match=r"two files for the split train: other_fold-0.train.txt and zorb_fold"):
+        open_linking("folds", tmp_path, dictionary=NAMES)

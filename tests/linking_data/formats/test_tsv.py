@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data import open_linking
+from tests.contracts.linking_contract import FIXTURES, LinkingContract
+
+FILE = FIXTURES / "tsv" / "mentions.tsv"
+NAMES = FIXTURES / "tsv" / "names.txt"
+
+
+class TestTsv(LinkingContract):
+    format = "tsv"
+    path = FILE
+    dictionary = "names.txt"
+    damaged = ""
+
+
+def test_two_columns_and_a_context() -> None:
+    dataset = open_linking("tsv", FILE, dictionary=NAMES)
+    plain, composite, unknown = dataset.split("all")
+    assert (plain.document, unknown.gold) == ("", ())
+    assert composite.gold == (frozenset({"X0002"}), frozenset({"X0003"}))
+    assert dataset.documents[composite.document][composite.start : composite.end] == composite.text
+    assert dataset.missing("all") == ["X0003"]
+
+
+def test_a_prefix_makes_curies_on_both_sides() -> None:
+    dataset = open_linking("tsv", FILE, dictionary=NAMES, prefix="ZORB")
+    assert dataset.split("all")[0].ids == {"ZORB:X0001"}
+    assert dataset.dictionary.ids == ["ZORB:X0001", "ZORB:X0002"]
+
+
+def test_folders_have_splits_and_bad_lines_are_named(tmp_path: Path) -> None:
+    (tmp_path / "validation.tsv").write_text("flumpas\tX0001\n")
+    assert list(open_linking("tsv", tmp_path, dictionary=NAMES).mentions) == ["dev"]
+    (tmp_path / "test.tsv").write_text("flumpas\tX0001\nflumpas\n")
+    with pytest.raises(InputError, match=r"test.tsv:2: expected mention, ids and perhaps the context"):
+        open_linking("tsv", tmp_path, dictionary=NAMES)
