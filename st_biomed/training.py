@@ -107,3 +107,22 @@ def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: s
         raise InputError(f"frozen: no parameter's name matches {frozen!r}")
     for name in names:
         model.get_parameter(name).requires_grad_(False)
+
+
+def decaying_all(loss: nn.Module, training: SentenceTransformerTrainingArguments) -> torch.optim.Optimizer:
+    """AdamW that decays biases and layer norms too, as the published code of SapBERT does.
+
+    The host would leave them out.
+
+    Args:
+        loss: What is trained, the encoder among it.
+        training: Learning rate, betas, epsilon and weight decay.
+    """
+    weights = [weight for weight in loss.parameters() if weight.requires_grad]
+    return torch.optim.AdamW(
+        weights,
+        lr=training.learning_rate,
+        betas=(training.adam_beta1, training.adam_beta2),
+        eps=training.adam_epsilon,
+        weight_decay=training.weight_decay,
+    )

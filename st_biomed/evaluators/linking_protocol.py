@@ -140,7 +140,7 @@ class LinkingSuite:
     ) -> None:
         """Measure a data set: ``dev`` in training where it is not empty, ``test`` before and after."""
         if dev:
-            options: EvaluatorOptions = {**self.options, "name": f"{name}_dev"}
+            options: EvaluatorOptions = {**self.options, "name": f"{name}_dev", "show_progress_bar": False}
             self._devs.append(EntityLinkingEvaluator(dataset, dev, n_bootstrap=0, **options))
         self._report(dataset, name, test, seen)
 

@@ -11,11 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from st_biomed.losses import miners as miners
+    from st_biomed.losses.ablation import loss_by_name as loss_by_name
+    from st_biomed.losses.ablation import miner_by_name as miner_by_name
     from st_biomed.losses.cached import CachedMultiSimilarityLoss as CachedMultiSimilarityLoss
     from st_biomed.losses.cached import CachedOrdinalMultiSimilarityLoss as CachedOrdinalMultiSimilarityLoss
+    from st_biomed.losses.cached_info_nce import CachedInfoNCELoss as CachedInfoNCELoss
     from st_biomed.losses.callbacks import LossParametersCallback as LossParametersCallback
     from st_biomed.losses.callbacks import TerminologyDigestCallback as TerminologyDigestCallback
+    from st_biomed.losses.info_nce import InfoNCELoss as InfoNCELoss
+    from st_biomed.losses.lifted_structure import LiftedStructureLoss as LiftedStructureLoss
+    from st_biomed.losses.metric_learning import CircleLoss as CircleLoss
+    from st_biomed.losses.metric_learning import CosineLoss as CosineLoss
+    from st_biomed.losses.metric_learning import GeneralizedLiftedStructureLoss as GeneralizedLiftedStructureLoss
+    from st_biomed.losses.metric_learning import MaxMarginTripletLoss as MaxMarginTripletLoss
     from st_biomed.losses.multi_similarity import MultiSimilarityLoss as MultiSimilarityLoss
+    from st_biomed.losses.nca import NCALoss as NCALoss
     from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss as OrdinalMultiSimilarityLoss
 
 _HOME = {
@@ -23,6 +33,16 @@ _HOME = {
     "OrdinalMultiSimilarityLoss": "st_biomed.losses.ordinal_multi_similarity",
     "CachedMultiSimilarityLoss": "st_biomed.losses.cached",
     "CachedOrdinalMultiSimilarityLoss": "st_biomed.losses.cached",
+    "InfoNCELoss": "st_biomed.losses.info_nce",
+    "CachedInfoNCELoss": "st_biomed.losses.cached_info_nce",
+    "NCALoss": "st_biomed.losses.nca",
+    "LiftedStructureLoss": "st_biomed.losses.lifted_structure",
+    "GeneralizedLiftedStructureLoss": "st_biomed.losses.metric_learning",
+    "CircleLoss": "st_biomed.losses.metric_learning",
+    "MaxMarginTripletLoss": "st_biomed.losses.metric_learning",
+    "CosineLoss": "st_biomed.losses.metric_learning",
+    "loss_by_name": "st_biomed.losses.ablation",
+    "miner_by_name": "st_biomed.losses.ablation",
     "LossParametersCallback": "st_biomed.losses.callbacks",
     "TerminologyDigestCallback": "st_biomed.losses.callbacks",
 }

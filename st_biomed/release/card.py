@@ -15,6 +15,7 @@ from huggingface_hub import RepoCard, is_offline_mode
 from huggingface_hub.repocard_data import EvalResult, eval_results_to_model_index
 from sentence_transformers import SentenceTransformer, SentenceTransformerModelCardData
 
+from st_biomed.release.own_code import code_of
 from st_biomed.release.run_data import RunData, check_run, empty_run, results_table
 
 _TAGS = ("sentence-transformers", "sentence-similarity", "feature-extraction", "dense", "biomedical", "st-biomed")
@@ -32,6 +33,7 @@ class BiomedCard(SentenceTransformerModelCardData):
     task_name: str = "comparing biomedical terms"
     tags: list[str] = field(default_factory=lambda: list(_TAGS))
     local_files_only: bool = field(default_factory=is_offline_mode)
+    own_code: str = field(default="", init=False)
     template_path: Path = field(default=Path(__file__).parent / "card_template.md", init=False, repr=False)
 
     @classmethod
@@ -61,6 +63,7 @@ class BiomedCard(SentenceTransformerModelCardData):
     def render(self, model: SentenceTransformer) -> str:
         """The card as Markdown, with the model's architecture and sizes."""
         self.register_model(model)
+        self.own_code = code_of(model)
         return RepoCard.from_template(self, template_path=str(self.template_path)).content
 
     def rendered_empty(self, model: SentenceTransformer) -> str:

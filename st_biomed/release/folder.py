@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
 from huggingface_hub import snapshot_download
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Module
@@ -14,6 +15,7 @@ from sentence_transformers.base.modules import Module
 from st_biomed.encoder import model_folder
 from st_biomed.errors import InputError
 from st_biomed.release.card import BiomedCard
+from st_biomed.release.own_code import code_of, vectors_elsewhere
 from st_biomed.release.privacy import check_release
 from st_biomed.release.run_data import RunData, check_run, write_run
 from st_biomed.terminology import Terminology
@@ -36,8 +38,9 @@ def save_release(
     """Save a model for publication.
 
     Nothing is left at ``folder`` unless every check passes: modules of sentence-transformers only, the rule of
-    :mod:`st_biomed.release.privacy`, and that the saved model loads and encodes as the one in memory. Checkpoints and
-    ``training_args.bin`` stay in the trainer's own output folder.
+    :mod:`st_biomed.release.privacy`, and that the saved model loads and encodes as the one in memory. A model with
+    bottleneck adapters carries the one file of code they need, says so on its card, and is loaded in a fresh process
+    without this package. Checkpoints and ``training_args.bin`` stay in the trainer's own output folder.
 
     Args:
         model: The trained model.
@@ -69,7 +72,10 @@ def save_release(
         write_run(run, draft / "run.json")
         own_text = card.rendered_empty(model) + LICENCE_NOTE
         check_release(draft, terminologies, base_model_folder, rendered_empty_card=own_text)
-        _check_loads_back(model, draft)
+        if code_of(model):
+            _check_equal(model, torch.from_numpy(vectors_elsewhere(draft, _PROBES)))
+        else:
+            _check_loads_back(model, draft)
         if folder.is_dir():
             folder.rmdir()
         shutil.move(draft, folder)
@@ -132,7 +138,11 @@ def _check_loads_back(model: SentenceTransformer, folder: Path) -> None:
     except (OSError, ValueError, ImportError, RuntimeError, TypeError, KeyError) as error:
         reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise InputError(f"the saved model does not load with plain SentenceTransformer: {reason[0]}") from error
-    expected = model.encode(_PROBES, convert_to_tensor=True, show_progress_bar=False)
+    _check_equal(model, vectors)
+
+
+def _check_equal(model: SentenceTransformer, vectors: torch.Tensor) -> None:
+    expected = model.encode(_PROBES, convert_to_tensor=True, show_progress_bar=False).to(vectors.device)
     # A model that was trained in half precision still encodes in it; what saving loses (an activation's argument, say)
     # moves a vector much farther than that rounds it.
     moved = (vectors.float() - expected.float()).norm(dim=1) / expected.float().norm(dim=1).clamp_min(1e-12)

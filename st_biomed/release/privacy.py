@@ -1,6 +1,7 @@
 """What may be published: the rule that keeps names of licensed terminologies out of a release.
 
-(a) Only files of a list leave: weights, configurations, tokenizer, card, licence, run record, results.
+(a) Only files of a list leave: weights, configurations, tokenizer, card, licence, run record, results, and the file of
+    code of a model that carries one, which is this package's byte for byte.
 (b) Every string of a tokenizer file is the base model's or without a space between words; a tokenizer file that is not
     text is the base model's, byte for byte.
 (c) No path, no other file and no new string of the tokenizer whose words are joined by punctuation ("type_2") holds a
@@ -21,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
+from st_biomed.release.own_code import OWN_CODE, is_own_code
 from st_biomed.release.term_search import TermSearch, json_strings, normal_forms, strings_in
 from st_biomed.terminology import Terminology
 
@@ -50,7 +52,7 @@ _SHOWN = 20
 
 def may_leave(name: str) -> bool:
     """Whether a file, by its path inside the folder, is on the list of those that leave."""
-    return _LEAVES.fullmatch(name) is not None
+    return _LEAVES.fullmatch(name) is not None or name in OWN_CODE
 
 
 def check_release(
@@ -110,6 +112,9 @@ def find_breaches(
             breaches.append(f"{name}: is not on the list of files that may leave")
             if path.stat().st_size <= _READ_BYTES:
                 passages[name] += strings_in(path)
+        elif name in OWN_CODE:
+            if not is_own_code(path):
+                breaches.append(f"{name}: differs from this package's")
         elif path.name in _TOKENIZER_TEXT:
             entries = set(_tokenizer_entries(path))
             several = _of_several_words(entries - base_strings)

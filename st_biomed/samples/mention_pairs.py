@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +30,8 @@ class MentionPairs(NamedTuple):
     tally: Tally
 
 
-def mention_pairs(dataset: LinkingDataset, split: str = "train") -> MentionPairs:
-    """Every mention of a split with every name of its concepts in the dictionary.
+def mention_pairs(dataset: LinkingDataset, splits: Sequence[str] = ("train",)) -> MentionPairs:
+    """Every mention of some splits with every name of its concepts in the dictionary.
 
     "a positive pair list is generated through traversing the combinations of mention and all ground truth synonyms"
     (SapBERT, section 4.1). No other split is read. A part of a composite mention is paired where the parts stand one
@@ -40,30 +40,31 @@ def mention_pairs(dataset: LinkingDataset, split: str = "train") -> MentionPairs
 
     Args:
         dataset: Mentions and dictionary.
-        split: The split to train on.
+        splits: The splits to train on.
 
     Raises:
         InputError: There is no such split, or no pair in it.
     """
     tally = Tally()
-    wanted = sorted(set(_parts(dataset.split(split), dataset, tally)))
+    mentions = [mention for split in splits for mention in dataset.split(split)]
+    wanted = sorted(set(_parts(mentions, dataset, tally)))
     terminology = Terminology.from_records(_records(dataset, wanted), dataset.source)
     place = {text: i for i, text in enumerate(terminology.strings)}
     concept = {code: i for i, code in enumerate(terminology.codes)}
     names = {name.strip() for name in dataset.dictionary.names}
-    mentions, synonyms = [], []
+    texts_of_mentions, synonyms = [], []
     in_dictionary = np.array([text in names for text in terminology.strings])
     for text, one in wanted:
         around = terminology.concept_texts.row(concept[one])
         around = around[in_dictionary[around] & (around != place[text])]
-        mentions.append(np.full(len(around), place[text]))
+        texts_of_mentions.append(np.full(len(around), place[text]))
         synonyms.append(around.astype(np.int64))
     labels = np.stack(
-        [np.concatenate(each) if each else np.empty(0, np.int64) for each in (mentions, synonyms)], axis=1
+        [np.concatenate(each) if each else np.empty(0, np.int64) for each in (texts_of_mentions, synonyms)], axis=1
     )
     labels = np.unique(labels, axis=0)
     if not len(labels):
-        raise InputError(f"{dataset.name}: no mention of split {split!r} has a name in the dictionary ({tally})")
+        raise InputError(f"{dataset.name}: no mention of {', '.join(splits)} has a name in the dictionary ({tally})")
     texts = terminology.texts["text"]
     table = pa.table(
         {
@@ -76,7 +77,7 @@ def mention_pairs(dataset: LinkingDataset, split: str = "train") -> MentionPairs
     return MentionPairs(terminology, Dataset(table, info=info), tally)
 
 
-def _parts(mentions: tuple[Mention, ...], dataset: LinkingDataset, tally: Tally) -> Iterator[tuple[str, str]]:
+def _parts(mentions: Sequence[Mention], dataset: LinkingDataset, tally: Tally) -> Iterator[tuple[str, str]]:
     """Text and id of each part that can be paired."""
     known = dataset.dictionary.id_index
     for mention in mentions:

@@ -71,6 +71,6 @@ def test_composites_are_paired_part_by_part_or_counted():
 
 def test_nothing_to_pair_is_refused():
     with pytest.raises(InputError, match="zorb: no split 'dev'"):
-        mention_pairs(dataset(), "dev")
-    with pytest.raises(InputError, match="zorb: no mention of split 'train' has a name"):
+        mention_pairs(dataset(), ["dev"])
+    with pytest.raises(InputError, match="zorb: no mention of train has a name"):
         mention_pairs(dataset(mention("gone", "Z:9")))

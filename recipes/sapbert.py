@@ -1,0 +1,261 @@
+"""SapBERT (arXiv:2010.11784): a term encoder in which the names of a concept lie together.
+
+    python recipes/sapbert.py recipes/configs/sapbert_open.yaml
+    accelerate launch recipes/sapbert.py recipes/configs/sapbert_paper.yaml --terminology data/umls --linking ncbi.yaml
+
+Reads terminologies, draws pairs of synonyms anew every epoch, trains with the multi-similarity loss on mined pairs,
+links held-out names (and any benchmark it is given) before, during and after, and writes a folder that plain
+sentence-transformers loads. Every argument of the trainer is an argument here too; ``--help`` lists them.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from transformers import set_seed
+
+from st_biomed.batches import EpochCallback, SynonymBatches
+from st_biomed.encoder import load_encoder
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
+from st_biomed.linking_data.held_out import hold_out_names
+from st_biomed.losses.ablation import LOSSES, loss_by_name
+from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.modules.adapt import adapt
+from st_biomed.modules.lora import add_lora, merge_lora
+from st_biomed.release.card import BiomedCard
+from st_biomed.release.folder import save_release
+from st_biomed.release.run_record import RunRecord
+from st_biomed.samples import names_dataset
+from st_biomed.settings import read_settings, run_recipe
+from st_biomed.terminology import Terminology
+from st_biomed.training import decaying_all, output_folders, prepare_encoder, resume_point, with_precision
+
+
+@dataclass
+class SapBERTArguments:
+    """The paper's sentences as arguments; the section of the paper stands in the help."""
+
+    terminology: list[str] = field(
+        default_factory=lambda: ["icd10cm"],
+        metadata={"help": "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged"},
+    )
+    base_model: str = field(
+        default="microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract-fulltext",
+        metadata={"help": "Hub id or folder to start from (PubMedBERT, of which this is the name today)"},
+    )
+    pooling: str = field(default="cls", metadata={"help": "cls (2), mean, max, or own: what the base model has"})
+    max_length: int = field(default=25, metadata={"help": "tokens a name is cut at (the published code)"})
+    dropout: float | None = field(default=None, metadata={"help": "dropout in training; the base model's by default"})
+    frozen: str = field(default="", metadata={"help": "regular expression of parameters that are not trained"})
+    precision: str = field(
+        default="as given",
+        metadata={"help": "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide"},
+    )
+    loss: str = field(default="ms", metadata={"help": f"one of {', '.join(LOSSES)} (B.4, table 6)"})
+    miner: str = field(default="triplet", metadata={"help": "none, triplet (2, Eq. 1) or ms"})
+    loss_options: str = field(default="", metadata={"help": "NAME=VALUE,... of the loss, e.g. beta=50,base=0.6"})
+    mini_batch_size: int | None = field(
+        default=None, metadata={"help": "names embedded at a time by the cached loss; not cached by default"}
+    )
+    gather_across_devices: bool = field(default=False, metadata={"help": "the texts of all processes form one batch"})
+    adapter: str = field(default="none", metadata={"help": "none, lora, or bottleneck (4.2, the adapter variant)"})
+    adapter_size: str = field(default="large", metadata={"help": "of a bottleneck: large (13.22 %) or small (1.09 %)"})
+    decay_all: bool = field(
+        default=True, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
+    )
+    max_pairs_per_concept: int = field(default=50, metadata={"help": "synonym pairs a concept and epoch (4.1)"})
+    pivot_language: str | None = field(
+        default=None,
+        metadata={"help": "pairs within each language and of each language with this one, e.g. en; all by default"},
+    )
+    held_out_names: int = field(
+        default=1000, metadata={"help": "synonyms held out for dev, and for test, and linked; 0 for none"}
+    )
+    linking: list[str] = field(
+        default_factory=list, metadata={"help": "benchmarks to link, as files like evaluation/benchmarks/*.yaml"}
+    )
+    seeds: list[int] = field(
+        default_factory=list, metadata={"help": "several runs and their mean (the paper: five); --seed by default"}
+    )
+    split_seed: int = field(default=0, metadata={"help": "seed of the names that are held out"})
+    licence: str = field(default="other", metadata={"help": "licence of the released model"})
+    overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
+    smoke: bool = field(default=False, metadata={"help": "two steps of sixteen names, for tests"})
+
+
+def main() -> None:
+    recipe, training = read_settings((SapBERTArguments, SentenceTransformerTrainingArguments))
+    if recipe.smoke:
+        training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 2, 16, 4
+    training = with_precision(training, recipe.precision)
+
+    # Read, and hold names out.
+    whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
+    suite = LinkingSuite(
+        [LinkingProtocol.read(path) for path in recipe.linking],
+        bf16=training.bf16,
+        show_progress_bar=not training.disable_tqdm,
+    )
+    train = whole
+    if recipe.held_out_names:
+        train, held_out = hold_out_names(
+            whole, n_dev=recipe.held_out_names, n_test=recipe.held_out_names, seed=recipe.split_seed
+        )
+        suite.add(held_out, "held-out-names")
+    print(f"{whole!r}\nlinking: {suite}")
+
+    # Train, once or with several seeds.
+    results = []
+    for one in runs_of(training, recipe.seeds):
+        results.append(run(recipe, one, whole, train, suite))
+    if recipe.seeds and training.should_save:
+        report_seeds(Path(training.output_dir or "out/sapbert"), recipe.seeds, results)
+
+
+def run(
+    recipe: SapBERTArguments,
+    training: SentenceTransformerTrainingArguments,
+    whole: Terminology,
+    train: Terminology,
+    suite: LinkingSuite,
+) -> dict[str, dict[str, float]]:
+    """One run from the base model to the release folder; what the linking benchmarks gave after it."""
+    set_seed(training.seed)
+    release, work = output_folders(training, "sapbert", recipe.overwrite)
+    with training.main_process_first(desc="terminology"):
+        if training.should_save:
+            train.save(work / "terminology")
+    model = load_encoder(
+        recipe.base_model,
+        pooling=None if recipe.pooling == "own" else recipe.pooling,
+        max_length=recipe.max_length,
+        card=BiomedCard(),
+    )
+    prepare_encoder(model, recipe.dropout, recipe.frozen)
+    before = suite.measure(model)
+    add_adapter(model, recipe)
+    loss = loss_by_name(
+        recipe.loss,
+        model,
+        miner=recipe.miner,
+        mini_batch_size=recipe.mini_batch_size,
+        lookup=train,
+        gather_across_devices=recipe.gather_across_devices,
+        **options_of_loss(recipe.loss_options),
+    )
+    training.batch_sampler = SynonymBatches.of(
+        train,
+        work / "terminology",
+        max_pairs_per_concept=recipe.max_pairs_per_concept,
+        pivot_language=recipe.pivot_language,
+    )
+    record = RunRecord(
+        recipe="sapbert",
+        base_model=recipe.base_model,
+        configuration=asdict(recipe),
+        seed=training.seed,
+        terminologies=[whole],
+        licence=recipe.licence,
+        description="An encoder of biomedical terms in which the names of a concept lie together.",
+        readings=readings(recipe),
+        headline=[key for one in suite.tests for key in one.headline.values()],
+    )
+    record.add_losses({"synonyms": loss})
+    optimizers: Any = (decaying_all(loss, training), None) if recipe.decay_all else (None, None)
+    trainer = SentenceTransformerTrainer(
+        model=model,
+        args=training,
+        train_dataset=names_dataset(train),
+        loss=loss,
+        evaluator=suite.dev if training.eval_strategy != "no" else None,
+        optimizers=optimizers,
+        callbacks=[record.callback(), TerminologyDigestCallback(loss), EpochCallback()],
+    )
+    trainer.train(resume_from_checkpoint=resume_point(training))
+    if recipe.adapter == "lora":
+        merge_lora(model)
+    after = suite.measure(model)
+    if trainer.is_world_process_zero():
+        for name, found in after.items():
+            record.add_results(name, "before", before[name])
+            record.add_results(name, "after", found)
+        save_release(model, release, run=record.to_dict(), terminologies=[whole], base_model=recipe.base_model)
+        print(f"\n{suite.table(before=before, after=after)}")
+        print(f"\nSaved. Load it with SentenceTransformer({str(release)!r})")
+    return after
+
+
+def runs_of(
+    training: SentenceTransformerTrainingArguments, seeds: list[int]
+) -> Iterator[SentenceTransformerTrainingArguments]:
+    """The arguments of each run: as given, or for each seed in a folder of its own."""
+    if len(set(seeds)) < len(seeds):
+        raise InputError(f"seeds: each is run once, found {' '.join(map(str, seeds))}")
+    folder = Path(training.output_dir or "out/sapbert")
+    yield from (replace(training, seed=seed, output_dir=str(folder / f"seed-{seed}")) for seed in seeds)
+    if not seeds:
+        yield training
+
+
+def report_seeds(folder: Path, seeds: list[int], results: list[dict[str, dict[str, float]]]) -> None:
+    """Print the mean and the standard deviation of the accuracies over the runs, and write all figures of all runs."""
+    (folder / "seeds.json").write_text(
+        json.dumps({"seeds": seeds, "results": results}, indent=1) + "\n", encoding="utf-8"
+    )
+    print(f"\nMean and standard deviation over seeds {', '.join(map(str, seeds))}:")
+    for name in results[0]:
+        for key in (f"{name}_acc@1", f"{name}_acc@5"):
+            values = [result[name][key] for result in results]
+            deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+            print(f"{key:40} {statistics.fmean(values):.4f} +- {deviation:.4f}")
+
+
+def add_adapter(model: SentenceTransformer, recipe: SapBERTArguments) -> None:
+    """Put the adapters in that are trained in place of the encoder."""
+    if recipe.adapter == "bottleneck":
+        adapt(model, recipe.adapter_size)
+    elif recipe.adapter == "lora":
+        add_lora(model)
+    elif recipe.adapter != "none":
+        raise unknown_name("adapter", recipe.adapter, ("none", "lora", "bottleneck"))
+
+
+def options_of_loss(text: str) -> dict[str, float]:
+    """``"beta=50,base=0.6"`` as keyword arguments."""
+    options = {}
+    for pair in filter(None, text.split(",")):
+        name, equals, value = pair.partition("=")
+        try:
+            options[name.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise InputError(f"loss_options are written NAME=NUMBER,..., found {pair!r}")
+    return options
+
+
+def readings(recipe: SapBERTArguments) -> list[str]:
+    """How this run reads what the paper leaves open, for the card."""
+    said = []
+    if recipe.loss == "ms":
+        said.append(
+            "Equation 2 prints alpha and beta with exchanged roles; alpha (1) is the steepness of positives and beta (60) "
+            "that of negatives, as in the published code and in the paper the loss comes from."
+        )
+    if recipe.miner == "triplet":
+        said.append(
+            "Equation 1 as printed keeps triplets whose negative is nearer than the positive by more than the margin; kept "
+            "are those whose negative is not at least .2 farther, in distances of unit vectors, as in the published code."
+        )
+    return said
+
+
+if __name__ == "__main__":
+    run_recipe(main)

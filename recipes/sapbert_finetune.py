@@ -1,0 +1,157 @@
+"""Fine-tune an encoder on a linking data set (SapBERT, section 4.1): training mentions with all names of their concepts.
+
+    python recipes/sapbert_finetune.py recipes/configs/sapbert_finetune.yaml --base_model out/sapbert \
+        --linking evaluation/benchmarks/ncbi_disease.yaml
+
+Pairs every mention of the training split with every name of its concepts in the dictionary, trains with the
+multi-similarity loss, links the test split before and after, and writes a folder that plain sentence-transformers loads.
+Test mentions are measured and nothing else. Every argument of the trainer is an argument here too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from transformers import set_seed
+
+from st_biomed.batches import EpochCallback, ShuffledBatches
+from st_biomed.encoder import load_encoder
+from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
+from st_biomed.linking_data.preparation import prepare
+from st_biomed.losses.ablation import LOSSES, loss_by_name
+from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.release.card import BiomedCard
+from st_biomed.release.folder import save_release
+from st_biomed.release.run_record import RunRecord
+from st_biomed.samples import mention_pairs
+from st_biomed.settings import read_settings, run_recipe
+from st_biomed.training import decaying_all, output_folders, prepare_encoder, resume_point, with_precision
+
+EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "cometa": 10}
+"""By format: "On scientific language datasets, we train for 3 epochs while on AskAPatient and COMETA we train for 15 and
+10 epochs respectively" (4.1)."""
+
+
+@dataclass
+class FinetuningArguments:
+    """The paper's sentences as arguments; the section of the paper stands in the help."""
+
+    linking: str = field(metadata={"help": "the data set, as a file like evaluation/benchmarks/ncbi_disease.yaml"})
+    base_model: str = field(
+        default="cambridgeltl/SapBERT-from-PubMedBERT-fulltext", metadata={"help": "Hub id or folder to start from"}
+    )
+    pooling: str = field(default="cls", metadata={"help": "cls (2), mean, max, or own: what the base model has"})
+    max_length: int = field(default=25, metadata={"help": "tokens a mention is cut at (the published code)"})
+    dropout: float | None = field(default=None, metadata={"help": "dropout in training; the base model's by default"})
+    frozen: str = field(default="", metadata={"help": "regular expression of parameters that are not trained"})
+    precision: str = field(
+        default="as given",
+        metadata={"help": "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide"},
+    )
+    train_splits: list[str] = field(default_factory=lambda: ["train"], metadata={"help": "splits to train on"})
+    epochs: int = field(
+        default=0, metadata={"help": "by default the paper's for the data set (4.1), 3 for another one"}
+    )
+    loss: str = field(default="ms", metadata={"help": f"one of {', '.join(LOSSES)}"})
+    miner: str = field(default="triplet", metadata={"help": "none, triplet or ms"})
+    mini_batch_size: int | None = field(
+        default=None, metadata={"help": "texts embedded at a time by the cached loss; not cached by default"}
+    )
+    gather_across_devices: bool = field(default=False, metadata={"help": "the texts of all processes form one batch"})
+    decay_all: bool = field(
+        default=True, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
+    )
+    back_off: bool = field(
+        default=False,
+        metadata={
+            "help": "training mentions are names of the dictionary when test mentions are linked (COMETA's baseline)"
+        },
+    )
+    licence: str = field(default="other", metadata={"help": "licence of the released model"})
+    overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
+    smoke: bool = field(default=False, metadata={"help": "two steps of eight pairs, for tests"})
+
+
+def main() -> None:
+    recipe, training = read_settings((FinetuningArguments, SentenceTransformerTrainingArguments))
+    protocol = LinkingProtocol.read(recipe.linking)
+    if training.max_steps < 0:
+        training.num_train_epochs = recipe.epochs or EPOCHS.get(protocol.format, 3)
+    if recipe.smoke:
+        training.max_steps, training.per_device_train_batch_size = 2, 2
+    training = with_precision(training, recipe.precision)
+    release, work = output_folders(training, "sapbert_finetuned", recipe.overwrite)
+    set_seed(training.seed)
+
+    # What is trained on, and what is linked.
+    raw = protocol.open()
+    dataset = protocol.prepared(raw)
+    pairs = mention_pairs(dataset, recipe.train_splits)
+    suite = LinkingSuite(bf16=training.bf16, show_progress_bar=not training.disable_tqdm)
+    seen = [*dict.fromkeys([*recipe.train_splits, *protocol.seen])]
+    if recipe.back_off:
+        raw, dataset = (prepare(one, {"add_mentions": {"splits": recipe.train_splits}}) for one in (raw, dataset))
+    if protocol.steps and protocol.raw:
+        suite.add(raw, f"{protocol.name}_raw", dev="", test=protocol.test, seen=seen)
+    dev = "" if protocol.dev in recipe.train_splits else protocol.dev
+    suite.add(dataset, protocol.name, dev=dev, test=protocol.test, seen=seen)
+    print(f"{dataset.name}: {pairs.tally}\n{len(pairs.dataset):,} pairs; linking: {suite}")
+    with training.main_process_first(desc="terminology"):
+        if training.should_save:
+            pairs.terminology.save(work / "terminology")
+
+    model = load_encoder(
+        recipe.base_model,
+        pooling=None if recipe.pooling == "own" else recipe.pooling,
+        max_length=recipe.max_length,
+        card=BiomedCard(),
+    )
+    prepare_encoder(model, recipe.dropout, recipe.frozen)
+    loss = loss_by_name(
+        recipe.loss,
+        model,
+        miner=recipe.miner,
+        mini_batch_size=recipe.mini_batch_size,
+        lookup=pairs.terminology,
+        gather_across_devices=recipe.gather_across_devices,
+    )
+    training.batch_sampler = ShuffledBatches.of(pairs.dataset)
+    record = RunRecord(
+        recipe="sapbert_finetune",
+        base_model=recipe.base_model,
+        configuration=asdict(recipe),
+        seed=training.seed,
+        terminologies=[pairs.terminology],
+        licence=recipe.licence,
+        description=f"An encoder of biomedical terms, fine-tuned on the mentions of {dataset.name}.",
+        headline=[key for one in suite.tests for key in one.headline.values()],
+    )
+    record.add_losses({"mentions": loss})
+    before = suite.measure(model)
+    optimizers: Any = (decaying_all(loss, training), None) if recipe.decay_all else (None, None)
+    trainer = SentenceTransformerTrainer(
+        model=model,
+        args=training,
+        train_dataset=pairs.dataset,
+        loss=loss,
+        evaluator=suite.dev if training.eval_strategy != "no" else None,
+        optimizers=optimizers,
+        callbacks=[record.callback(), TerminologyDigestCallback(loss), EpochCallback()],
+    )
+    trainer.train(resume_from_checkpoint=resume_point(training))
+    after = suite.measure(model)
+    if trainer.is_world_process_zero():
+        for name, found in after.items():
+            record.add_results(name, "before", before[name])
+            record.add_results(name, "after", found)
+        save_release(
+            model, release, run=record.to_dict(), terminologies=[pairs.terminology], base_model=recipe.base_model
+        )
+        print(f"\n{suite.table(before=before, after=after)}")
+        print(f"\nSaved. Load it with SentenceTransformer({str(release)!r})")
+
+
+if __name__ == "__main__":
+    run_recipe(main)

@@ -1,0 +1,73 @@
+"""Losses and miners by name, as SapBERT compares them (Table 6): what ``--loss`` and ``--miner`` accept."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from torch import nn
+
+from st_biomed.errors import InputError
+from st_biomed.losses.arguments import one_of
+from st_biomed.losses.miners import Miner, MultiSimilarityMiner, TripletMarginMiner
+from st_biomed.losses.multi_similarity import PRESETS
+
+LOSSES = {
+    "ms": ("multi_similarity", "MultiSimilarityLoss"),
+    "infonce": ("info_nce", "InfoNCELoss"),
+    "nca": ("nca", "NCALoss"),
+    "lifted": ("lifted_structure", "LiftedStructureLoss"),
+    "lifted_generalized": ("metric_learning", "GeneralizedLiftedStructureLoss"),
+    "circle": ("metric_learning", "CircleLoss"),
+    "triplet": ("metric_learning", "MaxMarginTripletLoss"),
+    "cosine": ("metric_learning", "CosineLoss"),
+}
+"""File and class of each loss; the defaults of the classes are those of the published code."""
+
+CACHED = {
+    "ms": ("cached", "CachedMultiSimilarityLoss"),
+    "infonce": ("cached_info_nce", "CachedInfoNCELoss"),
+}
+
+MINERS: dict[str, Miner | None] = {
+    "none": None,
+    "triplet": TripletMarginMiner(0.2),  # SapBERT's code
+    "ms": MultiSimilarityMiner(0.1),  # CODER's
+}
+
+
+def miner_by_name(name: str) -> Miner | None:
+    """The miner of a name of :data:`MINERS`; ``None`` for ``"none"``, which takes all pairs.
+
+    Raises:
+        InputError: An unknown name.
+    """
+    return MINERS[one_of("miner", name, MINERS)]
+
+
+def loss_by_name(
+    name: str, model: nn.Module | None, *, miner: str = "triplet", mini_batch_size: int | None = None, **options: Any
+) -> nn.Module:
+    """A loss of the comparison with the settings of the published code.
+
+    Args:
+        name: A key of :data:`LOSSES`.
+        model: The encoder, or ``None``.
+        miner: A key of :data:`MINERS`; ``"triplet"`` in the paper, for all losses.
+        mini_batch_size: Names embedded at a time by the cached form; not cached by default.
+        **options: Arguments of the class: ``lookup``, ``gather_across_devices``, or a parameter of the loss.
+
+    Raises:
+        InputError: An unknown name, a loss without a cached form, one that needs an extra that is not installed, or an
+            argument out of its range.
+    """
+    homes = LOSSES
+    one_of("loss", name, LOSSES)
+    if mini_batch_size is not None:
+        if name not in CACHED:
+            raise InputError(f"mini_batch_size: loss {name!r} has no cached form; {', '.join(map(repr, CACHED))} have")
+        homes, options = CACHED, {"mini_batch_size": mini_batch_size, **options}
+    file, class_name = homes[name]
+    loss_class = getattr(importlib.import_module(f"st_biomed.losses.{file}"), class_name)
+    published = PRESETS["sapbert"] if name == "ms" else {}
+    return loss_class(model, **{**published, "miner": miner_by_name(miner), **options})

@@ -1,0 +1,64 @@
+"""InfoNCE that knows which names share a concept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from st_biomed.losses.arguments import number
+from st_biomed.losses.kernel import masked_log_sum_exp
+from st_biomed.losses.pair_loss import PairLoss, mean_over_partners
+from st_biomed.losses.similarity import reduce_rows
+
+
+class InfoNCELoss(PairLoss):
+    r"""Each synonym of a name against all mined names of other concepts (Oord et al. 2018; SapBERT, Table 6).
+
+    For every text i with mined positives P and negatives N, S the cosine, t the temperature::
+
+        mean_{p in P} -log( exp(S_ip / t) / (exp(S_ip / t) + sum_{n in N} exp(S_in / t)) )
+
+    The other synonyms of i stand in no denominator. With two names of every concept and no miner this is the normalised
+    temperature-scaled cross-entropy over both directions, and pytorch-metric-learning's ``NTXentLoss``, which the published
+    code runs; that one lists every positive pair against every negative pair (7 s and 2.5 GB for a batch of 512 names of
+    384 dimensions on one core, against 0.01 s and 25 MB here).
+
+    Args:
+        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        temperature: 0.07 in SapBERT's code, after He et al. 2020.
+        **pairs: Arguments of :class:`PairLoss`; ``reduction`` is over texts, by default over those with a loss.
+
+    Raises:
+        InputError: An argument out of its range.
+    """
+
+    def __init__(self, model: nn.Module | None, temperature: float = 0.07, **pairs: Any) -> None:
+        super().__init__(model, **pairs)
+        self.temperature = number("temperature", temperature, above=0.0)
+
+    def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        (against,) = masked_log_sum_exp(unit, similarities, [negatives], [(0, 1 / self.temperature)])
+        anchors, partners = positives.nonzero(as_tuple=True)
+        logits = torch.linalg.vecdot(unit[anchors], unit[partners]) / self.temperature
+        losses = torch.logaddexp(against[anchors] - logits, logits.new_zeros(()))
+        return reduce_rows(mean_over_partners(losses, anchors, len(unit)), self.reduction)
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters, for cards and records."""
+        return {"temperature": self.temperature, **super().get_config_dict()}
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of the loss."""
+        return """
+@misc{oord2018representation,
+    title = {Representation Learning with Contrastive Predictive Coding},
+    author = {van den Oord, Aaron and Li, Yazhe and Vinyals, Oriol},
+    year = {2018},
+    eprint = {1807.03748},
+    archivePrefix = {arXiv},
+    primaryClass = {cs.LG}
+}
+"""

@@ -1,0 +1,62 @@
+"""Neighbourhood components analysis on the names of a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from st_biomed.losses.arguments import number
+from st_biomed.losses.kernel import masked_log_sum_exp
+from st_biomed.losses.pair_loss import PairLoss
+from st_biomed.losses.similarity import reduce_rows
+
+
+class NCALoss(PairLoss):
+    r"""The chance that a name picks a synonym, if it picks a neighbour by distance (Goldberger et al. 2005; SapBERT, Table 6).
+
+    For every text i with mined positives P and negatives N, d the distance of unit vectors::
+
+        -log( sum_{p in P} exp(-scale d_ip^2) / sum_{j in P + N} exp(-scale d_ij^2) )
+
+    On the sphere ``d^2 = 2 - 2 S``: the shares are those of ``exp(2 scale S)``. Without a miner this is
+    pytorch-metric-learning's ``NCALoss``, which the published code runs; that one knows one class for each row, and takes a
+    miner's triplets for weights of rows where this one takes a miner's pairs.
+
+    Args:
+        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        scale: Of the squared distances; 1 in SapBERT's code.
+        **pairs: Arguments of :class:`PairLoss`; ``reduction`` is over texts, by default over those with a loss.
+
+    Raises:
+        InputError: An argument out of its range.
+    """
+
+    def __init__(self, model: nn.Module | None, scale: float = 1.0, **pairs: Any) -> None:
+        super().__init__(model, **pairs)
+        self.scale = number("scale", scale, above=0.0)
+
+    def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        terms = [(0, 2 * self.scale), (1, 2 * self.scale)]
+        near, far = masked_log_sum_exp(unit, similarities, [positives, negatives], terms)
+        losses = torch.logaddexp(far - near, near.new_zeros(()))
+        return reduce_rows(torch.where(positives.any(1), losses, 0), self.reduction)
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters, for cards and records."""
+        return {"scale": self.scale, **super().get_config_dict()}
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of the loss."""
+        return """
+@inproceedings{goldberger2005neighbourhood,
+    title = {Neighbourhood Components Analysis},
+    author = {Goldberger, Jacob and Hinton, Geoffrey and Roweis, Sam and Salakhutdinov, Ruslan},
+    booktitle = {Advances in Neural Information Processing Systems},
+    volume = {17},
+    pages = {513--520},
+    year = {2005}
+}
+"""

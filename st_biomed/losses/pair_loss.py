@@ -1,0 +1,166 @@
+"""What losses on the pairs of a batch share: which names are pairs, mining, gathering and the arguments for it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError
+from st_biomed.losses.arguments import concept_lookup, one_of
+from st_biomed.losses.miners import Miner, TripletMarginMiner
+from st_biomed.losses.similarity import (
+    REDUCTIONS,
+    cosine_matrix,
+    full_precision,
+    join_embeddings,
+    join_labels,
+    unit_rows,
+)
+
+if TYPE_CHECKING:
+    from st_biomed.lookup import ConceptLookup
+    from st_biomed.terminology import Terminology
+
+DEFAULT_MINER = TripletMarginMiner(margin=0.2)
+"""Of SapBERT's comparison of losses ("online mining is switched on for all models here", appendix B.1)."""
+
+
+class PairLoss(nn.Module, ABC):
+    """A loss on the cosines or distances of the positive and negative pairs of a batch; a subclass says which.
+
+    Texts that share a concept are positives, texts that share none are negatives: an ambiguous text is a negative of
+    none of its concepts. Without a lookup the labels are plain classes. A mined pair counts once, in however many triplets
+    of a miner it stands; the published code of SapBERT, which hands lists of triplets over, counts it once for each.
+
+    Args:
+        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        miner: An object of :mod:`st_biomed.losses.miners`; ``None`` for all pairs.
+        reduction: ``"mean_all"``, ``"mean_nonzero"`` or ``"sum"`` over what the loss is a list of.
+        gather_across_devices: Whether the texts of all processes form one batch.
+        lookup: A terminology, or a lookup made from one, where the labels are its text ids.
+        mask_same_text: Whether a pair of one and the same string counts for nothing. If not, it is a positive pair.
+            Needs a lookup.
+
+    Inputs: one or more text columns; ``label`` int64 ``[B]`` or one per column ``[B, n]``: text ids or classes. The
+    batches need several names of a concept: :class:`st_biomed.batches.SynonymBatchSampler`.
+
+    Raises:
+        InputError: An argument out of its range.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        *,
+        miner: Miner | None = DEFAULT_MINER,
+        reduction: str = "mean_nonzero",
+        gather_across_devices: bool = False,
+        lookup: ConceptLookup | Terminology | None = None,
+        mask_same_text: bool = True,
+    ) -> None:
+        super().__init__()
+        if miner is not None and not isinstance(miner, Miner):
+            raise InputError(f"miner must be an object such as TripletMarginMiner(0.2), or None, found {miner!r}")
+        self.model: Any = model
+        self.miner = miner
+        self.reduction = one_of("reduction", reduction, REDUCTIONS)
+        self.gather_across_devices = gather_across_devices
+        self.lookup = concept_lookup(lookup)
+        self.mask_same_text = mask_same_text
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
+        from st_biomed.losses.embed import embed_columns
+
+        return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)
+
+    def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
+        """The loss of a batch.
+
+        Args:
+            embeddings: One ``[B, D]`` per text column.
+            labels: Text ids, or classes without a lookup: ``[B]``, or ``[B, n]`` for n columns.
+
+        Returns:
+            A scalar, differentiable once.
+        """
+        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
+        labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
+        with full_precision(rows):
+            unit = unit_rows(rows)
+            similarities = cosine_matrix(unit)
+            positives, negatives = concept_pairs(labels, self.lookup, mask_same_text=self.mask_same_text)
+            if self.miner is not None:
+                positives, negatives = self.miner(rows, similarities, positives, negatives)
+            return self.loss_of_pairs(unit, similarities, positives, negatives)
+
+    @abstractmethod
+    def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        """The loss of the mined pairs.
+
+        Args:
+            unit: Rows of length one, ``[B, D]``.
+            similarities: Their cosines outside the graph, ``[B, B]``.
+            positives: Pairs of one concept, boolean ``[B, B]``, without the diagonal.
+            negatives: Pairs without a common concept, boolean ``[B, B]``.
+
+        Returns:
+            A scalar that hangs on the graph of ``unit`` whatever the masks hold.
+        """
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters, for cards and records."""
+        return {
+            "miner": None if self.miner is None else self.miner.get_config_dict(),
+            "reduction": self.reduction,
+            "gather_across_devices": self.gather_across_devices,
+            "terminology": None if self.lookup is None else self.lookup.digest,
+            "mask_same_text": self.mask_same_text,
+        }
+
+    @property
+    @abstractmethod
+    def citation(self) -> str:
+        """BibTeX of the loss."""
+
+
+@torch.no_grad()
+def concept_pairs(labels: Tensor, lookup: ConceptLookup | None, *, mask_same_text: bool) -> tuple[Tensor, Tensor]:
+    """Positive and negative pairs of a batch, boolean ``[B, B]`` each.
+
+    Args:
+        labels: Text ids, or classes without a lookup, ``[B]``.
+        lookup: Where the concepts of text ids stand.
+        mask_same_text: Whether a pair of one and the same string is left out.
+
+    Raises:
+        InputError: Labels that are not text ids of the lookup.
+    """
+    if lookup is None:
+        same = labels[:, None] == labels[None, :]
+    else:
+        lookup.check(labels)
+        same = lookup.same_concept(labels, labels)
+    negatives = ~same
+    positives = same.fill_diagonal_(False)
+    if lookup is not None and mask_same_text:
+        positives &= ~lookup.same_text(labels, labels)
+    return positives, negatives
+
+
+def mean_over_partners(values: Tensor, anchors: Tensor, n_rows: int) -> Tensor:
+    """Each anchor's mean over its pairs, 0 where it has none.
+
+    Args:
+        values: Of the pairs, ``[M]``.
+        anchors: Row of each pair, ``[M]``.
+        n_rows: B.
+
+    Returns:
+        ``[B]``.
+    """
+    totals = values.new_zeros(n_rows).index_add(0, anchors, values)
+    return totals / torch.bincount(anchors, minlength=n_rows).clamp(min=1)

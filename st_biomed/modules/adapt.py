@@ -1,0 +1,94 @@
+"""Train small adapters in an encoder that stays as it is: SapBERT's parameter-efficient variant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Transformer
+from transformers import AutoConfig, AutoModel
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.modules.bottleneck_adapter import FAMILIES, adapter_parameters
+
+SIZES = {"large": 1, "small": 16}
+"""Reduction factors of SapBERT's two variants. It gives no widths, but shares of the parameters of BERT-base ("13.22% and
+1.09% of the full SapBERT variant"): these factors, with the coupling after the embeddings, give 14,470,272 and 1,190,592
+of 109,482,240. Without the coupling no factor that divides 768 gives the larger one."""
+
+
+def adapt(model: SentenceTransformer, size: str | int = "small") -> SentenceTransformer:
+    """Put bottleneck adapters into the encoder of a model and freeze everything else; in place.
+
+    At first the vectors are those of the model as it was. Adapters cannot be folded into the encoder: a saved model holds
+    :mod:`st_biomed.modules.bottleneck_adapter` as a file of its own and loads with ``trust_remote_code=True``, without
+    this package. Dropout of the frozen encoder stays on in training, as published.
+
+    Args:
+        model: A model whose first module is a BERT, RoBERTa or XLM-R.
+        size: ``"large"`` (13.22% of BERT-base), ``"small"`` (1.09%), or the width of the encoder over that of the
+            bottlenecks.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: An unknown size, an encoder of another kind, one that has adapters already, or a factor that does not
+            divide its width.
+    """
+    reduction_factor = size if isinstance(size, int) and not isinstance(size, bool) else SIZES.get(str(size))
+    if reduction_factor is None:
+        raise unknown_name("adapter size", size, SIZES)
+    transformer = encoder_of(model)
+    base: Any = transformer.model
+    if base.config.model_type not in FAMILIES:
+        raise InputError(
+            f"bottleneck adapters go into {', '.join(FAMILIES)}, found an encoder of type {base.config.model_type!r}"
+        )
+    _register()
+    config_class, model_class = FAMILIES[base.config.model_type]
+    settings = {name: value for name, value in base.config.to_dict().items() if name != "model_type"}
+    config = config_class(
+        **settings, reduction_factor=reduction_factor, attn_implementation=base.config._attn_implementation
+    )
+    try:
+        adapted = model_class(config, add_pooling_layer=base.pooler is not None)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    adapted.load_state_dict(base.state_dict(), strict=False)
+    transformer.model = adapted.to(device=base.device, dtype=base.dtype).train(base.training)
+    model.requires_grad_(False)
+    for parameter in adapter_parameters(adapted).values():
+        parameter.requires_grad_(True)
+    return model
+
+
+def encoder_of(model: SentenceTransformer) -> Transformer:
+    """The first module of a model, which adapters go into.
+
+    Raises:
+        InputError: It is no encoder of transformers that runs in torch, or has adapters of peft.
+    """
+    first = next(iter(model), None)
+    if not isinstance(first, Transformer) or first.backend != "torch":
+        raise InputError(f"adapters go into a Transformer module that runs in torch, found {type(first).__name__}")
+    if hasattr(first.model, "peft_config"):
+        raise InputError("the encoder has adapters of peft already")
+    return first
+
+
+def trained_share(model: SentenceTransformer) -> float:
+    """Trained parameters over all parameters of the model without adapters: the share that the paper reports."""
+    adapters = sum(parameter.numel() for parameter in adapter_parameters(model).values())
+    everything = sum(parameter.numel() for parameter in model.parameters())
+    trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    return trained / (everything - adapters)
+
+
+def _register() -> None:
+    """Let checkpoints load in this process, and saved models carry the classes' file."""
+    for config_class, model_class in FAMILIES.values():
+        AutoConfig.register(config_class.model_type, config_class, exist_ok=True)
+        AutoModel.register(config_class, model_class, exist_ok=True)
+        config_class.register_for_auto_class()
+        model_class.register_for_auto_class("AutoModel")

@@ -1,0 +1,108 @@
+"""Low-rank adaptation: train small products of matrices beside the encoder's own, and fold them in before a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sentence_transformers import SentenceTransformer
+from transformers import __version__ as transformers_version
+
+from st_biomed.errors import InputError
+from st_biomed.modules.adapt import encoder_of
+
+OLDEST_TRANSFORMERS = (5, 6)
+"""Earlier ones read the updates of a checkpoint under other names than they wrote, and go on with new ones, in silence."""
+
+
+def add_lora(
+    model: SentenceTransformer,
+    rank: int = 8,
+    *,
+    alpha: float = 16.0,
+    dropout: float = 0.0,
+    targets: Sequence[str] = ("query", "value"),
+) -> SentenceTransformer:
+    """Put low-rank updates (Hu et al. 2022, arXiv 2106.09685) into the encoder of a model and freeze everything else; in place.
+
+    At first the vectors are those of the model as it was. Checkpoints hold the updates alone and where the encoder came from;
+    call :func:`merge_lora` before a release.
+
+    Args:
+        model: A model whose first module is an encoder of transformers.
+        rank: Of an update.
+        alpha: An update is scaled by ``alpha / rank``.
+        dropout: Of what goes into an update.
+        targets: Ends of names of the linear layers that get one; of the attention's queries and values by default.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: peft is not installed or transformers is too old for it, the encoder has no such layer or has adapters
+            already, or an argument is out of its range.
+    """
+    peft = _peft()
+    if tuple(int(part) for part in transformers_version.split(".")[:2]) < OLDEST_TRANSFORMERS:
+        raise InputError(
+            f"LoRA needs transformers>=5.6, found {transformers_version}: earlier ones cannot resume from a checkpoint"
+        )
+    encoder: Any = encoder_of(model).model
+    if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:
+        raise InputError(f"rank must be an integer of at least 1, found {rank!r}")
+    if isinstance(targets, str) or not targets:
+        raise InputError(f"targets must be a list of names of layers, found {targets!r}")
+    ends = {name.split(".")[-1] for name, _ in encoder.named_modules()}
+    if missing := [name for name in targets if name.split(".")[-1] not in ends]:
+        raise InputError(
+            f"targets: the encoder ({type(encoder).__name__}) has no layer {', '.join(map(repr, missing))}"
+        )
+    model.requires_grad_(False)
+    model.add_adapter(
+        peft.LoraConfig(
+            task_type=peft.TaskType.FEATURE_EXTRACTION,
+            r=rank,
+            lora_alpha=alpha,
+            lora_dropout=dropout,
+            target_modules=list(targets),
+        )
+    )
+    return model
+
+
+def merge_lora(model: SentenceTransformer) -> SentenceTransformer:
+    """Fold the updates into the encoder's matrices, in place: a plain encoder again, which saves and loads without peft.
+
+    Args:
+        model: A model from :func:`add_lora`.
+
+    Returns:
+        The model, all parameters trainable.
+
+    Raises:
+        InputError: peft is not installed, the encoder has no adapters, or merged weights are not finite.
+    """
+    _peft()
+    from peft.tuners.tuners_utils import BaseTunerLayer
+
+    encoder: Any = model.transformers_model
+    if not hasattr(encoder, "peft_config"):
+        raise InputError("the encoder has no adapters of peft to merge")
+    layers = [(name, layer) for name, layer in encoder.named_modules() if isinstance(layer, BaseTunerLayer)]
+    for name, layer in layers:
+        try:
+            layer.merge(safe_merge=True)
+        except ValueError as error:
+            raise InputError(f"{name}: {str(error).splitlines()[0]}") from error
+        parent, _, own = name.rpartition(".")
+        setattr(encoder.get_submodule(parent), own, layer.get_base_layer())
+    encoder.delete_adapter(list(encoder.peft_config))
+    return model.requires_grad_(True)
+
+
+def _peft() -> Any:
+    try:
+        import peft
+    except ImportError as error:
+        raise InputError("LoRA needs peft: pip install 'st-biomed[peft]'") from error
+    return peft

@@ -1,0 +1,78 @@
+"""Models that cannot be folded into built-in modules: the one file of code they carry, and the proof that it is enough."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from sentence_transformers import SentenceTransformer
+
+import st_biomed
+from st_biomed.errors import InputError
+
+OWN_CODE = {"bottleneck_adapter.py": Path(st_biomed.__file__).parent / "modules" / "bottleneck_adapter.py"}
+"""Files of code that may leave with a model, and where this package has them."""
+
+_LOAD = """
+import sys
+
+class Nowhere:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "st_biomed":
+            raise ImportError("st_biomed is not to be needed")
+
+sys.meta_path.insert(0, Nowhere())
+import numpy
+from sentence_transformers import SentenceTransformer
+
+folder, out, *probes = sys.argv[1:]
+model = SentenceTransformer(folder, device="cpu", local_files_only=True, trust_remote_code=True)
+numpy.save(out, model.encode(probes, show_progress_bar=False))
+"""
+
+
+def code_of(model: SentenceTransformer) -> str:
+    """The file of code that a saved model carries; empty where built-in modules are enough."""
+    for module in model.modules():
+        name = f"{type(module).__module__.rpartition('.')[2]}.py"
+        if name in OWN_CODE:
+            return name
+    return ""
+
+
+def is_own_code(path: Path) -> bool:
+    """Whether a file is, byte for byte, one that may leave."""
+    return path.name in OWN_CODE and path.read_bytes() == OWN_CODE[path.name].read_bytes()
+
+
+def vectors_elsewhere(folder: Path, probes: list[str]) -> np.ndarray:
+    """What a saved model gives in a fresh process without this package, loaded with ``trust_remote_code``.
+
+    Args:
+        folder: The saved model.
+        probes: Texts to encode.
+
+    Returns:
+        ``[N, D]``.
+
+    Raises:
+        InputError: It does not load there.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch, "vectors.npy")
+        environment = {**os.environ, "HF_MODULES_CACHE": scratch, "CUDA_VISIBLE_DEVICES": ""}
+        ended = subprocess.run(
+            [sys.executable, "-c", _LOAD, str(folder.resolve()), str(out), *probes],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=scratch,
+        )
+        if ended.returncode:
+            reason = (ended.stderr.strip().splitlines() or ["no message"])[-1]
+            raise InputError(f"the saved model does not load in a process without this package: {reason}")
+        return np.load(out)

@@ -1,0 +1,169 @@
+"""The SapBERT recipe, shrunk: what it leaves behind, every variant of it, and what a person is told."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from transformers import AutoModel, AutoTokenizer
+
+from recipes import sapbert
+from st_biomed.losses.ablation import LOSSES
+from st_biomed.settings import read_settings, run_recipe
+
+CONFIGS = Path(sapbert.__file__).parent / "configs"
+SMOKE = str(CONFIGS / "sapbert_smoke.yaml")
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "linking"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tiny_bert_folder: Path, tmp_path: Path):
+    """Run the recipe with these arguments, by default to ``tmp_path/out``."""
+
+    def call(*arguments: object, output: str = "out") -> Path:
+        given = [
+            "--base_model",
+            tiny_bert_folder,
+            "--output_dir",
+            tmp_path / output,
+            "--eval_strategy",
+            "no",
+            *arguments,
+        ]
+        monkeypatch.setattr(sys, "argv", ["sapbert.py", SMOKE, *map(str, given)])
+        sapbert.main()
+        return tmp_path / output
+
+    return call
+
+
+LONGER = ("--smoke", "false", "--held_out_names", 4, "--per_device_train_batch_size", 16, "--max_steps", 4)
+
+
+def test_the_release_loads_everywhere_and_its_first_token_is_the_vector(run, capsys: pytest.CaptureFixture[str]):
+    """Catches a release that BioSyn and its like, which take a plain encoder's first token, cannot start from."""
+    folder = run("--eval_strategy", "steps")
+    terms = ["acute disease", "flumpa of the terkia"]
+    vectors = SentenceTransformer(str(folder), device="cpu").encode(terms)
+    tokens = AutoTokenizer.from_pretrained(folder)(terms, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        first = AutoModel.from_pretrained(folder)(**tokens).last_hidden_state[:, 0]
+    np.testing.assert_allclose(vectors, first.numpy(), atol=1e-6)
+    record = json.loads((folder / "run.json").read_text())
+    assert record["losses"]["synonyms"]["loss"] == "MultiSimilarityLoss"
+    assert record["losses"]["synonyms"]["config"]["beta"] == 60
+    assert set(record["results"]["held-out-names"]) == {"before", "after"}
+    assert {m["step"] for m in record["metrics"] if m["name"].endswith("held-out-names_dev_acc@1")} >= {1, 2}
+    assert "held-out-names (test, 4 mentions)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_every_loss_of_the_comparison_trains(loss: str, run, tiny_bert_folder: Path):
+    """Catches a loss that takes other arguments than the recipe gives, or that does not reach the model."""
+    folder = run("--loss", loss, "--miner", "none" if loss == "cosine" else "triplet")
+    before, after = (
+        SentenceTransformer(str(path), device="cpu").encode("acute disease") for path in (tiny_bert_folder, folder)
+    )
+    plain = SentenceTransformer(str(folder), device="cpu")
+    assert plain[1].get_config_dict()["pooling_mode"] == "cls"
+    assert before.shape == after.shape and np.isfinite(after).all()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--mini_batch_size", 4),
+        ("--miner", "ms"),
+        ("--loss_options", "beta=50,base=0.6"),
+        ("--adapter", "bottleneck", "--adapter_size", "small"),
+        ("--pooling", "mean", "--decay_all", "false"),
+        ("--held_out_names", 0, "--smoke", "false", "--per_device_train_batch_size", 16, "--max_steps", 1),
+    ],
+    ids=lambda arguments: arguments[0].strip("-") + "_" + str(arguments[1]),
+)
+def test_every_variant_ends_in_a_release(arguments: tuple[object, ...], run):
+    folder = run(*arguments)
+    record = json.loads((folder / "run.json").read_text())
+    assert record["recipe"] == "sapbert"
+    assert (folder / "bottleneck_adapter.py").is_file() is ("bottleneck" in arguments)
+
+
+def test_low_rank_updates_are_merged_before_the_release(run):
+    pytest.importorskip("peft")
+    try:
+        folder = run("--adapter", "lora")
+    except ValueError as error:
+        assert "transformers" in str(error)
+        pytest.skip(str(error))
+    assert not [name for name in load_file(folder / "model.safetensors") if "lora" in name]
+
+
+def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
+    """Catches batches, dropout or moments that start anew where a killed run is taken up."""
+    whole = run(*LONGER, "--save_strategy", "steps", "--save_steps", 2)
+    checkpoint = whole.with_name("out-training") / "checkpoint-2"
+    again = run(*LONGER, "--resume_from_checkpoint", checkpoint, output="again")
+    one, other = (load_file(folder / "model.safetensors") for folder in (whole, again))
+    half = load_file(checkpoint / "model.safetensors")
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert any(not torch.equal(one[name], half[name]) for name in one)
+
+
+def test_several_seeds_are_several_releases_and_their_mean(run, capsys: pytest.CaptureFixture[str]):
+    """Catches runs that share a seed, a folder or a model."""
+    folder = run("--seeds", 1, 2)
+    records = [json.loads((folder / f"seed-{seed}" / "run.json").read_text()) for seed in (1, 2)]
+    assert [record["seed"] for record in records] == [1, 2]
+    weights = [load_file(folder / f"seed-{seed}" / "model.safetensors") for seed in (1, 2)]
+    assert any(not torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    assert json.loads((folder / "seeds.json").read_text())["seeds"] == [1, 2]
+    assert re.search(r"held-out-names_acc@1 +\d\.\d{4} \+- \d\.\d{4}", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(p for p in CONFIGS.glob("sapbert_*.yaml") if "finetune" not in p.name), ids=lambda p: p.stem
+)
+def test_every_setting_of_every_configuration_is_an_argument(path: Path):
+    recipe, training = read_settings(
+        (sapbert.SapBERTArguments, SentenceTransformerTrainingArguments), [str(path), "--bf16", "false"]
+    )
+    assert training.eval_strategy == "steps"
+    if path.stem not in ("sapbert_open", "sapbert_smoke"):
+        assert (recipe.loss, recipe.miner, training.per_device_train_batch_size) == ("ms", "triplet", 512)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--terminology", "nowhere/at/all"], "terminology 'nowhere/at/all': no such folder"),
+        (["--base_model", "nobody/nothing"], "base model 'nobody/nothing' is no local folder"),
+        (["--loss", "mss"], "unknown loss 'mss'|loss must be one of|'ms'"),
+        (["--miner", "triplets"], "did you mean 'triplet'"),
+        (["--adapter", "lorra"], "unknown adapter 'lorra'.*did you mean 'lora'"),
+        (["--adapter", "bottleneck", "--adapter_size", "medium"], "unknown adapter size 'medium'"),
+        (["--loss", "circle", "--mini_batch_size", "4"], "loss 'circle' has no cached form"),
+        (["--loss_options", "beta"], "loss_options are written NAME=NUMBER,..., found 'beta'"),
+        (["--seeds", "1", "1"], "each is run once, found 1 1"),
+        (["--linking", "nowhere.yaml"], "nowhere.yaml: no such file"),
+        (["--pivot_language", "xx"], "xx"),
+        (["--push_to_hub", "true"], "publish the release folder instead"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, tiny_bert_folder: Path, tmp_path: Path, monkeypatch, capsys
+):
+    given = ["--base_model", str(tiny_bert_folder), "--output_dir", str(tmp_path / "out"), *arguments]
+    monkeypatch.setattr(sys, "argv", ["sapbert.py", SMOKE, *given])
+    with pytest.raises(SystemExit) as end:
+        run_recipe(sapbert.main)
+    assert end.value.code == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("error: ") and re.search(message, line), line
+    assert not (tmp_path / "out" / "run.json").exists()

@@ -1,0 +1,96 @@
+"""Fine-tuning on a linking data set, shrunk."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+
+from recipes import sapbert_finetune
+from st_biomed.release.privacy import check_training_arguments
+from st_biomed.settings import read_settings, run_recipe
+from st_biomed.terminology import Terminology
+
+CONFIG = Path(sapbert_finetune.__file__).parent / "configs" / "sapbert_finetune.yaml"
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "linking"
+PROTOCOL = """
+name: zorb
+format: ncbi_disease
+path: ncbi_disease
+dictionary: ncbi_disease/medic.txt
+steps: {lower_case: {}, merge_names: {}}
+seen: [train]
+"""
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tiny_bert_folder: Path, tmp_path: Path):
+    def call(*arguments: object) -> Path:
+        monkeypatch.setenv("ST_BIOMED_DATA", str(FIXTURES))
+        (tmp_path / "zorb.yaml").write_text(PROTOCOL)
+        folders = ["--linking", tmp_path / "zorb.yaml", "--output_dir", tmp_path / "out"]
+        given = [CONFIG, "--base_model", tiny_bert_folder, *folders, "--smoke", "true", *arguments]
+        monkeypatch.setattr(sys, "argv", ["sapbert_finetune.py", *map(str, given)])
+        run_recipe(sapbert_finetune.main)
+        return tmp_path / "out"
+
+    return call
+
+
+def test_raw_prepared_and_refined_figures_are_reported(run, capsys: pytest.CaptureFixture[str]):
+    """Catches one figure of which nobody can tell what was done to the mentions."""
+    folder = run("--save_strategy", "steps", "--save_steps", 1)
+    record = json.loads((folder / "run.json").read_text())
+    assert set(record["results"]) == {"zorb_raw", "zorb"}
+    assert "zorb_refined_acc@1" in record["results"]["zorb"]["after"]
+    assert "zorb (test, 5 mentions)" in capsys.readouterr().out
+    assert SentenceTransformer(str(folder), device="cpu").encode(["flumpa"]).shape == (1, 16)
+
+
+def test_no_test_mention_is_trained_on(run):
+    """Catches mentions of the test split among the names that are trained on."""
+    folder = run("--save_strategy", "steps", "--save_steps", 1).with_name("out-training")
+    terms = set(Terminology.load(folder / "terminology").strings)
+    test = sapbert_finetune.LinkingProtocol(
+        "zorb", "ncbi_disease", str(FIXTURES / "ncbi_disease"), str(FIXTURES / "ncbi_disease" / "medic.txt")
+    ).open()
+    unseen = {mention.text.lower() for mention in test.split("test")} - set(map(str.lower, test.dictionary.names))
+    unseen -= {mention.text.lower() for mention in test.split("train")}
+    assert unseen and not unseen & terms
+    check_training_arguments(next(folder.glob("checkpoint-*")) / "training_args.bin", [])
+
+
+def test_the_back_off_finds_training_mentions(run):
+    """Catches an option that changes nothing."""
+    results = {}
+    for back_off in ("false", "true"):
+        folder = run("--back_off", back_off, "--overwrite", "true")
+        results[back_off] = json.loads((folder / "run.json").read_text())["results"]["zorb"]["before"]
+    assert results["true"]["zorb_exact_match_acc@1"] > results["false"]["zorb_exact_match_acc@1"]
+
+
+@pytest.mark.parametrize(("form", "epochs"), [("askapatient", 15), ("cometa", 10), ("ncbi_disease", 3)])
+def test_epochs_are_the_papers(form: str, epochs: int):
+    assert sapbert_finetune.EPOCHS[form] == epochs
+
+
+def test_the_configuration_is_made_of_arguments():
+    arguments = [str(CONFIG), "--linking", "x.yaml", "--bf16", "false"]
+    recipe, training = read_settings(
+        (sapbert_finetune.FinetuningArguments, SentenceTransformerTrainingArguments), arguments
+    )
+    assert (recipe.loss, training.per_device_train_batch_size) == ("ms", 128)
+
+
+def test_bad_input_is_one_line(run, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        run("--linking", "nowhere.yaml")
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "error: nowhere.yaml: no such file, a YAML file of settings is needed"
+    )
+    with pytest.raises(SystemExit):
+        run("--train_splits", "training")
+    assert "no split 'training'; there are 'train', 'dev', 'test'" in capsys.readouterr().err.splitlines()[-1]

@@ -1,0 +1,66 @@
+"""A model with adapters that cannot be folded: it leaves with its one file, loads without this package, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+
+from st_biomed.errors import InputError
+from st_biomed.modules.adapt import adapt
+from st_biomed.release.folder import save_release
+from st_biomed.release.own_code import OWN_CODE, code_of, vectors_elsewhere
+
+
+@pytest.fixture
+def adapted(tiny_bert: SentenceTransformer) -> SentenceTransformer:
+    """Adapters that do something."""
+    torch.manual_seed(0)
+    model = adapt(tiny_bert, 2)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter.add_(torch.randn_like(parameter) / 10)
+    return model
+
+
+def test_a_model_with_bottleneck_adapters_is_released(
+    adapted: SentenceTransformer, trained, licensed, tiny_bert_folder: Path, tmp_path: Path
+):
+    """Catches a release that loads only where this package is installed, and one that hides what it needs."""
+    folder = save_release(
+        adapted, tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
+    )
+    assert (folder / "bottleneck_adapter.py").read_bytes() == OWN_CODE["bottleneck_adapter.py"].read_bytes()
+    card = (folder / "README.md").read_text()
+    assert "trust_remote_code=True)" in card and "one file of code, `bottleneck_adapter.py`" in card
+    assert abs(vectors_elsewhere(folder, ["zoster"]) - adapted.encode(["zoster"])).max() < 1e-6
+
+
+def test_code_that_was_changed_does_not_leave(
+    adapted: SentenceTransformer, trained, licensed, tiny_bert_folder: Path, tmp_path: Path, monkeypatch
+):
+    """Catches somebody else's code under the name of ours."""
+    save = adapted.save_pretrained
+
+    def spoiled(path: str, **options) -> None:
+        save(path, **options)
+        with Path(path, "bottleneck_adapter.py").open("a") as file:
+            file.write("# more")
+
+    monkeypatch.setattr(adapted, "save_pretrained", spoiled)
+    with pytest.raises(InputError, match=r"bottleneck_adapter\.py: differs from this package"):
+        save_release(adapted, tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder)
+
+
+def test_a_plain_model_needs_no_code(tiny_bert: SentenceTransformer, pristine_release: Path):
+    assert code_of(tiny_bert) == ""
+    assert "trust_remote_code" not in (pristine_release / "README.md").read_text()
+
+
+def test_what_does_not_load_elsewhere_is_one_line(tmp_path: Path):
+    with pytest.raises(InputError, match="does not load in a process without this package: ") as error:
+        vectors_elsewhere(tmp_path, ["x"])
+    assert "\n" not in str(error.value)
