@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from st_biomed.readers.umls.folder import COLUMNS
+
 _SOURCES = ("SRCA", "SRCB", "SRCC", "SRCD", "SRCE", "SRCF")
 _LANGUAGES = ("ENG", "ENG", "ENG", "ENG", "ENG", "ENG", "ENG", "SPA", "ITA", "FRE")
 _TYPES = ("T047|B2.2.1.2.1|Disease", "T121|A1.4.1.1.1|Substance", "T061|B1.3.1.3|Procedure", "T023|A1.2.3.1|Organ")
@@ -47,7 +49,7 @@ _BLOCK = 200_000
 
 
 def write_meta(folder: Path, names: int, relations: int, *, names_per_concept: float = 4.25, seed: int = 0) -> Path:
-    """Write MRCONSO, MRREL, MRSTY, MRCUI, MRSAB and MRFILES.
+    """Write MRCONSO, MRREL, MRSTY, MRCUI, MRSAB and, with their numbers of rows and bytes, MRFILES.
 
     Args:
         folder: Where to.
@@ -82,6 +84,18 @@ def write_meta(folder: Path, names: int, relations: int, *, names_per_concept: f
             file.write(
                 f"C{i:07d}|C{i:07d}|{source}_2|{source}|Vocabulary {source}||2|||2020AA||||{level}|1|1||||ENG|UTF-8|Y|Y|||\n"
             )
+    n_rows = {
+        "MRCONSO": names,
+        "MRREL": relations,
+        "MRSTY": n_concepts,
+        "MRCUI": n_concepts // 50,
+        "MRSAB": len(_SOURCES),
+    }
+    with (folder / "MRFILES.RRF").open("w", encoding="utf-8", newline="\n") as file:
+        for name, rows in n_rows.items():
+            columns = COLUMNS[name].split()
+            size = (folder / f"{name}.RRF").stat().st_size
+            file.write(f"{name}.RRF|{name}|{','.join(columns)}|{len(columns)}|{rows}|{size}|\n")
     return folder
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers.ontology import SCOPES, curie, describe
 from st_biomed.readers.options import listed
 from st_biomed.readers.records import Record, SourceInfo, Tally, Term
@@ -34,6 +34,8 @@ _COLUMNS = {
     "translation_status": ("translation_status", "status"),
 }
 _NEEDED = ("subject_id", "translation_value")
+_STATUSES = ("OFFICIAL", "TRANSLATED", "MANUALLY TRANSLATED", "CANDIDATE", "UNDER_REVIEW", "NOT_TRANSLATED")
+_STATUS = re.compile(r"[A-Z][A-Z_ ]*")
 _STATUS_OF_SYNONYMS = ("status", "comment")  # some tables of synonyms have it where others have remarks
 _SYNONYM = re.compile(
     r"(?:oboInOwl|oio):has(Exact|Broad|Narrow|Related)Synonym|oio:(exact|broad|narrow|related)Synonym"
@@ -67,22 +69,31 @@ def records(
         path: A Babelon table (``hp-it.babelon.tsv``), a table of synonyms (``hp-it.synonyms.tsv``, whose second line
             is a ROBOT template that names the language), or DOID's ``doid-es-translated.tsv``.
         tally: Counts the names of both tables; a cell of a table of synonyms holds several with ``|`` between.
-        synonyms: A table of synonyms to read along.
-        statuses: Statuses of the translations to read, with commas between. ``CANDIDATE`` are proposals, many of a
-            machine's; ``NOT_TRANSLATED`` are in the source language. A table without statuses counts as ``OFFICIAL``.
-        scopes: Scopes of the synonyms to read, with commas between: ``EXACT``, ``BROAD``, ``NARROW``, ``RELATED``.
+        synonyms: A table of synonyms to read along; by default none.
+        statuses: Statuses of the translations to read, with commas between: ``OFFICIAL``, ``TRANSLATED`` and ``MANUALLY
+            TRANSLATED`` by default. ``CANDIDATE`` are proposals, many of a machine's, ``UNDER_REVIEW`` too;
+            ``NOT_TRANSLATED`` are in the source language. Any other has to be in the tables. A table without statuses
+            counts as ``OFFICIAL``.
+        scopes: Scopes of the synonyms to read, with commas between: ``EXACT`` (default), ``BROAD``, ``NARROW``,
+            ``RELATED``.
 
     Raises:
         InputError: With file and line: a code that is no CURIE, no language, an unknown predicate. Also: a table
-            without the columns.
+            without the columns, an unknown status or scope.
     """
     if path is None:
         raise InputError("reader 'babelon' needs the path of a table of translations, e.g. hp-it.babelon.tsv")
     chosen, wanted = listed("status", statuses), listed("scope", scopes, SCOPES)
     names: dict[tuple[str, str], list[_Name]] = {}
+    met: set[str] = set()
     for table in [path] if synonyms is None else [path, Path(synonyms)]:
-        for name in _names(table, tally, chosen, wanted):
+        for name in _names(table, tally, chosen, wanted, met):
             names.setdefault((name.code, name.language), []).append(name)
+    for status in chosen:
+        if status not in {*_STATUSES, *met}:
+            # Remarks that stand where other tables have statuses would make a long list.
+            allowed = {*_STATUSES, *filter(_STATUS.fullmatch, met)}
+            raise unknown_name("status of reader 'babelon' (no translation has it)", status, allowed)
     sources: dict[tuple[str, str], str] = {}
     for (code, language), found in names.items():
         prefix = code.partition(":")[0]
@@ -99,8 +110,8 @@ def records(
             yield Term(code, text, "synonym" if i else "preferred", language, sources[prefix, language])
 
 
-def _names(path: Path, tally: Tally, statuses: Sequence[str], scopes: Sequence[str]) -> Iterator[_Name]:
-    """The names of a table that are wanted; every other one is read and dropped."""
+def _names(path: Path, tally: Tally, statuses: Sequence[str], scopes: Sequence[str], met: set[str]) -> Iterator[_Name]:
+    """The names of a table that are wanted; every other one is read and dropped. ``met`` takes up its statuses."""
     header = {"_".join(name.lower().split()) for name in read_header(path, dialect="tsv_quoted")}
     columns = dict(_COLUMNS)
     if not header & set(columns["translation_language"]):
@@ -124,7 +135,9 @@ def _names(path: Path, tally: Tally, statuses: Sequence[str], scopes: Sequence[s
             raise InputError(f"{where}: {cell['subject_id'][:40]!r} is no code of an ontology, such as HP:0000001")
         if language is None:
             raise InputError(f"{where}: {tongue[:40]!r} is no language, such as 'it'; 'translation_language' names it")
-        reason = _reason(where, predicate, cell.get("translation_status", "OFFICIAL"), statuses, scopes)
+        status = cell.get("translation_status", "OFFICIAL")
+        met.add(status)
+        reason = _reason(where, predicate, status, statuses, scopes)
         value = cell["translation_value"]
         for text in value.split(separator or "|") if template else [value]:
             tally.read()

@@ -1,7 +1,7 @@
 """RRF files by columns: what UMLS and its like hold too many rows for to look at one by one.
 
 The dialect is the one of :mod:`tables`' ``rrf``: pipes, one at the end of every line, no quoting. A file may be plain,
-gzipped, or cut into numbered pieces (``MRCONSO.RRF.aa.gz``, ``MRCONSO.RRF.ab.gz``, ...).
+gzipped, or cut into lettered pieces (``MRCONSO.RRF.aa.gz``, ``MRCONSO.RRF.ab.gz``, ...).
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
+from string import ascii_lowercase
 from typing import IO
 
 import pyarrow as pa
@@ -25,28 +27,34 @@ _ENCODED = pa.dictionary(pa.int32(), pa.string())
 
 
 class Block(dict[str, pa.Array]):
-    """Column name to an array of strings; all of one length, which is at least 1.
+    """Column name to an array of strings; all of one length.
 
     Attributes:
-        line: Number of the line that the first row stands on.
+        lines: Number of the line that each row stands on.
+        n_blank: Number of blank lines, which are no rows.
     """
 
-    def __init__(self, columns: dict[str, pa.Array], line: int) -> None:
+    def __init__(self, columns: dict[str, pa.Array], lines: Sequence[int], n_blank: int = 0) -> None:
         super().__init__(columns)
-        self.line = line
+        self.lines, self.n_blank = lines, n_blank
 
 
 def find_parts(folder: Path, name: str) -> list[Path]:
     """The file of this name in a folder, plain or gzipped, or its pieces in order; empty where there is none.
 
     Raises:
-        InputError: It is there in two forms.
+        InputError: It is there in two forms, or a piece between others or in front of them is missing.
     """
-    numbered = [path for path in sorted(folder.glob(f"{name}.[a-z][a-z]")) if path.suffix != ".gz"]
-    forms = [[folder / name], [folder / f"{name}.gz"], numbered, sorted(folder.glob(f"{name}.[a-z][a-z].gz"))]
+    lettered = [path for path in sorted(folder.glob(f"{name}.[a-z][a-z]")) if path.suffix != ".gz"]
+    zipped = sorted(folder.glob(f"{name}.[a-z][a-z].gz"))
+    forms = [[folder / name], [folder / f"{name}.gz"], lettered, zipped]
     found = [parts for parts in forms if parts and parts[0].is_file()]
     if len(found) > 1:
         raise InputError(f"{folder}: {name} is there twice, as {found[0][0].name} and as {found[1][0].name}")
+    for part, letters in zip(lettered or zipped, map("".join, product(ascii_lowercase, repeat=2))):
+        expected = f"{name}.{letters}{'.gz' if zipped else ''}"
+        if part.name != expected:
+            raise InputError(f"{folder}: {name} lacks a piece: there is {part.name}, but no {expected}")
     return found[0] if found else []
 
 
@@ -62,7 +70,7 @@ def read_columns(
         plain: Those of them whose values rarely repeat; the others come dictionary-encoded.
 
     Yields:
-        Blocks in order.
+        Blocks in order; one may be without rows.
 
     Raises:
         InputError: With file and line: another number of cells, bytes that are not UTF-8. Also a damaged gzip file.
@@ -79,18 +87,19 @@ def read_columns(
     )
     line = 1
     for block in _blocks(parts, where):
+        n_lines = block.count(b"\n") + (not block.endswith(b"\n"))
         try:
             table = pa.csv.read_csv(pa.BufferReader(block), read, parse, convert)
-            whole = table.num_rows == 0 or pc.all(pc.equal(table[_END], "")).as_py()
+            whole = table.num_rows == n_lines and pc.all(pc.equal(table[_END], "")).as_py()
+            # Arrow ends a line at every carriage return; of right files all lines end with one, or none does.
+            whole = whole and block.count(b"\r") in (0, n_lines)
         except pa.ArrowInvalid:
             whole = False
         if whole:
-            arrays = {name: _one(table[name], types[name]) for name in columns}
+            yield Block({name: _one(table[name], types[name]) for name in columns}, range(line, line + n_lines))
         else:
-            arrays = _line_by_line(block, where, line, names, columns, types)
-        if len(arrays[columns[0]]):
-            yield Block(arrays, line)
-        line += block.count(b"\n")
+            yield _line_by_line(block, where, line, names, columns, types)
+        line += n_lines
 
 
 def _one(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
@@ -135,10 +144,14 @@ def _read(stream: IO[bytes], part: Path) -> bytes:
 
 def _line_by_line(
     block: bytes, where: str, line: int, names: Sequence[str], columns: Sequence[str], types: dict[str, pa.DataType]
-) -> dict[str, pa.Array]:
-    """A block that did not come apart at once: names its first bad line, or takes a stray carriage return for text."""
-    rows = []
-    for at, text in enumerate(block.split(b"\n"), line):
+) -> Block:
+    """A block that did not come apart into a row for each line.
+
+    Its first bad line is named; else a blank line is none, and a carriage return within a line is text.
+    """
+    rows, lines = [], []
+    texts = block.removesuffix(b"\n").split(b"\n")
+    for at, text in enumerate(texts, line):
         try:
             cells = text.removesuffix(b"\r").decode("utf-8").split("|")
         except UnicodeDecodeError as error:
@@ -150,6 +163,8 @@ def _line_by_line(
             end = " and no pipe at the end" if cells[-1] else ""
             raise InputError(f"{where}:{at}: {found} cells{end}, expected {len(names)}, split at pipes")
         rows.append(cells)
+        lines.append(at)
     by_name = dict(zip(names, zip(*rows))) if rows else dict.fromkeys(names, ())
     arrays = {name: pa.array(by_name[name], pa.string()) for name in columns}
-    return {name: a.dictionary_encode() if pa.types.is_dictionary(types[name]) else a for name, a in arrays.items()}
+    arrays = {name: a.dictionary_encode() if pa.types.is_dictionary(types[name]) else a for name, a in arrays.items()}
+    return Block(arrays, lines, len(texts) - len(lines))

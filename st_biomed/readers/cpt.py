@@ -51,10 +51,12 @@ def records(
         tally: Counts the names, one for each description in a row, and the parents, one for each that a row names.
         dialect: A key of ``tables.DIALECTS``; by default the file's suffix tells: ``.csv`` or ``.tsv``.
         synonyms: Columns with further names, e.g. ``"medium_description,short_description"``, by their names in lower
-            case with spaces as underscores; empty cells are counted.
-        hierarchy: Whether there is a column of parents.
-        headings: Whether headings are concepts; where not, their rows and the parents that they are are counted.
-        missing: What to do with a parent that has no row of its own: ``"error"`` or ``"drop"``.
+            case with spaces as underscores; by default none. Empty cells are counted.
+        hierarchy: Whether there is a column of parents, as by default.
+        headings: Whether headings are concepts, as by default; where not, their rows and the parents that they are are
+            counted.
+        missing: What to do with a parent that has no row of its own: ``"error"`` (default), or ``"drop"``, which leaves
+            the parent out and counts it.
 
     Raises:
         InputError: With file and line: a code without a description, a description without a code, a code that is its

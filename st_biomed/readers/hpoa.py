@@ -58,8 +58,8 @@ def records(path: Path | None = None, *, tally: Tally, ontology: str | Path | No
     Args:
         path: The annotations.
         tally: Counts the annotations.
-        ontology: HPO as OBO graph (``hp.json``) or in OBO format (``hp.obo``), best of the annotations' date: an
-            alternative id counts for the term that has it, any other that is not there is dropped.
+        ontology: HPO as OBO graph (``hp.json``) or in OBO format (``hp.obo``), best of the annotations' date; it has
+            no default. An alternative id counts for the term that has it, any other that is not there is dropped.
 
     Raises:
         InputError: No ontology; with file and line: a row of another length, a code that is no CURIE, a disease without

@@ -54,9 +54,10 @@ def records(
         tally: Counts the rows of both tables.
         synonyms: Columns whose cells are synonyms, of ``SHORTNAME``, ``DisplayName`` and ``CONSUMER_NAME`` (both in
             ``Loinc.csv`` alone) and ``COMPONENT``, which names what is measured and so is broader than the code; e.g.
-            ``"SHORTNAME,COMPONENT"``, or ``""`` for none. An empty cell, and one equal to an earlier name, is none.
-        statuses: The codes to read, of ``ACTIVE``, ``TRIAL``, ``DISCOURAGED`` and ``DEPRECATED``; others are counted.
-        hierarchy: Whether to read the hierarchy, and with it the parts.
+            ``"SHORTNAME,COMPONENT"``, or ``""`` for none; by default ``SHORTNAME``. An empty cell, and one equal to an earlier name, is none.
+        statuses: The codes to read, of ``ACTIVE``, ``TRIAL``, ``DISCOURAGED`` and ``DEPRECATED``, by default all but the
+            last; others are counted.
+        hierarchy: Whether to read the hierarchy, and with it the parts, as by default.
 
     Raises:
         InputError: With file and line: a code that is none or is listed twice, an empty name, an unknown status, a

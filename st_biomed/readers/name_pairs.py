@@ -36,8 +36,8 @@ def records(
             becomes part of the code behind the source's name, as a bare one does.
         tally: Counts the names.
         name: Short name of the source; by default made of the file's name.
-        language: ISO 639-1 code of the names.
-        redistributable: Whether the names may appear in a released file.
+        language: ISO 639-1 code of the names; ``en`` by default.
+        redistributable: Whether the names may appear in a released file; by default not.
 
     Raises:
         InputError: With file and line: no label, no name, an empty name. Also: no such file.

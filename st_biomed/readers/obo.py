@@ -62,10 +62,11 @@ def records(
     Args:
         path: The file, e.g. ``doid.obo``.
         tally: Counts the terms that are dropped whole, each statement (a line) of the others, and other stanzas.
-        scopes: Scopes of the synonyms to read, with commas between: ``EXACT``, ``BROAD``, ``NARROW``, ``RELATED``.
-        obsolete: Whether to read obsolete terms too.
+        scopes: Scopes of the synonyms to read, with commas between: ``EXACT`` (default), ``BROAD``, ``NARROW``,
+            ``RELATED``.
+        obsolete: Whether to read obsolete terms too; by default not.
         prefixes: Prefixes of the terms to read, with commas between, e.g. ``"CL,UBERON"``; all by default.
-        language: ISO 639-1 code of the names.
+        language: ISO 639-1 code of the names; ``en`` by default.
 
     Raises:
         InputError: With file and line: no ``tag: value``, a term without an id, with two names or defined twice, a

@@ -52,10 +52,11 @@ def records(
     Args:
         path: The file, e.g. ``hp.json``.
         tally: Counts the nodes that are dropped whole, each statement of the others, edges, and axioms.
-        scopes: Scopes of the synonyms to read, with commas between: ``EXACT``, ``BROAD``, ``NARROW``, ``RELATED``.
-        obsolete: Whether to read obsolete terms too.
+        scopes: Scopes of the synonyms to read, with commas between: ``EXACT`` (default), ``BROAD``, ``NARROW``,
+            ``RELATED``.
+        obsolete: Whether to read obsolete terms too; by default not.
         prefixes: Prefixes of the terms to read, with commas between, e.g. ``"MAXO,HP"``; all by default.
-        language: ISO 639-1 code of the names.
+        language: ISO 639-1 code of the names; ``en`` by default.
 
     Raises:
         InputError: No JSON (with its line), no OBO graph, a field of the wrong kind, a term that is defined twice in

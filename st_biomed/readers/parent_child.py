@@ -1,6 +1,6 @@
-"""Any hierarchy in two tables: a parent-child map and a code-string map, HiPrBERT's input.
+"""Any hierarchy in two tables, a parent-child map and a code-string map, HiPrBERT's input; or in one with both.
 
-The code-string table alone, or a ``code||name`` file, gives a terminology of synonyms without a hierarchy.
+A code-string table without parents, or a ``code||name`` file, gives a terminology of synonyms without a hierarchy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import check_file, dialect_name, read_table
+from st_biomed.readers.tables import check_file, dialect_name, read_header, read_table
 
 SOURCE = SourceInfo(
     name="PARENT_CHILD",
@@ -53,30 +53,39 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
     The first string of a code is its preferred name, the others are synonyms. A row of the map without a parent is a
     root's and counted as such. A code may have several parents.
 
+    A code-string table alone that has a column of parents, too (``code,name,parent``), is the map as well: it is read
+    as the one table and then as the other. Columns beyond those below are passed over.
+
     Args:
-        path: The parent-child map; where ``strings`` is not given, the code-string table, and there is no hierarchy.
-        tally: Counts the rows of both tables.
-        strings: The code-string table.
+        path: The parent-child map; where ``strings`` is not given, the code-string table.
+        tally: Counts the rows of both tables; those of a table that is both, twice.
+        strings: The code-string table. By default ``path`` is it.
         dialect: Of both tables, a key of ``tables.DIALECTS``; by default each file's suffix tells: ``.csv``,
             ``.tsv``, or ``.txt`` for ``code||name``.
-        header: Whether line 1 names the columns; if not, they are parent and child, code and string, in this order.
-            ``code||name`` files never have a header.
-        parent: Name of the column with the parent's code; by default one of the usual names.
-        child: Name of the column with the child's code.
-        code: Name of the code column of the code-string table.
-        string: Name of its string column.
+        header: Whether line 1 names the columns, as by default; if not, they are parent and child, code and string, in
+            this order. ``code||name`` files never have a header.
+        parent: Name of the column with the parent's code; by default one of the usual names: ``parent``,
+            ``parent_code``, ``parent_id``, ``immediate_parent``.
+        child: Name of the column with the child's code; by default ``child``, ``child_code``, ``child_id``, ``code``,
+            ``id``, or where one table is both, its code column.
+        code: Name of the code column of the code-string table; by default ``code``, ``id``, ``concept``,
+            ``concept_id``, ``cui``, ``curie``.
+        string: Name of its string column; by default ``string``, ``str``, ``name``, ``term``, ``label``, ``text``,
+            ``code_text``, ``description``.
         name: Short name of the source and prefix of its codes; by default made of the file's name.
         version: Edition of the source; by default 12 hexadecimal digits of the tables' SHA-256, so that two different
             tables of one name are two versions, which ``Terminology.merge`` refuses. Tables of one name that you
             give one version are parts of one source to it.
-        licence: Its licence.
-        language: ISO 639-1 code of the strings.
-        redistributable: Whether the strings may appear in a released file.
-        missing: What to do with a row of the map whose code has no string: ``"error"`` or ``"drop"``.
+        licence: Its licence; "not stated" by default.
+        language: ISO 639-1 code of the strings; ``en`` by default.
+        redistributable: Whether the strings may appear in a released file; by default not.
+        missing: What to do with a row of the map whose code has no string: ``"error"`` (default), or ``"drop"``, which
+            leaves the row out and counts it.
 
     Raises:
         InputError: With file and line: a code without a string, a string without a code, an empty string, a code that
-            is its own parent, a malformed row. Also: no table, no column of that name, no row in the map.
+            is its own parent, a malformed row. Also: no table, no column of that name, no row with a parent in a map
+            or in a column of parents that is named.
     """
     if missing not in ("error", "drop"):
         raise unknown_name("missing of reader 'parent_child'", missing, ("error", "drop"))
@@ -90,14 +99,17 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
 
     form = dialect, header
     known: set[str] = set()
-    rows = _rows(tables[-1], {"code": code, "string": string}, *form)
+    rows = _rows(tables[-1], {"code": code or _USUAL_NAMES["code"], "string": string or _USUAL_NAMES["string"]}, *form)
     for concept, text in _strings(rows, tally):
         yield Term(f"{name}:{concept}", text, "synonym" if concept in known else "preferred", language, name)
         known.add(concept)
+    columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or _USUAL_NAMES["child"]}
     if len(tables) == 1:
-        return
-    empty = True
-    rows = _rows(tables[0], {"parent": parent, "child": child}, *form)
+        if not _has_parents(tables[0], parent, *form):
+            return
+        columns["child"] = child or code or _USUAL_NAMES["code"]
+    empty = len(tables) > 1 or parent is not None
+    rows = _rows(tables[0], columns, *form)
     for above, below in _pairs(rows, tally, known, None if missing == "drop" else tables[-1]):
         yield Parent(f"{name}:{below}", f"{name}:{above}", name)
         empty = False
@@ -113,13 +125,28 @@ def _content_version(tables: Sequence[Path]) -> str:
     return sha.hexdigest()[:12]
 
 
+def _has_parents(path: Path, parent: str | None, dialect: str | None, header: bool) -> bool:
+    """Whether a table of strings is to be read for parents too: a column is named, or has one of the usual names.
+
+    Raises:
+        InputError: A column is named, but the table has no header.
+    """
+    dialect = dialect or dialect_name(path)
+    if header and dialect != "double_pipe":
+        columns = {"_".join(column.lower().split()) for column in read_header(path, dialect=dialect)}
+        return parent is not None or not columns.isdisjoint(_USUAL_NAMES["parent"])
+    if parent is not None:
+        raise InputError(f"{path}: has no header, so that no column can be called {parent!r} (parent)")
+    return False
+
+
 def _rows(
-    path: Path, columns: dict[str, str | None], dialect: str | None, header: bool
+    path: Path, columns: dict[str, str | tuple[str, ...]], dialect: str | None, header: bool
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """``file:line`` and the two stripped cells of each row."""
     dialect = dialect or dialect_name(path)
     if header and dialect != "double_pipe":
-        table = read_table(path, [given or _USUAL_NAMES[column] for column, given in columns.items()], dialect=dialect)
+        table = read_table(path, list(columns.values()), dialect=dialect)
     else:
         table = read_table(path, dialect=dialect, header=tuple(columns))
     for line, cells in table:

@@ -69,7 +69,7 @@ def records(
             ``phecode_map_icd9cm_icd10cm.csv``: each ICD code becomes a cross-reference ``contains`` of its phecode, to
             ``ICD9CM:``, ``ICD10CM:`` or ``ICD10:``. The code's column may also be called by its vocabulary
             (``ICD10CM``, ``ICD9``), and the vocabulary be a ``flag`` of 9 or 10. Lower-case placeholders ("T36.0x1A")
-            become upper case, as ICD-10-CM writes them.
+            become upper case, as ICD-10-CM writes them. By default none.
 
     Raises:
         InputError: With file and line: a code of neither or the other version's form, a repeated code, an empty name,

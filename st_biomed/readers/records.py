@@ -142,6 +142,10 @@ class Tally:
         if n:
             self.dropped[reason] += n
 
+    def mention(self, reason: str) -> None:
+        """Have a reason in the list even if no row is dropped for it: something that was looked for is not there."""
+        self.dropped[reason] += 0
+
     @property
     def n_dropped(self) -> int:
         return sum(self.dropped.values())

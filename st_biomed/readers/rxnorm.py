@@ -63,16 +63,19 @@ def records(
         path: The folder with ``RXNCONSO.RRF``, or the one above its ``rrf``; the files may be gzipped. ``RXNSTY.RRF``
             and ``RXNSAB.RRF`` are read where they are there.
         tally: Counts the rows of RXNCONSO, RXNREL and RXNSTY.
-        sources: The sources (SAB) to read names and relations of, e.g. ``"RXNORM,MTHSPL"``, or ``"all"``.
-        term_types: The term types (TTY) to read names of, e.g. ``"IN,BN,SY"``, or ``"all"``.
-        keep_suppressed: Whether to read what RxNorm suppresses, too (obsolete, editor's or source's choice).
+        sources: The sources (SAB) to read names and relations of, e.g. ``"RXNORM,MTHSPL"``, or ``"all"``; by default
+            ``RXNORM``. Each has to have a name.
+        term_types: The term types (TTY) to read names of, e.g. ``"IN,BN,SY"``, or ``"all"`` (default). Some name has to
+            have each.
+        keep_suppressed: Whether to read what RxNorm suppresses, too (obsolete, editor's or source's choice); by default
+            not.
         relations: The relations (RELA, or REL where a row has none) to read, e.g. ``"has_ingredient,tradename_of"``;
-            ``"all"`` has each in both directions, ``""`` none. By default those that HiPrBERT learns from. Parents are
-            read in any case. Relations between single names (RXAUI) are counted. One that you name has to be there.
+            ``"all"`` has each in both directions, ``""`` none. By default those that HiPrBERT learns from: ``consists_of``,
+            ``has_precise_ingredient``, ``has_part``, ``has_ingredient`` and ``form_of``. Parents are read in any case. Relations between single names (RXAUI) are counted. One that you name has to be there.
 
     Raises:
         InputError: No such folder; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty, no ``RXNREL.RRF``. With file
-            and line: an empty code or name, a malformed row. A relation that no row has.
+            and line: an empty code or name, a malformed row. A source, term type or relation that no row has.
     """
     if path is None:
         raise InputError("reader 'rxnorm' needs the path of the folder with RXNCONSO.RRF")
@@ -166,16 +169,23 @@ _Name = tuple[tuple[int, bool, int], str, str, str]
 
 
 def _names(
-    path: Path, tally: Tally, wanted: _All | tuple[str, ...], types: Container[str], suppressed: Container[str]
+    path: Path,
+    tally: Tally,
+    wanted: _All | tuple[str, ...],
+    types: _All | tuple[str, ...],
+    suppressed: Container[str],
 ) -> dict[str, list[_Name]]:
     """Code to its names, as they come; those that stay are not tallied yet."""
     ranks = {tty: rank for rank, tty in enumerate(_PREFERRED)}
     order = {SOURCE.name: 0} if isinstance(wanted, _All) else {sab: rank for rank, sab in enumerate(wanted)}
     names: dict[str, list[_Name]] = {}
+    met: dict[str, set[str]] = {"sources": set(), "term_types": set()}
     for where, (code, language, sab, tty, text, mark) in _rows(path, "RXCUI", "LAT", "SAB", "TTY", "STR", "SUPPRESS"):
         tally.read()
         if not code.isdecimal() or not sab:
             raise InputError(f"{where}: RXCUI must be a number and SAB a source, found {code!r} and {sab!r}")
+        met["sources"].add(sab)
+        met["term_types"].add(tty)
         if sab not in wanted:
             tally.drop("names of other sources")
         elif mark not in suppressed:
@@ -189,6 +199,10 @@ def _names(
         else:
             rank = order.get(sab, len(order)), mark not in _CURRENT, ranks.get(tty, len(ranks))
             names.setdefault(code, []).append((rank, text, _LANGUAGES[language], sab))
+    for option, chosen in (("sources", wanted), ("term_types", types)):
+        for value in () if isinstance(chosen, _All) else chosen:
+            if value not in met[option]:
+                raise unknown_name(f"value of option {option} (no name in {path} has it)", value, met[option])
     return names
 
 

@@ -48,10 +48,10 @@ def records(
     Args:
         path: Must be ``None``; nothing is read.
         tally: Counts the names.
-        trees: Number of glands, and so of disease trees.
-        depth: Levels of each tree.
-        branching: Children of each disease that is not a leaf.
-        synonyms: Most synonyms of a disease, 0 to 3; successive concepts have 0, 1, ... of them in turn.
+        trees: Number of glands, and so of disease trees; 7 by default.
+        depth: Levels of each tree; 3 by default.
+        branching: Children of each disease that is not a leaf; 4 by default.
+        synonyms: Most synonyms of a disease, 0 to 3 (default); successive concepts have 0, 1, ... of them in turn.
 
     Raises:
         InputError: A path was given, or a number is out of range.

@@ -85,6 +85,29 @@ def test_statuses_and_scopes_choose_the_names() -> None:
     assert more["ZORB:0000004"] == [("preferred", "flumpa drodtica")]
 
 
+@pytest.mark.parametrize("statuses", ["OFFICIAL,CANDIDACY", ["CANDIDACY"]])
+def test_a_status_that_no_translation_has_is_refused(statuses: object) -> None:
+    """Catches a slip of the pen that drops rows without a word."""
+    with pytest.raises(
+        InputError, match=r"unknown status of reader 'babelon' .*'CANDIDACY'.*did you mean 'CANDIDATE'"
+    ):
+        kinds(LABELS, statuses=statuses)
+
+
+def test_a_status_of_the_table_itself_may_be_asked_for_and_remarks_are_not_listed(tmp_path: Path) -> None:
+    path = tmp_path / "zorb-it.babelon.tsv"
+    rows = [
+        f"ZORB:1\trdfs:label\tit\tflumpa\t{status}\n"
+        for status in ("CHECKED TWICE", "as in ZORB:2 (terkia)", "OFFICIAL")
+    ]
+    path.write_text(COLUMNS + "".join(rows))
+    assert kinds(path, statuses="CHECKED TWICE") == {"ZORB:1": [("preferred", "flumpa")]}
+    with pytest.raises(InputError, match="'CHECKED TWICE'") as refused:
+        kinds(path, statuses="CHECKED")
+    assert "terkia" not in str(refused.value)
+    assert kinds(path, statuses="UNDER_REVIEW,OFFICIAL") == {"ZORB:1": [("preferred", "flumpa")]}
+
+
 def test_translations_stand_beside_the_english_names() -> None:
     """Catches codes of another prefix, and a source that merge takes for the ontology in another version."""
     zorb = Terminology.read("obo", FIXTURES / "zorb.obo")

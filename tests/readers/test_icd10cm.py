@@ -15,6 +15,7 @@ from tests.contracts.reader_contract import FIXTURES, ReaderContract
 
 TABULAR = FIXTURES / "icd10cm_tabular.xml"
 ORDER = FIXTURES / "icd10cm_order_2031.txt"
+TABLE = FIXTURES / "icd10cm_table_2031.csv"
 
 
 class TestTabular(ReaderContract):
@@ -29,6 +30,12 @@ class TestOrderFile(ReaderContract):
     path = ORDER
     options = {"short_names": True}
     separator = b" "
+
+
+class TestTable(ReaderContract):
+    reader = "icd10cm"
+    path = TABLE
+    options = {"short_names": True, "extensions": True}
 
 
 def parents(records: list[Record]) -> dict[str, str]:
@@ -135,9 +142,42 @@ def test_codes_file_has_names_alone(tmp_path: Path) -> None:
     assert terminology.sources["ICD10CM"].version == "2031"
 
 
+def test_a_table_has_chapters_above_the_codes() -> None:
+    """Catches chapters that are lost, a code whose category has no row left without a parent, and a lost point."""
+    records, tally = read(TABLE)
+    assert parents(records) == {
+        "U10": "U10-U20",
+        "U10.0": "U10",
+        "U1A": "U10-U20",
+        "U20.1": "U10-U20",
+        "V40": "V40-V40",
+        "V40.1": "V40",
+    }
+    assert names(records)["U10-U20"] == ["Flumpas, mimpic or not"]
+    assert tally.dropped == {"seventh-character extensions": 1}
+    everything, _ = read(TABLE, extensions=True, short_names=True)
+    assert parents(everything)["U20.1XXA"] == "U20.1"
+    assert names(everything)["U10.0"] == ["Mimpic flumpa with terkia", "Mimpic flmp w terkia"]
+    assert Terminology.read("icd10cm", TABLE).sources["ICD10CM"].version == "2031"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("a.csv", "code,long_desc,chapter\n25000,A,B\n", r"a.csv:2: '25000' is no code of ICD-10-CM"),
+        ("a.csv", "code,long_desc,chapter\nU1.00,A,B\n", r"a.csv:2: 'U1.00' is no code of ICD-10-CM"),
+        ("a.csv", "code,long_desc,chapter\nU10,A,B\nU10,C,B\n", r"a.csv:3: code U10 is listed twice"),
+        ("a.csv", "code,long_desc,chapter\nU10,,B\n", r"a.csv:2: code U10 has an empty long_desc or chapter"),
+        (
+            "a.csv",
+            "code,long_desc,chapter\nU10,A,B\nU101,C,D\n",
+            r"a.csv:3: category U10 is in chapter 'B' and in 'D'",
+        ),
+        (
+            "a.csv",
+            "code,name\nU10,A\n",
+            r"a.csv:1: is no line .*; a table has the columns chapter, code, long_desc, and",
+        ),
         ("a.xml", "<ICD10CM.tabular>\n<chapter>", r"a.xml:2: is not well-formed XML"),
         (
             "a.xml",

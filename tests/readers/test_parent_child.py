@@ -29,6 +29,12 @@ class TestStringsAlone(ReaderContract):
     path = FIXTURES / "gland_strings.csv"
 
 
+class TestOneTableOfBoth(ReaderContract):
+    reader = "parent_child"
+    path = FIXTURES / "gland_tree.csv"
+    damaged_options = {"missing": "drop"}
+
+
 def table(folder: Path, name: str, text: str) -> Path:
     (folder / name).write_text(text, "utf-8")
     return folder / name
@@ -88,6 +94,50 @@ def test_columns_by_option_and_without_a_header(tmp_path: Path) -> None:
         "parent_child", odd, strings=table(tmp_path, "n.txt", "A||a\nB||b\n"), parent="up", child="down"
     )
     assert terminology.codes == ["odd:A", "odd:B"]
+
+
+def test_one_table_with_a_column_of_parents_is_a_hierarchy(tmp_path: Path) -> None:
+    """Catches parents that are passed over without a word, and a second row of a code that loses one of its two."""
+    terminology = Terminology.read("parent_child", FIXTURES / "gland_tree.csv", name="G")
+    edges = {(terminology.codes[r["child"]], terminology.codes[r["parent"]]) for r in terminology.parents.to_pylist()}
+    assert edges == {("G:F1", "G:F"), ("G:F2", "G:F"), ("G:F21", "G:F2"), ("G:F21", "G:K")}
+    assert set(terminology.concept_names("G:F2")) == {"mimpic flumpa", "flumpa mimpica"}
+    tally = terminology.tallies["parent_child rows"]
+    assert tally.adds_up()
+    assert tally.n_read == 2 * 8
+    assert tally.dropped == {"map rows of a root": 3, "repeated map rows": 1, "repeated strings of a code": 1}
+    by_option = Terminology.read("parent_child", strings=FIXTURES / "gland_tree.csv", name="G")
+    assert by_option.digest == terminology.digest
+
+
+def test_one_table_may_call_its_columns_anything_and_have_others(tmp_path: Path) -> None:
+    """Catches the child's code looked for in another column than the code of the string."""
+    odd = table(tmp_path, "odd.csv", "id,key,what,up\n1,A,alpha,\n2,B,beta,A\n")
+    terminology = Terminology.read("parent_child", odd, code="key", string="what", parent="up")
+    assert terminology.codes == ["odd:A", "odd:B"]
+    assert terminology.parents.num_rows == 1
+    assert Terminology.read("parent_child", odd, code="key", string="what").parents.num_rows == 0
+    roots = table(tmp_path, "roots.csv", "code,name,Parent ID\nA,alpha,\n")
+    terminology = Terminology.read("parent_child", roots)
+    assert terminology.parents.num_rows == 0
+    assert terminology.tallies["parent_child rows"].dropped == {"map rows of a root": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "message"),
+    [
+        ("t.csv", "code,name,parent\nA,alpha,B\n", {}, r"t.csv:2: code 'B' has no string in .*t.csv; missing=drop"),
+        ("t.csv", "code,name,parent\nA,alpha,A\n", {}, r"t.csv:2: code 'A' is its own parent"),
+        ("t.csv", "code,name\nA,alpha\n", {"parent": "up"}, r"t.csv:1: no column 'up'"),
+        ("t.csv", "code,name,up\nA,alpha,\n", {"parent": "up"}, r"t.csv: no row with a parent and a child was read"),
+        ("t.txt", "A||alpha\n", {"parent": "up"}, r"t.txt: has no header, so that no column can be called 'up'"),
+    ],
+)
+def test_one_table_of_both_is_refused_by_line(
+    tmp_path: Path, name: str, text: str, options: dict, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        Terminology.read("parent_child", table(tmp_path, name, text), **options)
 
 
 def test_the_source_is_what_the_person_says() -> None:

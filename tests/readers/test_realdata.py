@@ -55,6 +55,20 @@ def test_icd10cm_2019_as_a_code_string_table_has_94444_codes(
     assert terminology.parents.num_rows == 0
 
 
+def test_icd10cm_2019_as_it_is_has_its_codes_below_21_chapters(realdata: Path, tmp_path: Path) -> None:
+    """Catches the table's other headings, which stand beside the wrong categories: M11 below osteoarthritis."""
+    path = realdata / "hierarchies" / "icd10cm2019.csv.gz"
+    terminology = Terminology.read("icd10cm", path, extensions=True)
+    assert terminology.n_concepts == 94_444 + 21
+    assert terminology.parents.num_rows == 94_444
+    assert n_roots(terminology) == 21
+    assert terminology.tallies["icd10cm rows"].n_dropped == 0
+    below = {terminology.codes[r["child"]]: terminology.codes[r["parent"]] for r in terminology.parents.to_pylist()}
+    assert below["ICD10CM:C4A"] == "ICD10CM:C00-D49"
+    assert below["ICD10CM:M1A"] == below["ICD10CM:M11"] == "ICD10CM:M00-M99"
+    assert below["ICD10CM:Z3A.0"] == "ICD10CM:Z3A"
+
+
 def test_icd10cm_2019_as_an_order_file_hangs_every_code_below_its_category(
     icd10cm_2019: list[dict[str, str]], tmp_path: Path
 ) -> None:

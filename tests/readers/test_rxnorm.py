@@ -124,6 +124,19 @@ def test_options_narrow_and_widen_what_is_read() -> None:
     assert ("909", "SY", "901") in triples(Terminology.read("rxnorm", FOLDER, relations=["SY"]))
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sources": "RXNORM,MTHSLP"}, "unknown value of option sources .*'MTHSLP'.*did you mean 'MTHSPL'"),
+        ({"term_types": "IN,BM"}, "unknown value of option term_types .*'BM': allowed are .*'BN'"),
+    ],
+)
+def test_a_source_or_term_type_that_no_name_has_is_refused(options: dict[str, str], message: str) -> None:
+    """Catches names that are left out without a word after a slip of the pen."""
+    with pytest.raises(InputError, match=message):
+        Terminology.read("rxnorm", FOLDER, **options)
+
+
 def test_types_are_codes_of_the_semantic_network() -> None:
     terminology = Terminology.read("rxnorm", FOLDER)
     rows = [(terminology.codes[r["concept"]], r["type"]) for r in terminology.types.to_pylist()]

@@ -196,9 +196,7 @@ def test_presets_restate_the_papers_and_given_options_win(tmp_path):
     for name in ("MRCONSO.RRF", "MRREL.RRF", "MRSAB.RRF"):
         path = tmp_path / "meta" / name
         path.write_text(path.read_text("utf-8").replace("SRCI", "MDRITA"), "utf-8")
-    with pytest.raises(InputError, match="sources.*'ICPCITA'"):
-        read(tmp_path / "meta", preset="italian")
-    italian = read(tmp_path / "meta", preset="italian", sources=["MDRITA"])
+    italian = read(tmp_path / "meta", preset="italian")
     assert names(italian) == {"01": {"Flumpa mimpica"}, "02": {"Flumpa"}}
     assert parents(italian) == {("01", "02")}
 
@@ -314,7 +312,7 @@ def test_a_folder_without_the_files_is_named(tmp_path: Path):
         read(META / "MRCONSO.RRF")
     shutil.copytree(META, tmp_path / "meta")
     (tmp_path / "meta" / "MRDOC.RRF").unlink()
-    with pytest.raises(InputError, match=r"inverses=false needs MRDOC.RRF"):
+    with pytest.raises(InputError, match=r"no MRDOC.RRF in it, which inverses=false needs"):
         read(tmp_path / "meta", inverses=False)
     shutil.copy(META / "MRCONSO.RRF", tmp_path / "meta" / "MRCONSO.RRF.aa")
     with pytest.raises(InputError, match="MRCONSO.RRF is there twice"):
@@ -335,7 +333,7 @@ def test_a_block_says_which_line_it_begins_on(monkeypatch: pytest.MonkeyPatch):
     names = ["CUI1", "VER", "REL", "RELA", "MAPREASON", "CUI2", "MAPIN"]
     blocks = list(read_columns([META / "MRCUI.RRF"], names, ["CUI1"]))
     assert len(blocks) > 1
-    assert blocks[1].line == 1 + len(blocks[0]["CUI1"])
+    assert blocks[1].lines[0] == 1 + len(blocks[0]["CUI1"])
 
 
 @pytest.mark.parametrize("name", ["MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRSAB", "MRFILES"])
@@ -347,7 +345,8 @@ def test_a_block_says_which_line_it_begins_on(monkeypatch: pytest.MonkeyPatch):
 def test_no_damage_ends_in_a_traceback(name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("meta")
     for path in META.iterdir():
-        shutil.copy(path, folder)
+        if path.stem in (name, "MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRSAB"):  # MRFILES would notice a lost row first
+            shutil.copy(path, folder)
     damaged = data.draw(mutated((META / f"{name}.RRF").read_bytes(), separator=b"|"))
     (folder / f"{name}.RRF").write_bytes(damaged)
     check_survives("umls", folder, trade_names=True, normaliser="coder")

@@ -73,14 +73,15 @@ def records(
         path: The file.
         tally: Counts the names, those of chapters and blocks once, and what else is in notes: a line of the tabular
             list, an entry of the tree's notes with the lines that continue it.
-        form: One of the four; by default the first line tells.
-        codes: For a code file: ``"diagnoses"`` or ``"procedures"``; by default procedures if the file's name has
-            ``_SG``, as CMS calls them.
-        includes: Whose "includes" notes are synonyms: ``"categories"`` those of categories and subcategories,
+        form: One of the four; by default ``auto``: the first line tells.
+        codes: For a code file: ``"diagnoses"`` or ``"procedures"``; by default ``auto``: procedures if the file's name
+            has ``_SG``, as CMS calls them.
+        includes: Whose "includes" notes are synonyms: ``"categories"`` (default) those of categories and subcategories,
             ``"all"`` also those of chapters and blocks, which state their scope rather than name them, or ``"none"``.
             Inclusion terms, which stand below a title without a word, are synonyms in any case.
-        short_names: Whether the abbreviated names of a table are synonyms.
-        tabular: For a table or a code file: the tabular list, whose inclusion terms become synonyms of the codes.
+        short_names: Whether the abbreviated names of a table are synonyms; by default not.
+        tabular: For a table or a code file: the tabular list, whose inclusion terms become synonyms of the codes; by
+            default none.
 
     Raises:
         InputError: With file and line: a malformed code, a code listed twice, an empty name, a parent that is not

@@ -7,6 +7,7 @@ so that a subset by source and the privacy rule know whose name is whose.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers.normalisers import NORMALISERS
 from st_biomed.readers.options import listed
 from st_biomed.readers.records import Record, SourceInfo, Tally
-from st_biomed.readers.umls.concepts import History, read_history, read_types, wanted_concepts
+from st_biomed.readers.umls.asked import AskedFor
+from st_biomed.readers.umls.concepts import of_types, read_history, read_types
 from st_biomed.readers.umls.folder import MetaFolder
 from st_biomed.readers.umls.links import read_links
 from st_biomed.readers.umls.names import read_names
 from st_biomed.readers.umls.semantic_types import ITALIAN_TYPES
+from st_biomed.readers.umls.vocabularies import all_described, described
 
 SOURCE = SourceInfo(
     name="UMLS",
@@ -89,32 +92,52 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     refuses. A hierarchy of UMLS is that of one vocabulary (``relation_sources="SNOMEDCT_US"``, or a subset by source),
     and ``Terminology.without_cycles()`` drops what contradicts itself in there.
 
-    Options that are lists may be strings with commas between their members.
+    Options that are lists may be strings with commas between their members. The presets are:
+
+    - ``sapbert``: ``languages=ENG keep_suppressed=true normaliser=lower trade_names=true``.
+    - ``italian``: ``sources=ICPCITA,MDRITA,MSHITA``, relations of all sources (an empty ``relation_sources``) and
+      ``semantic_types`` T023, T031, T103, T074, T033, T184, T058, T060, T059, T061, T046, T039, T037 with those below.
+
+    Of a preset's languages and sources some may have no row, which the tally mentions with 0 rows; those that you name
+    yourself have to be there.
+
+    Every vocabulary is a source with MRSAB's version and restriction level; one that MRSAB does not describe, as all
+    where there is no MRSAB, is not redistributable, and neither is the source ``UMLS`` itself.
 
     Args:
         path: The META folder: MRCONSO.RRF and, where they are there, MRREL, MRSTY, MRCUI, MRSAB, MRDOC and MRFILES;
             plain, gzipped or in pieces (``MRCONSO.RRF.aa.gz``).
-        tally: Counts the rows of all files.
-        preset: ``"sapbert"`` or ``"italian"``: the paper's choice of the options below; those that are given win.
+        tally: Counts the lines of MRCONSO, MRREL, MRSTY and MRCUI, blank ones too, and the identifiers in ``concepts``.
+            Trade names of a drug are further records of rows that are counted already.
+        preset: ``"sapbert"`` or ``"italian"``: the paper's choice of the options below; those that are given win. By
+            default none.
         languages: LAT of the names to keep, e.g. ``["ENG"]``; all by default.
         sources: SAB of the names to keep; all by default.
-        relation_sources: SAB of the parents and relations to keep; by default those of ``sources``; empty for all.
+        relation_sources: SAB of the parents and relations to keep, each of which MRREL has; by default those of
+            ``sources``, whether MRREL has them or not; empty for all.
         term_types: TTY of the names to keep; all by default.
         keep_suppressed: Whether to keep names and relations with SUPPRESS = O, E or Y, as the papers do; by default not.
-        semantic_types: TUI of the concepts to keep, each with the types below it in the semantic network.
-        semantic_groups: Groups of semantic types to keep, e.g. ``["DISO"]``, besides ``semantic_types``.
-        concepts: CUIs to keep, or a text file with one on each line; merged ones are found by MRCUI.
+        semantic_types: TUI of the concepts to keep, each with the types below it in the semantic network; all by
+            default.
+        semantic_groups: Groups of semantic types to keep, besides ``semantic_types``: ``ACTI``, ``ANAT``, ``CHEM``,
+            ``CONC``, ``DEVI``, ``DISO``, ``GENE``, ``GEOG``, ``LIVB``, ``OBJC``, ``OCCU``, ``ORGA``, ``PHEN``,
+            ``PHYS``, ``PROC``; all by default.
+        concepts: CUIs to keep, or a text file with one on each line; all by default. Merged ones are found by MRCUI.
+            Those that MRCONSO does not have are counted, and it has to have one of them.
         normaliser: What is done to every name: ``"none"`` (default), ``"lower"`` or ``"coder"``.
         trade_names: Whether the names of a drug's trade names (RELA tradename_of, has_tradename) are synonyms of the
             drug too, besides being names of their own concepts; by default not.
-        relations: ``"named"`` keeps relations that have a RELA, ``"all"`` the others too, named by their REL,
-            ``"none"`` parents only.
-        inverses: Whether to keep both of two inverse relations; if not, the first by name of each pair in MRDOC.
-        least_relation_rows: Relations of fewer kept rows are rare, and dropped.
+        relations: ``"named"`` (default) keeps relations that have a RELA, ``"all"`` the others too, named by their
+            REL, ``"none"`` parents only.
+        inverses: Whether to keep both of two inverse relations, as by default; if not, the first by name of each pair
+            in MRDOC.
+        least_relation_rows: Relations of fewer kept rows are rare, and dropped; by default 1, which drops none.
 
     Raises:
-        InputError: No MRCONSO there, or with file and line a row of the wrong form; an unknown option value; nothing
-            in the files has a language, source or term type that is asked for.
+        InputError: No MRCONSO there, a file without one of its pieces or with another number of rows than MRFILES
+            says; with file and line a row of the wrong form, a name or type without a concept; an unknown option
+            value; nothing in the files has a language, source or term type that is asked for, or none of the concepts;
+            a file is not there without which an option can do nothing.
     """
     chosen = resolved(
         preset=preset,
@@ -136,30 +159,37 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     def members(name: str) -> tuple[str, ...] | None:
         return listed(name, chosen[name]) if name in chosen else None
 
-    of_names = {name: members(name) for name in ("languages", "sources", "term_types")}
+    typed = {"languages": languages, "sources": sources, "term_types": term_types}
+    of_names = {name: members(name) for name in typed}
+    by_preset = {name: preset for name, value in typed.items() if value is None and preset is not None}
     of_relations = members("relation_sources")
     folder = MetaFolder(path, tally, keep_suppressed=chosen.get("keep_suppressed", False))
-    yield from folder.sources(SOURCE)
+    vocabularies = list(described(folder, SOURCE))
+    yield from vocabularies
 
-    history: History = read_history(folder)
+    history = read_history(folder)
     types = read_types(folder)
-    wanted = wanted_concepts(
-        types,
-        history,
-        members("semantic_types"),
-        members("semantic_groups"),
-        concepts,
-    )
+    asked = None if concepts is None else AskedFor(concepts, history)
+    wanted = {
+        "of other semantic types": of_types(types, members("semantic_types"), members("semantic_groups")),
+        "other concepts": None if asked is None else asked.wanted,
+    }
     links = read_links(
         folder,
         sources=of_names["sources"] if of_relations is None else of_relations or None,
+        asked=of_relations or (),
         relations=relations,
         inverses=inverses,
         least_rows=least_relation_rows,
         trade_names=chosen.get("trade_names", False),
     )
-    names = read_names(folder, wanted, of_names, chosen["normaliser"])
-    yield from names.rows(links.trade_names)
-    yield from links.rows(names.known)
-    yield from types.rows(names.known)
-    yield from history.rows(names.known, SOURCE.name)
+    names = read_names(folder, wanted, of_names, by_preset, chosen["normaliser"])
+    if asked is not None:
+        asked.count(names.present, names.known, tally)
+    rows = chain(
+        names.rows(links.trade_names),
+        links.rows(names.known),
+        types.rows(names.known),
+        history.rows(names.known, SOURCE.name),
+    )
+    yield from all_described(rows, folder, vocabularies, SOURCE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +11,14 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
 from st_biomed.readers.columns import Block, find_parts, read_columns
-from st_biomed.readers.records import SourceInfo, Tally
+from st_biomed.readers.records import Tally
 
 N_NUMBERS = 10**7
 """Concept identifiers have seven digits: a concept's number is below this."""
 
 _IDENTIFIER = r"^C\d{7}$"
 
-# Columns as every release has them; MRFILES.RRF, where it is there, has the last word.
-_COLUMNS = {
+COLUMNS = {
     "MRCONSO": "CUI LAT TS LUI STT SUI ISPREF AUI SAUI SCUI SDUI SAB TTY CODE STR SRL SUPPRESS CVF",
     "MRREL": "CUI1 AUI1 STYPE1 REL CUI2 AUI2 STYPE2 RELA RUI SRUI SAB SL RG DIR SUPPRESS CVF",
     "MRSTY": "CUI TUI STN STY ATUI CVF",
@@ -30,6 +28,9 @@ _COLUMNS = {
     "MRDOC": "DOCKEY VALUE TYPE EXPL",
     "MRFILES": "FIL DES FMT CLS RWS BTS",
 }
+"""File to its columns as every release has them; MRFILES.RRF, where it is there, has the last word."""
+
+_TALLIED = ("MRCONSO", "MRREL", "MRSTY", "MRCUI")
 
 
 class MetaFolder:
@@ -37,35 +38,75 @@ class MetaFolder:
 
     Args:
         path: The folder.
-        tally: Counts the rows.
+        tally: Counts the rows of MRCONSO, MRREL, MRSTY and MRCUI.
         keep_suppressed: Whether rows with SUPPRESS = O, E or Y are kept.
 
     Raises:
-        InputError: There is no MRCONSO.RRF in it.
+        InputError: There is no MRCONSO.RRF in it, or MRFILES.RRF has a number of rows that is none.
     """
 
     def __init__(self, path: Path, tally: Tally, *, keep_suppressed: bool) -> None:
         self.path, self.tally, self.keep_suppressed = path, tally, keep_suppressed
-        self._columns = {name: columns.split() for name, columns in _COLUMNS.items()}
+        self._columns = {name: columns.split() for name, columns in COLUMNS.items()}
         if not self.has("MRCONSO"):
             raise InputError(f"{path}: no MRCONSO.RRF in it (nor .gz, nor pieces .aa.gz); the META folder is needed")
-        for block in self.blocks("MRFILES", ("FIL", "FMT")):
-            for name, columns in zip(block["FIL"].to_pylist(), block["FMT"].to_pylist()):
-                if name.removesuffix(".RRF") in _COLUMNS:
-                    self._columns[name.removesuffix(".RRF")] = columns.split(",")
+        self._n_rows: dict[str, int] = {}
+        for block in self.blocks("MRFILES", ("FIL", "FMT", "RWS")):
+            for line, name, columns, n_rows in zip(block.lines, *(column.to_pylist() for column in block.values())):
+                file = name.removesuffix(".RRF")
+                if file not in COLUMNS or file == "MRFILES":
+                    continue
+                if n_rows and not (n_rows.isascii() and n_rows.isdecimal()):
+                    raise InputError(f"{path / 'MRFILES.RRF'}:{line}: RWS must be a number of rows, found {n_rows!r}")
+                self._columns[file] = columns.split(",")
+                if n_rows:
+                    self._n_rows[file] = int(n_rows)
 
     def has(self, file: str) -> bool:
         return bool(find_parts(self.path, f"{file}.RRF"))
 
+    def need(self, file: str, asked: str) -> None:
+        """Refuse to go on without a file.
+
+        Args:
+            file: The file's name.
+            asked: What is asked for that needs it, and how to do without.
+
+        Raises:
+            InputError: There is no such file.
+        """
+        if not self.has(file):
+            raise InputError(f"{self.path}: no {file}.RRF in it, which {asked}")
+
     def blocks(self, file: str, columns: Sequence[str], plain: Sequence[str] = ()) -> Iterator[Block]:
-        """Blocks of columns, see :func:`~st_biomed.readers.columns.read_columns`; none where the file is not there."""
+        """Blocks of at least one row, see :func:`~st_biomed.readers.columns.read_columns`; their lines are tallied.
+
+        None where the file is not there.
+
+        Raises:
+            InputError: What ``read_columns`` refuses, a column that MRFILES does not have, or another number of rows
+                than MRFILES says, which is how a file without its end is noticed.
+        """
         names = self._columns[file]
         for column in columns:
             if column not in names:
                 raise InputError(f"{self.path / 'MRFILES.RRF'}: {file}.RRF has no column {column}, found {names}")
         parts = find_parts(self.path, f"{file}.RRF")
-        if parts:
-            yield from read_columns(parts, names, columns, plain=plain)
+        if not parts:
+            return
+        n_rows = 0
+        for block in read_columns(parts, names, columns, plain=plain):
+            n_rows += len(block.lines)
+            if file in _TALLIED:
+                self.tally.read(len(block.lines) + block.n_blank)
+                self.tally.drop(f"{file}: blank lines", block.n_blank)
+            if block.lines:
+                yield block
+        if n_rows != self._n_rows.get(file, n_rows):
+            raise InputError(
+                f"{self.path / file}.RRF: {n_rows:,} rows were read, MRFILES.RRF says {self._n_rows[file]:,}: a part of "
+                "the file is missing, or MRFILES.RRF is another release's; without an MRFILES.RRF nothing is compared"
+            )
 
     def sieve(self, file: str, size: int, conditions: dict[str, np.ndarray | None]) -> np.ndarray:
         """Rows that meet every condition, boolean ``[size]``; the others are counted under the first that they fail.
@@ -85,8 +126,14 @@ class MetaFolder:
     def not_suppressed(self, flags: pa.Array) -> np.ndarray | None:
         return None if self.keep_suppressed else among(flags, ("N", ""))
 
-    def numbers(self, file: str, block: Block, column: str) -> np.ndarray:
-        """A column of CUIs as the integers behind the C, int32 ``[N]``; -1 where the cell is empty.
+    def numbers(self, file: str, block: Block, column: str, *, optional: bool = False) -> np.ndarray:
+        """A column of CUIs as the integers behind the C, int32 ``[N]``.
+
+        Args:
+            file: The file's name.
+            block: Some rows of it.
+            column: The column's name.
+            optional: Whether a cell may be empty, whose number is -1 then.
 
         Raises:
             InputError: With file and line, one of another form.
@@ -94,9 +141,9 @@ class MetaFolder:
         codes = block[column]
         index = codes.indices.to_numpy()
         right = pc.match_substring_regex(codes.dictionary, _IDENTIFIER).to_numpy(zero_copy_only=False)
-        empty = pc.equal(codes.dictionary, "").to_numpy(zero_copy_only=False)
-        for row in np.flatnonzero(~(right | empty)[index])[:1]:
-            where = f"{self.path / file}.RRF:{block.line + row}"
+        allowed = right | (pc.equal(codes.dictionary, "").to_numpy(zero_copy_only=False) & optional)
+        for row in np.flatnonzero(~allowed[index])[:1]:
+            where = f"{self.path / file}.RRF:{block.lines[row]}"
             raise InputError(f"{where}: {codes[row].as_py()!r} is no concept identifier, they look like C0011849")
         values = pc.if_else(pa.array(right), pc.utf8_slice_codeunits(codes.dictionary, 1), "-1")
         return values.cast(pa.int32()).to_numpy()[index]
@@ -107,37 +154,12 @@ class MetaFolder:
         self.tally.keep(int(known.sum()))
         return pa.array(known)
 
-    def sources(self, whole: SourceInfo) -> Iterator[SourceInfo]:
-        """Every vocabulary with its current version and restriction level, and the release as a whole."""
-        release = ""
-        for block in self.blocks("MRSAB", ("RSAB", "SON", "SVER", "SRL", "CURVER", "IMETA")):
-            for name, title, version, level, current, first in zip(*(column.to_pylist() for column in block.values())):
-                if current == "Y":
-                    release = max(release, first)
-                    licence = f"UMLS source restriction level {level}"
-                    yield SourceInfo(name, title, version, licence, whole.url, redistributable=level == "0")
-        yield replace(whole, version=release)
-
 
 def among(column: pa.Array, values: Collection[str]) -> np.ndarray:
     """Whether each value of a dictionary-encoded column is one of some, boolean ``[N]``."""
     wanted = set(values)
     found = np.array([value in wanted for value in column.dictionary.to_pylist()], dtype=bool)
     return found[column.indices.to_numpy()]
-
-
-def concept_numbers(codes: pa.Array, where: str) -> np.ndarray:
-    """Identifiers such as C0011849 as the integers behind the C, int32.
-
-    Raises:
-        InputError: One of another form.
-    """
-    right = pc.match_substring_regex(codes, _IDENTIFIER)
-    wrong = codes.filter(pc.invert(right))
-    if len(wrong):
-        wrong = wrong[0].as_py()
-        raise InputError(f"{where}: {wrong!r} is no concept identifier, they look like C0011849")
-    return pc.utf8_slice_codeunits(codes, 1).cast(pa.int32()).to_numpy()
 
 
 def curies(numbers: np.ndarray) -> pa.Array:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import InputError
+from st_biomed.errors import unknown_name
 from st_biomed.readers.records import Rows
 from st_biomed.readers.umls.folder import MetaFolder, among, curies
 
@@ -60,6 +60,7 @@ def read_links(
     folder: MetaFolder,
     *,
     sources: Sequence[str] | None,
+    asked: Sequence[str],
     relations: str,
     inverses: bool,
     least_rows: int,
@@ -70,27 +71,36 @@ def read_links(
     Args:
         folder: The files.
         sources: Sources whose rows are kept; ``None`` for all.
+        asked: Those of them that have to be there.
         relations: ``"named"``, ``"all"`` or ``"none"``.
         inverses: Whether to keep both of two inverse relations.
         least_rows: Relations of fewer rows are dropped.
         trade_names: Whether to look for trade names.
 
     Raises:
-        InputError: ``inverses`` is false and there is no MRDOC.
+        InputError: What is asked for needs MRREL or MRDOC, which is not there; no row has a source that is asked for.
     """
     tally = folder.tally
+    if asked:
+        folder.need("MRREL", "relation_sources needs")
+    if relations == "all":
+        folder.need("MRREL", "relations=all needs")
+    if trade_names:
+        folder.need("MRREL", "trade_names (or preset 'sapbert') needs; trade_names=false reads without it")
     second_of_pair = set() if inverses else _second_of_inverse_pairs(folder)
     blocks: list[_Block] = []
     pairs = [np.empty((0, 2), dtype=np.int64)]
     counts: Counter[str] = Counter()
+    met: set[str] = set()
     for block in folder.blocks("MRREL", ("CUI1", "REL", "CUI2", "RELA", "SAB", "SUPPRESS")):
         size = len(block["REL"])
-        tally.read(size)
-        number = {end: folder.numbers("MRREL", block, end) for end in ("CUI1", "CUI2")}
+        met.update(block["SAB"].dictionary.to_pylist())
+        number = {end: folder.numbers("MRREL", block, end, optional=True) for end in ("CUI1", "CUI2")}
         keep = folder.sieve(
             "MRREL",
             size,
             {
+                "without a concept": (number["CUI1"] >= 0) & (number["CUI2"] >= 0),
                 "other sources": None if sources is None else among(block["SAB"], sources),
                 "suppressed": folder.not_suppressed(block["SUPPRESS"]),
                 "of a concept to itself": number["CUI1"] != number["CUI2"],
@@ -120,6 +130,9 @@ def read_links(
         for entry in kept.rest["relation"].value_counts().to_pylist():
             counts[entry["values"]] += entry["counts"]
         blocks.append(kept)
+    for source in asked:
+        if source not in met:
+            raise unknown_name("value of option relation_sources (no row of MRREL has it)", source, met)
     rare = {name for name, count in counts.items() if count < least_rows}
     for i, kept in enumerate(blocks if rare else ()):
         if kept.table == "relations":
@@ -132,8 +145,7 @@ def read_links(
 
 def _second_of_inverse_pairs(folder: MetaFolder) -> set[str]:
     """Of each two relations that MRDOC calls inverse the second by name."""
-    if not folder.has("MRDOC"):
-        raise InputError(f"{folder.path}: inverses=false needs MRDOC.RRF, which says what is inverse to what")
+    folder.need("MRDOC", "inverses=false needs: it says what is inverse to what")
     pairs: set[tuple[str, str]] = set()
     for block in folder.blocks("MRDOC", ("VALUE", "TYPE", "EXPL")):
         inverse = pa.array(among(block["TYPE"], ("rela_inverse", "rel_inverse")))

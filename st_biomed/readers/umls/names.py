@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import unknown_name
+from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers.normalisers import normalise
 from st_biomed.readers.records import Rows
 from st_biomed.readers.umls.folder import N_NUMBERS, MetaFolder, among, curies
@@ -39,18 +39,20 @@ class Names:
     """The kept names.
 
     Attributes:
-        known: Whether a concept has one, boolean by number.
+        present: Whether MRCONSO has a concept, boolean by number.
+        known: Whether a concept has a kept name, boolean by number.
     """
 
-    def __init__(self, folder: MetaFolder, blocks: list[_Block], best: np.ndarray) -> None:
-        self._folder, self._blocks, self._best = folder, blocks, best
+    def __init__(self, blocks: list[_Block], best: np.ndarray, present: np.ndarray) -> None:
+        self._blocks, self._best, self.present = blocks, best, present
         self.known = best < _NO_NAME
 
     def rows(self, trade_names: tuple[np.ndarray, np.ndarray]) -> Iterator[Rows]:
         """The terms, once: every block is released when it has been given.
 
         Args:
-            trade_names: Numbers of trade names, sorted, and of their drugs, which get the former's names too.
+            trade_names: Numbers of trade names, sorted, and of their drugs, which get the former's names too: records
+                beyond the rows of the file, which the tally does not count.
         """
         self._blocks.reverse()
         while self._blocks:
@@ -67,10 +69,6 @@ class Names:
         row = np.repeat(np.arange(len(numbers)), last - first)
         drug = drugs[np.arange(len(row)) + np.repeat(last - np.cumsum(last - first), last - first)]
         known = self.known[drug]
-        tally = self._folder.tally
-        tally.read(len(row))
-        tally.keep(int(known.sum()))
-        tally.drop("trade names of a drug without a kept name", int((~known).sum()))
         if known.any():
             taken = {name: column.take(pa.array(row[known])) for name, column in columns.items()}
             kinds = pa.array(["synonym"] * int(known.sum()), pa.string())
@@ -78,28 +76,34 @@ class Names:
 
 
 def read_names(
-    folder: MetaFolder, wanted: np.ndarray | None, filters: Mapping[str, Sequence[str] | None], normaliser: str
+    folder: MetaFolder,
+    wanted: Mapping[str, np.ndarray | None],
+    filters: Mapping[str, Sequence[str] | None],
+    presets: Mapping[str, str],
+    normaliser: str,
 ) -> Names:
     """Read MRCONSO.
 
     Args:
         folder: The files.
-        wanted: Which concepts to keep, boolean by number; ``None`` for all.
+        wanted: What other concepts are, and which to keep, boolean by number, or ``None`` for all.
         filters: Languages, sources and term types to keep, ``None`` for all.
+        presets: Of those, the ones that a preset chose, and its name.
         normaliser: A key of ``NORMALISERS``.
 
     Raises:
-        InputError: No row has a language, source or term type that is asked for.
+        InputError: No row has a language, source or term type that is asked for, or any of those of a preset.
     """
     blocks: list[_Block] = []
     best = np.full(N_NUMBERS, _NO_NAME)
+    present = np.zeros(N_NUMBERS, dtype=bool)
     met: dict[str, set[str]] = {option: set() for option in _FILTERS}
     start = 0
     read = ("CUI", "LAT", "TS", "STT", "ISPREF", "SAB", "TTY", "STR", "SUPPRESS")
     for block in folder.blocks("MRCONSO", read, plain=("STR",)):
         size = len(block["STR"])
-        folder.tally.read(size)
         numbers = folder.numbers("MRCONSO", block, "CUI")
+        present[numbers] = True
         conditions: dict[str, np.ndarray | None] = {}
         for option, column in _FILTERS.items():
             met[option].update(block[column].dictionary.to_pylist())
@@ -108,7 +112,7 @@ def read_names(
                 None if allowed is None else among(block[column], allowed)
             )
         conditions["suppressed"] = folder.not_suppressed(block["SUPPRESS"])
-        conditions["other concepts"] = None if wanted is None else wanted[numbers]
+        conditions.update({others: None if these is None else these[numbers] for others, these in wanted.items()})
         keep = folder.sieve("MRCONSO", size, conditions)
         texts = normalise(block["STR"].filter(pa.array(keep)), normaliser)
         filled = pc.not_equal(texts, "")
@@ -130,10 +134,23 @@ def read_names(
             }
             blocks.append(_Block(columns, numbers[keep], rank[keep]))
     for option, values in met.items():
-        for value in filters[option] or ():
-            if value not in values:
-                raise unknown_name(f"value of option {option} (no row of MRCONSO has it)", value, sorted(values))
-    return Names(folder, blocks, best)
+        _check_met(folder, option, filters[option] or (), values, presets.get(option))
+    return Names(blocks, best, present)
+
+
+def _check_met(folder: MetaFolder, option: str, asked: Sequence[str], met: set[str], preset: str | None) -> None:
+    """Refuse what no row has; of what a preset asks for some may be missing, which the tally mentions."""
+    absent = [value for value in asked if value not in met]
+    if preset is None:
+        for value in absent:
+            raise unknown_name(f"value of option {option} (no row of MRCONSO has it)", value, met)
+    elif absent and len(absent) == len(asked):
+        raise InputError(
+            f"{folder.path}: preset {preset!r} reads {option} {', '.join(asked)}, and no row of MRCONSO has any of "
+            f"them; there are {', '.join(sorted(met)) or 'none'}"
+        )
+    for value in absent:
+        folder.tally.mention(f"MRCONSO: {option} {value} of preset {preset!r}, which no row has")
 
 
 def _with_values(column: pa.Array, values: pa.Array) -> pa.Array:

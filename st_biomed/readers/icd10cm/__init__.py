@@ -1,0 +1,107 @@
+"""ICD-10-CM: the tabular list that comes with ``simple-icd-10-cm``, any edition's tabular XML, a code file or a table.
+
+Chapters contain blocks, blocks categories, categories subcategories. Where a block has a single category both carry
+one code in the source ("B99"); here the block is ``ICD10CM:B99-B99``, so that nothing is its own parent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from tqdm import tqdm
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.icd10cm.codes import listed_codes, read_codes
+from st_biomed.readers.icd10cm.concepts import PREFIX
+from st_biomed.readers.icd10cm.tabular import INCLUDES, Tabular, tabular_list
+from st_biomed.readers.records import Record, SourceInfo, Tally
+from st_biomed.readers.tables import check_file
+
+SOURCE = SourceInfo(
+    name=PREFIX,
+    title="International Classification of Diseases, 10th Revision, Clinical Modification",
+    licence="US public domain (CDC/NCHS)",
+    url="https://www.cdc.gov/nchs/icd/icd-10-cm/",
+    redistributable=True,
+)
+
+_PACKAGE = "simple_icd_10_cm"
+
+
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    extensions: bool = False,
+    includes: str = "categories",
+    short_names: bool = False,
+    valid_codes: str | Path | None = None,
+) -> Iterator[Record]:
+    """Read titles as preferred names, inclusion terms and "includes" notes as synonyms, and the hierarchy.
+
+    A file has one of four forms; all but the first may be gzipped:
+
+    - the tabular list (``icd10cm-tabular-*.xml``), with chapters, blocks and notes;
+    - the order file (``icd10cm_order_*.txt``), with abbreviated names beside the long ones;
+    - the codes file (``icd10cm_codes_*.txt``);
+    - a CSV with the columns ``code``, ``long_desc``, ``chapter`` and, for abbreviated names, ``short_desc``
+      (``icd10cm2019`` of the R package icd). A chapter is known by the range of its categories, e.g.
+      ``ICD10CM:A00-B99``. Its other headings, ``major`` and ``sub_chapter``, are not read: beside categories with a
+      letter in third place (C4A, M1A) they are those of a neighbour.
+
+    In all but the first a code's parent is the longest other code that it begins with, and there are no synonyms but
+    the abbreviated names.
+
+    Args:
+        path: The file; by default the tabular list inside ``simple-icd-10-cm``.
+        tally: Counts the names.
+        extensions: Whether to make the codes with a seventh character ("initial encounter"), placeholders X included;
+            by default not. Notes in their definitions are left out. Files other than the tabular list have them without
+            a mark: a code of seven characters whose name continues its parent's after a comma is taken for one.
+        includes: Whose "includes" notes are synonyms. ``"categories"`` (default): those of categories and
+            subcategories, some of which have no other synonym (I10). ``"all"``: also those of chapters and blocks,
+            which state their scope rather than name them. ``"none"``.
+        short_names: Whether the abbreviated names of an order file or a table are synonyms; by default not.
+        valid_codes: For the XML with ``extensions``: a text file that lists the valid codes, since a few extensions
+            that the XML describes do not exist; by default the package's own list for the package's XML, else all
+            that it describes.
+
+    Raises:
+        InputError: The package is not installed, no such file, XML that is no tabular list, a malformed line or row, a
+            code that is listed twice, a category in two chapters.
+    """
+    if includes not in INCLUDES:
+        raise unknown_name("includes of reader 'icd10cm'", includes, INCLUDES)
+    if path is None:
+        path, packaged_codes = _packaged()
+        valid_codes = valid_codes or packaged_codes
+    if check_file(path).suffix.lower() != ".xml":
+        yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
+        yield from read_codes(path, tally, extensions, short_names)
+        return
+    root = tabular_list(path)
+    yield replace(SOURCE, version=root.findtext("version", "").strip())
+    valid = listed_codes(Path(valid_codes)) if extensions and valid_codes is not None else None
+    reading = Tabular(path, tally, INCLUDES[includes], extensions, valid)
+    chapters = root.findall("chapter")
+    for chapter in tqdm(chapters, desc=path.name, unit=" chapters", delay=2, disable=None, leave=False):
+        yield from reading.concept(chapter, None, None)
+
+
+def _packaged() -> tuple[Path, Path]:
+    """The tabular list and the code list of the installed package, found without its import, which takes seconds."""
+    spec = find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise InputError(
+            "reader 'icd10cm' needs the package simple-icd-10-cm: pip install 'st-biomed[quickstart]' "
+            "(or the path of a tabular XML or order file)"
+        )
+    folder = Path(spec.submodule_search_locations[0], "data")
+    found = [sorted(folder.glob(pattern)) for pattern in ("*tabular*.xml", "code-list*.txt")]
+    if not all(found):
+        raise InputError(f"{folder}: holds no tabular XML and code list; install simple-icd-10-cm>=1.5")
+    return found[0][-1], found[1][-1]

@@ -1,0 +1,118 @@
+"""ICD-10-CM in rows: order files, codes files and the table with chapters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.readers.icd10cm.concepts import EXTENSIONS, curie, dotted, named
+from st_biomed.readers.records import Parent, Record, Tally
+from st_biomed.readers.tables import read_lines, read_table
+
+_ORDER_LINE = re.compile(r"\d{5} (?P<code>[A-Z]\w{2,6}) * [01] (?P<short>.{60}) (?P<long>.+)")
+_CODE_LINE = re.compile(r"(?P<code>[A-Z]\w{2,6}) +(?P<short>)(?P<long>\S.+)")
+_TABLE = {"code", "long_desc", "chapter"}
+_TABLE_CODE = re.compile(r"[A-Z]\w{2,6}", re.ASCII)
+_LISTED_CODE = re.compile(r"(?:\d{5} )?([A-Z]\S{2,7})")
+
+
+def read_codes(path: Path, tally: Tally, extensions: bool, short_names: bool) -> Iterator[Record]:
+    """The records of a file of one of the three forms; its first line tells which. Arguments as of the reader."""
+    names, chapters = _table(path, short_names) if _TABLE.issubset(_columns(path)) else (_flat(path), {})
+    ranges = _ranges(chapters)
+    for chapter, code in ranges.items():
+        yield from named(code, [chapter], tally)
+    above = {category: ranges[chapter] for category, chapter in chapters.items()}
+    yield from _codes(names, above, tally, extensions, short_names)
+
+
+def listed_codes(path: Path) -> set[str]:
+    """The codes, without points, of an order file, a codes file or a bare list."""
+    return {match[1].replace(".", "") for _, text in read_lines(path) if (match := _LISTED_CODE.match(text))}
+
+
+def _flat(path: Path) -> dict[str, tuple[str, str]]:
+    """Code to its long and its abbreviated name, of an order or codes file."""
+    names: dict[str, tuple[str, str]] = {}
+    form, kind = None, ""
+    for line, text in read_lines(path):
+        if not text.strip():
+            continue
+        if form is None:
+            form, kind = (_ORDER_LINE, "an order") if text[:5].isdigit() else (_CODE_LINE, "a codes")
+        match = form.fullmatch(text)
+        if not match:
+            raise InputError(
+                f"{path}:{line}: is no line of {kind} file, found {text[:40]!r}; a table has the columns "
+                f"{', '.join(sorted(_TABLE))}, and the tabular list is an .xml"
+            )
+        if match["code"] in names:
+            raise InputError(f"{path}:{line}: code {match['code']} is listed twice")
+        names[match["code"]] = match["long"].rstrip(), match["short"].rstrip()
+    return names
+
+
+def _columns(path: Path) -> set[str]:
+    """The column names on the first line, if it is one."""
+    _, first = next(read_lines(path), (0, ""))
+    return set(first.replace('"', "").split(","))
+
+
+def _table(path: Path, short_names: bool) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+    """Code to its long and its abbreviated name, and category to its chapter."""
+    names: dict[str, tuple[str, str]] = {}
+    chapters: dict[str, str] = {}
+    columns = ["code", "long_desc", "chapter", *(["short_desc"] * short_names)]
+    for line, row in read_table(path, columns, dialect="csv"):
+        code, long, chapter, *short = (cell.strip() for cell in row)
+        bare, category = code.replace(".", "", 1), code[:3]
+        if not _TABLE_CODE.fullmatch(bare) or code not in (bare, dotted(bare)):
+            raise InputError(f"{path}:{line}: {code!r} is no code of ICD-10-CM (ICD-9-CM has a reader of its own)")
+        if bare in names:
+            raise InputError(f"{path}:{line}: code {code} is listed twice")
+        if not long or not chapter:
+            raise InputError(f"{path}:{line}: code {code} has an empty long_desc or chapter")
+        if chapters.setdefault(category, chapter) != chapter:
+            raise InputError(
+                f"{path}:{line}: category {category} is in chapter {chapters[category]!r} and in {chapter!r}"
+            )
+        names[bare] = long, "".join(short)
+    return names, chapters
+
+
+def _ranges(chapters: dict[str, str]) -> dict[str, str]:
+    """Chapter to its code, which is the range of its categories.
+
+    Args:
+        chapters: Category to its chapter.
+    """
+    members: dict[str, list[str]] = {}
+    for category, chapter in chapters.items():
+        members.setdefault(chapter, []).append(category)
+    return {chapter: f"{min(categories)}-{max(categories)}" for chapter, categories in members.items()}
+
+
+def _codes(
+    names: dict[str, tuple[str, str]], chapters: dict[str, str], tally: Tally, extensions: bool, short_names: bool
+) -> Iterator[Record]:
+    """The records of the codes of a file that is no tabular list.
+
+    Args:
+        names: Code, without its point, to its long and its abbreviated name.
+        chapters: Category to its chapter's code; empty where chapters are not known.
+        tally: Counts the names.
+        extensions: As of the reader.
+        short_names: As of the reader.
+    """
+    for code, (long, short) in names.items():
+        above = next((code[:n] for n in range(len(code) - 1, 2, -1) if code[:n] in names), None)
+        if not extensions and len(code) == 7 and above and long.startswith(names[above][0] + ", "):
+            tally.read()
+            tally.drop(EXTENSIONS)
+            continue
+        yield from named(dotted(code), [long, short] if short_names and short else [long], tally)
+        parent = dotted(above) if above else chapters.get(code[:3])
+        if parent:
+            yield Parent(curie(dotted(code)), curie(parent))

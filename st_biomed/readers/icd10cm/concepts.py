@@ -1,0 +1,31 @@
+"""Codes of ICD-10-CM and the names of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from st_biomed.readers.records import Tally, Term
+
+PREFIX = "ICD10CM"
+EXTENSIONS = "seventh-character extensions"  # reason of the tally
+
+
+def curie(code: str) -> str:
+    return f"{PREFIX}:{code}"
+
+
+def dotted(code: str) -> str:
+    """A code, written without its point, with it."""
+    return code if len(code) == 3 else f"{code[:3]}.{code[3:]}"
+
+
+def named(code: str, names: Iterable[str], tally: Tally) -> Iterator[Term]:
+    """The first name is preferred; a name that a concept has twice, and an empty one, is dropped."""
+    stripped = [name.strip() for name in names]
+    distinct = dict.fromkeys(filter(None, stripped))
+    tally.read(len(stripped))
+    tally.keep(len(distinct))
+    tally.drop("empty names", stripped.count(""))
+    tally.drop("repeated names of a concept", len(stripped) - stripped.count("") - len(distinct))
+    for i, name in enumerate(distinct):
+        yield Term(curie(code), name, "synonym" if i else "preferred")

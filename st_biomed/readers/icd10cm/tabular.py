@@ -1,0 +1,123 @@
+"""The tabular list of ICD-10-CM as XML: chapters, blocks, categories and what is noted below each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+from st_biomed.errors import InputError
+from st_biomed.readers.icd10cm.concepts import EXTENSIONS, curie, named
+from st_biomed.readers.records import Parent, Record, Tally
+
+INCLUDES = {"none": (), "categories": ("diag",), "all": ("diag", "section", "chapter")}
+"""Whose "includes" notes are synonyms, as the elements that have them."""
+
+# Titles of chapters and blocks end with their range, which is no part of the name: "Tuberculosis (A15-A19)".
+_RANGE = re.compile(r"\s*\([A-Z]\w\w(-[A-Z]\w\w)?\)$")
+
+
+def tabular_list(path: Path) -> ElementTree.Element:
+    """The root of the XML.
+
+    Raises:
+        InputError: It is none that can be read, or no tabular list.
+    """
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        raise InputError(f"{path}:{error.position[0]}: is not well-formed XML ({error})") from error
+    except (LookupError, ValueError) as error:  # an encoding that Python or the parser does not know
+        raise InputError(f"{path}:1: is no XML that can be decoded ({error}); UTF-8 can") from error
+    if root.tag != "ICD10CM.tabular":
+        raise InputError(f"{path}: root element is <{root.tag}>, the tabular list has <ICD10CM.tabular>")
+    return root
+
+
+class Tabular:
+    """The walk through the XML, parents first."""
+
+    def __init__(
+        self, path: Path, tally: Tally, includes: tuple[str, ...], extensions: bool, valid: set[str] | None
+    ) -> None:
+        self.path = path
+        self.tally = tally
+        self.includes = includes
+        self.extensions = extensions
+        self.valid = valid
+        self.seen: set[str] = set()
+
+    def concept(
+        self, node: ElementTree.Element, parent: str | None, seventh: ElementTree.Element | None
+    ) -> Iterator[Record]:
+        """A chapter, block, category or subcategory and all below it.
+
+        Args:
+            node: ``<chapter>``, ``<section>`` or ``<diag>``.
+            parent: The code above it.
+            seventh: The nearest ``<sevenChrDef>`` above it.
+        """
+        code = _block(node) if node.tag == "section" else node.findtext("name", "").strip()
+        title = node.findtext("desc", "").strip()
+        if not code or not title:
+            raise InputError(f"{self.path}: <{node.tag}> {code!r} below {parent!r} has no code or no title")
+        self.once(code)
+        if node.tag != "diag":
+            title = _RANGE.sub("", title)
+        notes = [note.text or "" for note in node.iterfind("inclusionTerm/note")]
+        if node.tag in self.includes:
+            notes += [note.text or "" for note in node.iterfind("includes/note")]
+        yield from named(code, [title, *notes], self.tally)
+        if parent is not None:
+            yield Parent(curie(code), curie(parent))
+        own = node.find("sevenChrDef")
+        seventh = seventh if own is None else own
+        children = [child for child in node if child.tag in ("section", "diag")]
+        headings = [child for child in children if child.tag == "section" and child.find("diag") is None]
+        for child in children:
+            yield from self.concept(child, _heading_above(child, headings) or code, seventh)
+        if not children and node.tag == "diag" and seventh is not None:
+            yield from self.extended(code, title, seventh)
+
+    def once(self, code: str) -> None:
+        """Two concepts of one code would become one with two titles."""
+        if code in self.seen:
+            raise InputError(f"{self.path}: code {code} is listed twice")
+        self.seen.add(code)
+
+    def extended(self, code: str, title: str, seventh: ElementTree.Element) -> Iterator[Record]:
+        """The leaf ``code`` with each seventh character."""
+        stem = (code if "." in code else code + ".").ljust(7, "X")
+        for extension in seventh.iterfind("extension"):
+            longer = stem + extension.get("char", "")
+            if self.extensions and (self.valid is None or longer.replace(".", "") in self.valid):
+                self.once(longer)
+                yield from named(longer, [f"{title}, {extension.text}"], self.tally)
+                yield Parent(curie(longer), curie(code))
+            else:
+                self.tally.read()
+                self.tally.drop("extensions that are no valid code" if self.extensions else EXTENSIONS)
+
+
+def _block(section: ElementTree.Element) -> str:
+    """A block's range as its code, also where the source abbreviates "B99-B99" to the code of its one category."""
+    first, _, last = section.get("id", "").partition("-")
+    return f"{first}-{last or first}"
+
+
+def _heading_above(block: ElementTree.Element, headings: list[ElementTree.Element]) -> str | None:
+    """The innermost heading whose range contains the block's.
+
+    The XML lists blocks side by side, among them some without categories of their own ("Transport accidents
+    (V00-V99)") that stand above those that follow.
+    """
+    if block.tag != "section":
+        return None
+    first, last = _block(block).split("-")
+    above = None
+    for heading in headings:
+        start, end = _block(heading).split("-")
+        if heading is not block and start <= first and last <= end:
+            above = _block(heading)
+    return above

@@ -1,0 +1,83 @@
+"""Concepts that are asked for by their identifiers, in a list or a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from st_biomed.errors import InputError
+from st_biomed.readers.options import listed
+from st_biomed.readers.records import Tally
+from st_biomed.readers.tables import read_lines
+from st_biomed.readers.umls.concepts import History
+from st_biomed.readers.umls.folder import N_NUMBERS
+
+_IDENTIFIER = re.compile(r"(?:UMLS:)?C(\d{7})", re.ASCII)
+
+
+class AskedFor:
+    """The concepts that are asked for, those of earlier releases as what they are today.
+
+    Attributes:
+        wanted: Which concepts these are, boolean by number.
+
+    Args:
+        concepts: A sequence of identifiers, these with commas between, or a text file with one on each line.
+        history: What became of merged concepts.
+
+    Raises:
+        InputError: No such file; with its line, something that is no identifier; no identifier at all.
+    """
+
+    def __init__(self, concepts: str | Path | Sequence[str], history: History) -> None:
+        self._numbers: list[int] = []
+        for where, code in _identifiers(concepts):
+            match = _IDENTIFIER.fullmatch(code)
+            if not match:
+                raise InputError(f"{where}: {code!r} is no concept identifier, they look like C0011849")
+            self._numbers.append(history.current(int(match[1])))
+        if not self._numbers:
+            raise InputError(f"concepts of reader 'umls': no identifier is in {str(concepts)!r}")
+        self.wanted = np.zeros(N_NUMBERS, dtype=bool)
+        self.wanted[self._numbers] = True
+
+    def count(self, present: np.ndarray, known: np.ndarray, tally: Tally) -> None:
+        """Each identifier as a row of the tally: kept where a name of its concept is.
+
+        Args:
+            present: Which concepts MRCONSO has, boolean by number.
+            known: Which of them have a kept name.
+            tally: Counts.
+
+        Raises:
+            InputError: MRCONSO has none of the concepts.
+        """
+        asked = np.array(self._numbers)
+        if not present[asked].any():
+            raise InputError(
+                f"concepts of reader 'umls': MRCONSO has none of the {len(asked):,} that are asked for, "
+                f"the first is C{asked[0]:07d}"
+            )
+        tally.read(len(asked))
+        once = np.unique(asked)
+        tally.drop("concepts asked for: listed again", len(asked) - len(once))
+        tally.drop("concepts asked for: not in MRCONSO", int((~present[once]).sum()))
+        tally.drop("concepts asked for: without a kept name", int((present & ~known)[once].sum()))
+        tally.keep(int(known[once].sum()))
+
+
+def _identifiers(concepts: str | Path | Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What stands in a list or on the lines of a file, and where. A string with an identifier in it is a list."""
+    option = "concepts of reader 'umls'"
+    members = listed(option, concepts) if not isinstance(concepts, Path) else ()
+    if not isinstance(concepts, str | Path) or any(map(_IDENTIFIER.fullmatch, members)):
+        yield from ((option, member) for member in members)
+        return
+    if not Path(concepts).exists():
+        raise InputError(f"{concepts}: no such file, nor a list of concepts such as C0011849,C0020538")
+    for line, text in read_lines(concepts):
+        if text.strip():
+            yield f"{concepts}:{line}", text.strip()

@@ -1,0 +1,45 @@
+"""The vocabularies inside UMLS: their versions, and who may redistribute their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from st_biomed.readers.records import Rows, SourceInfo
+from st_biomed.readers.umls.folder import MetaFolder
+
+
+def described(folder: MetaFolder, whole: SourceInfo) -> Iterator[SourceInfo]:
+    """MRSAB: every vocabulary with its current version and restriction level; then the release as a whole.
+
+    A vocabulary of restriction level 0 is redistributable; any other, and the whole, is not.
+    """
+    release = ""
+    for block in folder.blocks("MRSAB", ("RSAB", "SON", "SVER", "SRL", "CURVER", "IMETA")):
+        for name, title, version, level, current, first in zip(*(column.to_pylist() for column in block.values())):
+            if current == "Y":
+                release = max(release, first)
+                licence = f"UMLS source restriction level {level}"
+                yield SourceInfo(name, title or name, version, licence, whole.url, redistributable=level == "0")
+    yield replace(whole, version=release)
+
+
+def all_described(
+    rows: Iterable[Rows], folder: MetaFolder, known: Iterable[SourceInfo], whole: SourceInfo
+) -> Iterator[Rows | SourceInfo]:
+    """The rows; before the first of a vocabulary that MRSAB does not describe, one that is not redistributable.
+
+    Args:
+        rows: Columns of records.
+        folder: The files.
+        known: What :func:`described` gave.
+        whole: The release.
+    """
+    names = {source.name for source in known} | {""}  # rows without a vocabulary are the whole's
+    licence = "not stated (not in MRSAB.RRF)" if folder.has("MRSAB") else "not stated (no MRSAB.RRF)"
+    for some in rows:
+        for name in some.columns["source"].unique().to_pylist() if "source" in some.columns else ():
+            if name not in names:
+                names.add(name)
+                yield SourceInfo(name, name, licence=licence, url=whole.url, redistributable=False)
+        yield some
