@@ -81,6 +81,9 @@ class SapBERTArguments:
     linking: list[str] = field(
         default_factory=list, metadata={"help": "benchmarks to link, as files like evaluation/benchmarks/*.yaml"}
     )
+    relatedness: list[str] = field(
+        default_factory=list, metadata={"help": "tables of term pairs with scores to correlate with, e.g. MayoSRS.csv"}
+    )
     seeds: list[int] = field(
         default_factory=list, metadata={"help": "several runs and their mean (the paper: five); --seed by default"}
     )
@@ -100,6 +103,7 @@ def main() -> None:
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     suite = LinkingSuite(
         [LinkingProtocol.read(path) for path in recipe.linking],
+        relatedness=recipe.relatedness,
         bf16=training.bf16,
         show_progress_bar=not training.disable_tqdm,
     )
@@ -165,7 +169,7 @@ def run(
         licence=recipe.licence,
         description="An encoder of biomedical terms in which the names of a concept lie together.",
         readings=readings(recipe),
-        headline=[key for one in suite.tests for key in one.headline.values()],
+        headline=suite.headline,
     )
     record.add_losses({"synonyms": loss})
     optimizers: Any = (decaying_all(loss, training), None) if recipe.decay_all else (None, None)
@@ -210,8 +214,8 @@ def report_seeds(folder: Path, seeds: list[int], results: list[dict[str, dict[st
         json.dumps({"seeds": seeds, "results": results}, indent=1) + "\n", encoding="utf-8"
     )
     print(f"\nMean and standard deviation over seeds {', '.join(map(str, seeds))}:")
-    for name in results[0]:
-        for key in (f"{name}_acc@1", f"{name}_acc@5"):
+    for name, of_first in results[0].items():
+        for key in (f"{name}_{what}" for what in ("acc@1", "acc@5", "spearman") if f"{name}_{what}" in of_first):
             values = [result[name][key] for result in results]
             deviation = statistics.stdev(values) if len(values) > 1 else 0.0
             print(f"{key:40} {statistics.fmean(values):.4f} +- {deviation:.4f}")

@@ -126,7 +126,7 @@ def main() -> None:
         terminologies=[pairs.terminology],
         licence=recipe.licence,
         description=f"An encoder of biomedical terms, fine-tuned on the mentions of {dataset.name}.",
-        headline=[key for one in suite.tests for key in one.headline.values()],
+        headline=suite.headline,
     )
     record.add_losses({"mentions": loss})
     before = suite.measure(model)

@@ -15,6 +15,7 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
+from st_biomed.evaluators.relatedness import RelatednessEvaluator
 from st_biomed.linking_data import LinkingDataset, open_linking
 from st_biomed.linking_data.preparation import prepare
 from st_biomed.settings import read_yaml
@@ -108,6 +109,7 @@ class LinkingSuite:
 
     Args:
         protocols: The benchmarks.
+        relatedness: Tables of term pairs and scores, see :class:`~st_biomed.evaluators.RelatednessEvaluator`.
         n_bootstrap: Resamples of the intervals of what is reported.
         **options: For all evaluators; ``name`` is the protocol's.
 
@@ -122,11 +124,12 @@ class LinkingSuite:
         self,
         protocols: Sequence[LinkingProtocol] = (),
         *,
+        relatedness: Sequence[str | Path] = (),
         n_bootstrap: int = 1000,
         **options: Unpack[EvaluatorOptions],
     ) -> None:
         self.options, self.n_bootstrap = options, n_bootstrap
-        self.tests: list[EntityLinkingEvaluator] = []
+        self.tests: list[EntityLinkingEvaluator | RelatednessEvaluator] = []
         self._devs: list[EntityLinkingEvaluator] = []
         for protocol in protocols:
             raw = protocol.open()
@@ -134,6 +137,8 @@ class LinkingSuite:
             if protocol.steps and protocol.raw:
                 self._report(raw, f"{protocol.name}_raw", protocol.test, protocol.seen)
             self.add(prepared, protocol.name, dev=protocol.dev, test=protocol.test, seen=protocol.seen)
+        for path in relatedness:
+            self._add(RelatednessEvaluator.from_file(data_path(path), n_bootstrap=n_bootstrap, **options))
 
     def add(
         self, dataset: LinkingDataset, name: str, *, dev: str = "dev", test: str = "test", seen: Sequence[str] = ()
@@ -145,12 +150,13 @@ class LinkingSuite:
         self._report(dataset, name, test, seen)
 
     def _report(self, dataset: LinkingDataset, name: str, split: str, seen: Sequence[str]) -> None:
-        if name in {one.name for one in self.tests}:
-            raise InputError(f"linking: two benchmarks are called {name!r}")
         options: EvaluatorOptions = {**self.options, "name": name}
-        self.tests.append(
-            EntityLinkingEvaluator(dataset, split, refined=seen, n_bootstrap=self.n_bootstrap, **options)
-        )
+        self._add(EntityLinkingEvaluator(dataset, split, refined=seen, n_bootstrap=self.n_bootstrap, **options))
+
+    def _add(self, evaluator: EntityLinkingEvaluator | RelatednessEvaluator) -> None:
+        if evaluator.name in {one.name for one in self.tests}:
+            raise InputError(f"two benchmarks are called {evaluator.name!r}")
+        self.tests.append(evaluator)
 
     @property
     def dev(self) -> SequentialEvaluator | None:
@@ -158,6 +164,11 @@ class LinkingSuite:
         if not self._devs:
             return None
         return SequentialEvaluator(self._devs, main_score_function=lambda scores: sum(scores) / len(scores))
+
+    @property
+    def headline(self) -> list[str]:
+        """The metrics that the tables show."""
+        return [key for one in self.tests for key in one.headline.values()]
 
     def measure(self, model: SentenceTransformer) -> dict[str, dict[str, float]]:
         """What is reported, by the evaluator's name.
@@ -170,7 +181,8 @@ class LinkingSuite:
         embed = model_embedder(
             model, batch_size=first.batch_size, show_progress_bar=first.show_progress_bar, bf16=first.bf16
         )
-        if len({text for one in self.tests for text in one.names.texts}) <= _KEPT_NAMES:
+        linking = [one for one in self.tests if isinstance(one, EntityLinkingEvaluator)]
+        if len({text for one in linking for text in one.names.texts}) <= _KEPT_NAMES:
             embed = EmbedOnce(embed)
         return {one.name: one.measure(embed) for one in self.tests}
 
@@ -179,11 +191,11 @@ class LinkingSuite:
         lines = []
         for evaluator in self.tests:
             of_one = {title: measured[evaluator.name] for title, measured in columns.items()}
-            lines += [
-                f"{evaluator.name} ({evaluator.split}, {len(evaluator.queries.mentions):,} mentions)",
-                evaluator.table(**of_one),
-                "",
-            ]
+            if isinstance(evaluator, EntityLinkingEvaluator):
+                what = f"{evaluator.split}, {len(evaluator.queries.mentions):,} mentions"
+            else:
+                what = f"{len(evaluator.scores):,} pairs"
+            lines += [f"{evaluator.name} ({what})", evaluator.table(**of_one), ""]
         return "\n".join(lines).rstrip()
 
     def __str__(self) -> str:

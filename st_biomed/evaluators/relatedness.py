@@ -119,8 +119,13 @@ class RelatednessEvaluator(EmbeddingEvaluator):
 
     def table(self, **runs: Mapping[str, float]) -> str:
         """The correlations of one or more runs side by side, e.g. ``before=..., after=...``."""
+        return metrics_table(runs, self.headline)
+
+    @property
+    def headline(self) -> dict[str, str]:
+        """What a table shows: label to the key of a metric."""
         prefix = f"{self.name}_" if self.name else ""
-        return metrics_table(runs, {key: f"{prefix}{key}" for key in ("spearman", "pearson")})
+        return {key: f"{prefix}{key}" for key in ("spearman", "pearson")}
 
     def get_config_dict(self) -> dict[str, Any]:
         """Settings and sizes, never a text."""

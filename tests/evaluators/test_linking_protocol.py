@@ -71,6 +71,16 @@ def test_without_a_dev_split_or_steps_less_is_measured(protocol: LinkingProtocol
     assert str(LinkingSuite()) == "none" and LinkingSuite().measure(None) == {}
 
 
+def test_relatedness_is_measured_beside(protocol: LinkingProtocol, tiny_bert: SentenceTransformer, tmp_path: Path):
+    (tmp_path / "srs.csv").write_text("term1,term2,score\na,b,1\nc,d,2\ne,a,3\n")
+    suite = LinkingSuite([protocol], relatedness=[tmp_path / "srs.csv"], n_bootstrap=0)
+    measured = suite.measure(tiny_bert)
+    assert "srs_spearman" in measured["srs"] and {"srs_spearman", "zorb_acc@1"} <= set(suite.headline)
+    assert "srs (3 pairs)" in suite.table(before=measured)
+    with pytest.raises(InputError, match="two benchmarks are called 'srs'"):
+        LinkingSuite(relatedness=[tmp_path / "srs.csv"] * 2)
+
+
 def test_held_out_names_are_a_benchmark_too(tiny_bert: SentenceTransformer):
     suite = LinkingSuite(n_bootstrap=0)
     suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
