@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import concept_lookup, number, one_of
+from st_biomed.losses.arguments import number, one_of
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.miners import Miner, MultiSimilarityMiner, TripletMarginMiner
-from st_biomed.losses.similarity import (
-    REDUCTIONS,
-    cosine_matrix,
-    full_precision,
-    join_embeddings,
-    join_labels,
-    reduce_rows,
-    unit_rows,
-)
+from st_biomed.losses.pair_loss import DEFAULT_MINER, PairLoss
+from st_biomed.losses.similarity import reduce_rows
 
 if TYPE_CHECKING:
     from st_biomed.lookup import ConceptLookup
     from st_biomed.terminology import Terminology
-
-DEFAULT_MINER = TripletMarginMiner(margin=0.2)
 
 PRESETS: dict[str, dict[str, Any]] = {
     # SapBERT's code; its Eq. 2 prints alpha and beta swapped.
@@ -46,7 +35,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-class MultiSimilarityLoss(nn.Module):
+class MultiSimilarityLoss(PairLoss):
     r"""Pulls the names of a concept together and pushes the mined names of other concepts away.
 
     For every text i with mined positives P and negatives N, S the cosine (Wang et al. 2019; SapBERT, Eq. 2)::
@@ -97,19 +86,18 @@ class MultiSimilarityLoss(nn.Module):
         lookup: ConceptLookup | Terminology | None = None,
         mask_same_text: bool = True,
     ) -> None:
-        super().__init__()
-        if miner is not None and not isinstance(miner, Miner):
-            raise InputError(f"miner must be an object such as TripletMarginMiner(0.2), or None, found {miner!r}")
-        self.model: Any = model
+        super().__init__(
+            model,
+            miner=miner,
+            reduction=reduction,
+            gather_across_devices=gather_across_devices,
+            lookup=lookup,
+            mask_same_text=mask_same_text,
+        )
         self.alpha = number("alpha", alpha, above=0.0)
         self.beta = number("beta", beta, above=0.0)
         self.positive_base = number("positive_base", base if positive_base is None else positive_base)
         self.negative_base = number("negative_base", base if negative_base is None else negative_base)
-        self.miner = miner
-        self.reduction = one_of("reduction", reduction, REDUCTIONS)
-        self.gather_across_devices = gather_across_devices
-        self.lookup = concept_lookup(lookup)
-        self.mask_same_text = mask_same_text
 
     @classmethod
     def from_preset(cls, model: nn.Module | None, preset: str, **overrides: Any) -> MultiSimilarityLoss:
@@ -125,48 +113,13 @@ class MultiSimilarityLoss(nn.Module):
         """
         return cls(model, **{**PRESETS[one_of("preset", preset, PRESETS)], **overrides})
 
-    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
-        from st_biomed.losses.embed import embed_columns
-
-        return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)
-
-    def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
-        """The loss of a batch.
-
-        Args:
-            embeddings: One ``[B, D]`` per text column.
-            labels: Text ids, or classes without a lookup: ``[B]``, or ``[B, n]`` for n columns.
-
-        Returns:
-            A scalar, differentiable once.
-        """
-        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
-        labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
-        with full_precision(rows):
-            unit = unit_rows(rows)
-            similarities = cosine_matrix(unit)
-            positives, negatives = self._pairs(labels)
-            if self.miner is not None:
-                positives, negatives = self.miner(rows, similarities, positives, negatives)
-            terms = [(0, -self.alpha), (1, self.beta)]
-            pull, push = masked_log_sum_exp(unit, similarities, [positives, negatives], terms)
-            nothing = pull.new_zeros(())
-            losses = torch.logaddexp(pull + self.alpha * self.positive_base, nothing) / self.alpha
-            losses = losses + torch.logaddexp(push - self.beta * self.negative_base, nothing) / self.beta
-            return reduce_rows(losses, self.reduction)
-
-    def _pairs(self, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Positive and negative pairs, boolean ``[B, B]`` each."""
-        if self.lookup is None:
-            same = labels[:, None] == labels[None, :]
-        else:
-            self.lookup.check(labels)
-            same = self.lookup.same_concept(labels, labels)
-        negatives = ~same
-        positives = same.fill_diagonal_(False)
-        if self.lookup is not None and self.mask_same_text:
-            positives &= ~self.lookup.same_text(labels, labels)
-        return positives, negatives
+    def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        terms = [(0, -self.alpha), (1, self.beta)]
+        pull, push = masked_log_sum_exp(unit, similarities, [positives, negatives], terms)
+        nothing = pull.new_zeros(())
+        losses = torch.logaddexp(pull + self.alpha * self.positive_base, nothing) / self.alpha
+        losses = losses + torch.logaddexp(push - self.beta * self.negative_base, nothing) / self.beta
+        return reduce_rows(losses, self.reduction)
 
     def get_config_dict(self) -> dict[str, Any]:
         """The parameters, for cards and records."""
@@ -175,11 +128,7 @@ class MultiSimilarityLoss(nn.Module):
             "beta": self.beta,
             "positive_base": self.positive_base,
             "negative_base": self.negative_base,
-            "miner": None if self.miner is None else self.miner.get_config_dict(),
-            "reduction": self.reduction,
-            "gather_across_devices": self.gather_across_devices,
-            "terminology": None if self.lookup is None else self.lookup.digest,
-            "mask_same_text": self.mask_same_text,
+            **super().get_config_dict(),
         }
 
     @property

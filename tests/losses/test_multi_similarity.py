@@ -16,6 +16,7 @@ from st_biomed.lookup import ConceptLookup
 from st_biomed.losses.cached import CachedMultiSimilarityLoss
 from st_biomed.losses.miners import MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS, MultiSimilarityLoss
+from st_biomed.losses.pair_loss import concept_pairs
 from st_biomed.readers.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
 from tests.contracts.loss_contract import LossContract
@@ -139,7 +140,8 @@ def text_ids(terminology: Terminology, *texts: str) -> Tensor:
 def test_an_ambiguous_text_is_a_negative_of_none_of_its_concepts(birds):
     """Would catch labels compared as numbers, or only the first concept of a text looked up."""
     loss = MultiSimilarityLoss(None, lookup=birds, miner=None)
-    positives, negatives = loss._pairs(text_ids(birds, "crane", "grus", "derrick", "carp"))
+    labels = text_ids(birds, "crane", "grus", "derrick", "carp")
+    positives, negatives = concept_pairs(labels, loss.lookup, mask_same_text=True)
     assert positives.int().tolist() == [[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     assert negatives.int().tolist() == [[0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 0]]
     embeddings = torch.randn(4, 5, generator=torch.Generator().manual_seed(0), requires_grad=True)
@@ -153,8 +155,8 @@ def test_an_ambiguous_text_is_a_negative_of_none_of_its_concepts(birds):
 def test_a_text_is_not_its_own_synonym(birds):
     """Would catch a positive pair that is similar by construction, and a duplicate taken for a negative."""
     labels = text_ids(birds, "grus", "grus", "carp")
-    masked = MultiSimilarityLoss(None, lookup=birds)._pairs(labels)
-    kept = MultiSimilarityLoss(None, lookup=birds, mask_same_text=False)._pairs(labels)
+    lookup = ConceptLookup(birds)
+    masked, kept = (concept_pairs(labels, lookup, mask_same_text=masked) for masked in (True, False))
     assert not masked[0].any() and kept[0].int().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     assert torch.equal(masked[1], kept[1]) and not masked[1][0, 1]
 

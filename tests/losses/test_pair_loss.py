@@ -19,8 +19,6 @@ from st_biomed.losses import (
     MaxMarginTripletLoss,
     NCALoss,
 )
-from st_biomed.losses.multi_similarity import MultiSimilarityLoss
-from st_biomed.losses.pair_loss import concept_pairs
 from tests.losses.pair_batches import CLASSES, VECTORS, birds, text_ids
 
 pytest.importorskip("pytorch_metric_learning", reason="extra ablation")
@@ -85,18 +83,6 @@ def test_forward_embeds_and_nothing_else(loss_class, monkeypatch):
     model, features = torch.nn.Identity(), [{"input_ids": CLASSES}]
     expected = loss_class(None).compute_loss_from_embeddings([VECTORS], CLASSES)
     assert loss_class(model)(features, CLASSES) == expected and asked == [(model, features)]
-
-
-@pytest.mark.parametrize("mask_same_text", [True, False])
-def test_the_pairs_are_those_of_the_multi_similarity_loss(mask_same_text):
-    """Catches two readings of the same labels in one comparison."""
-    terminology = birds()
-    labels = text_ids(terminology, "crane", "grus", "grus", "derrick", "carp")
-    other = MultiSimilarityLoss(None, lookup=terminology, mask_same_text=mask_same_text)
-    ours = concept_pairs(labels, other.lookup, mask_same_text=mask_same_text)
-    assert all(torch.equal(mine, theirs) for mine, theirs in zip(ours, other._pairs(labels)))
-    plain = concept_pairs(labels, None, mask_same_text=mask_same_text)
-    assert all(torch.equal(mine, theirs) for mine, theirs in zip(plain, MultiSimilarityLoss(None)._pairs(labels)))
 
 
 @pytest.mark.parametrize(
