@@ -27,7 +27,6 @@ from st_biomed.batches import (
     SynonymBatches,
     TrainingBatches,
 )
-from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.tree_protocol import TreeProtocol
 from st_biomed.hierarchy import Hierarchy
@@ -40,34 +39,21 @@ from st_biomed.losses import (
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.miners import TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS
-from st_biomed.release.card import BiomedCard
 from st_biomed.release.folder import save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import RelationLookup, names_dataset, relation_pairs
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import output_folders, prepare_encoder, resume_point, with_precision
+from st_biomed.training import EncoderArguments, output_folders, resume_point, with_precision
 
 
 @dataclass
-class HiPrBERTArguments:
+class HiPrBERTArguments(EncoderArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
         metadata={"help": "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged"},
-    )
-    base_model: str = field(
-        default="microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract-fulltext",
-        metadata={"help": "Hub id or folder to start from (4.1: PubMedBERT, of which this is the name today)"},
-    )
-    pooling: str = field(default="cls", metadata={"help": "cls (3.2), mean, max, or own: what the base model has"})
-    max_length: int = field(default=25, metadata={"help": "tokens a name is cut at"})
-    dropout: float | None = field(default=None, metadata={"help": "dropout in training; the base model's by default"})
-    frozen: str = field(default="", metadata={"help": "regular expression of parameters that are not trained"})
-    precision: str = field(
-        default="as given",
-        metadata={"help": "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide"},
     )
     distance: str = field(default="sibling_parent", metadata={"help": "sibling_parent (3.3), lca_depth or hops"})
     levels: list[str] = field(
@@ -107,10 +93,6 @@ class HiPrBERTArguments:
         default=None,
         metadata={"help": "rows of a group that an anchor is compared within; the whole batch by default"},
     )
-    mini_batch_size: int | None = field(
-        default=None, metadata={"help": "names embedded at a time by the cached losses; not cached by default"}
-    )
-    gather_across_devices: bool = field(default=False, metadata={"help": "the texts of all processes form one batch"})
     partners: list[int] = field(
         default_factory=lambda: [5, 5, 5, 5], metadata={"help": "partners of an anchor at distance 0, 1, 2, ..."}
     )
@@ -133,9 +115,6 @@ class HiPrBERTArguments:
         default=None,
         metadata={"help": "a frozen protocol that sets the five arguments above and checks the pairs; none for none"},
     )
-    licence: str = field(default="other", metadata={"help": "licence of the released model"})
-    overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
-    smoke: bool = field(default=False, metadata={"help": "two steps of sixteen names, for tests"})
 
 
 def main() -> None:
@@ -160,13 +139,7 @@ def main() -> None:
     print(f"{whole!r}\n{trees.splits}")
 
     # One dataset, one loss and one way to batch for each part.
-    model = load_encoder(
-        recipe.base_model,
-        pooling=None if recipe.pooling == "own" else recipe.pooling,
-        max_length=recipe.max_length,
-        card=BiomedCard(),
-    )
-    prepare_encoder(model, recipe.dropout, recipe.frozen)
+    model = recipe.encoder()
     parts = training_parts(model, train, work / "terminology", recipe, training.seed)
     losses = {name: part.loss for name, part in parts.items()}
     training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})

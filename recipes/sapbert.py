@@ -21,7 +21,6 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 from transformers import set_seed
 
 from st_biomed.batches import EpochCallback, SynonymBatches
-from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
 from st_biomed.linking_data.held_out import hold_out_names
@@ -29,42 +28,25 @@ from st_biomed.losses.ablation import LOSSES, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.modules.adapt import adapt
 from st_biomed.modules.lora import add_lora, merge_lora
-from st_biomed.release.card import BiomedCard
 from st_biomed.release.folder import save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import names_dataset
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import decaying_all, output_folders, prepare_encoder, resume_point, with_precision
+from st_biomed.training import EncoderArguments, decaying_all, output_folders, resume_point, with_precision
 
 
 @dataclass
-class SapBERTArguments:
+class SapBERTArguments(EncoderArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
         metadata={"help": "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged"},
     )
-    base_model: str = field(
-        default="microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract-fulltext",
-        metadata={"help": "Hub id or folder to start from (PubMedBERT, of which this is the name today)"},
-    )
-    pooling: str = field(default="cls", metadata={"help": "cls (2), mean, max, or own: what the base model has"})
-    max_length: int = field(default=25, metadata={"help": "tokens a name is cut at (the published code)"})
-    dropout: float | None = field(default=None, metadata={"help": "dropout in training; the base model's by default"})
-    frozen: str = field(default="", metadata={"help": "regular expression of parameters that are not trained"})
-    precision: str = field(
-        default="as given",
-        metadata={"help": "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide"},
-    )
     loss: str = field(default="ms", metadata={"help": f"one of {', '.join(LOSSES)} (B.4, table 6)"})
     miner: str = field(default="triplet", metadata={"help": "none, triplet (2, Eq. 1) or ms"})
     loss_options: str = field(default="", metadata={"help": "NAME=VALUE,... of the loss, e.g. beta=50,base=0.6"})
-    mini_batch_size: int | None = field(
-        default=None, metadata={"help": "names embedded at a time by the cached loss; not cached by default"}
-    )
-    gather_across_devices: bool = field(default=False, metadata={"help": "the texts of all processes form one batch"})
     adapter: str = field(default="none", metadata={"help": "none, lora, or bottleneck (4.2, the adapter variant)"})
     adapter_size: str = field(default="large", metadata={"help": "of a bottleneck: large (13.22 %) or small (1.09 %)"})
     decay_all: bool = field(
@@ -88,9 +70,6 @@ class SapBERTArguments:
         default_factory=list, metadata={"help": "several runs and their mean (the paper: five); --seed by default"}
     )
     split_seed: int = field(default=0, metadata={"help": "seed of the names that are held out"})
-    licence: str = field(default="other", metadata={"help": "licence of the released model"})
-    overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
-    smoke: bool = field(default=False, metadata={"help": "two steps of sixteen names, for tests"})
 
 
 def main() -> None:
@@ -136,13 +115,7 @@ def run(
     with training.main_process_first(desc="terminology"):
         if training.should_save:
             train.save(work / "terminology")
-    model = load_encoder(
-        recipe.base_model,
-        pooling=None if recipe.pooling == "own" else recipe.pooling,
-        max_length=recipe.max_length,
-        card=BiomedCard(),
-    )
-    prepare_encoder(model, recipe.dropout, recipe.frozen)
+    model = recipe.encoder()
     before = suite.measure(model)
     add_adapter(model, recipe)
     loss = loss_by_name(

@@ -17,17 +17,16 @@ from sentence_transformers import SentenceTransformerTrainer, SentenceTransforme
 from transformers import set_seed
 
 from st_biomed.batches import EpochCallback, ShuffledBatches
-from st_biomed.encoder import load_encoder
+from st_biomed.errors import InputError
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
 from st_biomed.linking_data.preparation import prepare
 from st_biomed.losses.ablation import LOSSES, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
-from st_biomed.release.card import BiomedCard
 from st_biomed.release.folder import save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import mention_pairs
 from st_biomed.settings import read_settings, run_recipe
-from st_biomed.training import decaying_all, output_folders, prepare_encoder, resume_point, with_precision
+from st_biomed.training import EncoderArguments, decaying_all, output_folders, resume_point, with_precision
 
 EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "cometa": 10}
 """By format: "On scientific language datasets, we train for 3 epochs while on AskAPatient and COMETA we train for 15 and
@@ -35,20 +34,14 @@ EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "
 
 
 @dataclass
-class FinetuningArguments:
+class FinetuningArguments(EncoderArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
-    linking: str = field(metadata={"help": "the data set, as a file like evaluation/benchmarks/ncbi_disease.yaml"})
+    linking: str = field(
+        default="", metadata={"help": "the data set, as a file like evaluation/benchmarks/ncbi_disease.yaml"}
+    )
     base_model: str = field(
         default="cambridgeltl/SapBERT-from-PubMedBERT-fulltext", metadata={"help": "Hub id or folder to start from"}
-    )
-    pooling: str = field(default="cls", metadata={"help": "cls (2), mean, max, or own: what the base model has"})
-    max_length: int = field(default=25, metadata={"help": "tokens a mention is cut at (the published code)"})
-    dropout: float | None = field(default=None, metadata={"help": "dropout in training; the base model's by default"})
-    frozen: str = field(default="", metadata={"help": "regular expression of parameters that are not trained"})
-    precision: str = field(
-        default="as given",
-        metadata={"help": "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide"},
     )
     train_splits: list[str] = field(default_factory=lambda: ["train"], metadata={"help": "splits to train on"})
     epochs: int = field(
@@ -56,10 +49,6 @@ class FinetuningArguments:
     )
     loss: str = field(default="ms", metadata={"help": f"one of {', '.join(LOSSES)}"})
     miner: str = field(default="triplet", metadata={"help": "none, triplet or ms"})
-    mini_batch_size: int | None = field(
-        default=None, metadata={"help": "texts embedded at a time by the cached loss; not cached by default"}
-    )
-    gather_across_devices: bool = field(default=False, metadata={"help": "the texts of all processes form one batch"})
     decay_all: bool = field(
         default=True, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
     )
@@ -69,13 +58,12 @@ class FinetuningArguments:
             "help": "training mentions are names of the dictionary when test mentions are linked (COMETA's baseline)"
         },
     )
-    licence: str = field(default="other", metadata={"help": "licence of the released model"})
-    overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
-    smoke: bool = field(default=False, metadata={"help": "two steps of eight pairs, for tests"})
 
 
 def main() -> None:
     recipe, training = read_settings((FinetuningArguments, SentenceTransformerTrainingArguments))
+    if not recipe.linking:
+        raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
     protocol = LinkingProtocol.read(recipe.linking)
     if training.max_steps < 0:
         training.num_train_epochs = recipe.epochs or EPOCHS.get(protocol.format, 3)
@@ -102,13 +90,7 @@ def main() -> None:
         if training.should_save:
             pairs.terminology.save(work / "terminology")
 
-    model = load_encoder(
-        recipe.base_model,
-        pooling=None if recipe.pooling == "own" else recipe.pooling,
-        max_length=recipe.max_length,
-        card=BiomedCard(),
-    )
-    prepare_encoder(model, recipe.dropout, recipe.frozen)
+    model = recipe.encoder()
     loss = loss_by_name(
         recipe.loss,
         model,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
-from st_biomed.encoder import computes_bf16
+from st_biomed.encoder import computes_bf16, load_encoder
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.release.card import BiomedCard
 from st_biomed.release.folder import check_free
 from st_biomed.release.privacy import may_leave
 
@@ -20,6 +21,46 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 
 PRECISIONS = ("auto", "as given")
+
+
+@dataclass
+class EncoderArguments:
+    """What every recipe asks: where to start from, what is trained, and what becomes of the output."""
+
+    base_model: str = field(
+        default="microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract-fulltext",
+        metadata={"help": "Hub id or folder to start from (by default PubMedBERT, of which this is the name today)"},
+    )
+    pooling: str = field(default="cls", metadata={"help": "cls, mean, max, or own: what the base model has"})
+    max_length: int = field(default=25, metadata={"help": "tokens a name is cut at"})
+    dropout: float | None = field(default=None, metadata={"help": "dropout in training; the base model's by default"})
+    frozen: str = field(default="", metadata={"help": "regular expression of parameters that are not trained"})
+    precision: str = field(
+        default="as given",
+        metadata={"help": "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide"},
+    )
+    mini_batch_size: int | None = field(
+        default=None, metadata={"help": "texts embedded at a time by the cached losses; not cached by default"}
+    )
+    gather_across_devices: bool = field(default=False, metadata={"help": "the texts of all processes form one batch"})
+    licence: str = field(default="other", metadata={"help": "licence of the released model"})
+    overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
+    smoke: bool = field(default=False, metadata={"help": "two small steps, for tests"})
+
+    def encoder(self) -> SentenceTransformer:
+        """The encoder to train.
+
+        Raises:
+            InputError: No such model, unknown pooling, or no parameter to freeze.
+        """
+        model = load_encoder(
+            self.base_model,
+            pooling=None if self.pooling == "own" else self.pooling,
+            max_length=self.max_length,
+            card=BiomedCard(),
+        )
+        prepare_encoder(model, self.dropout, self.frozen)
+        return model
 
 
 def with_precision(
