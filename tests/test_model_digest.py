@@ -72,3 +72,11 @@ def test_whatever_changes_a_vector_changes_the_digest(tiny_bert, change):
     before = model_digest(tiny_bert)
     change(tiny_bert)
     assert model_digest(tiny_bert) != before
+
+
+def test_a_prompt_that_is_empty_is_none(tiny_bert):
+    """The host fills in empty prompts when it loads; they change no vector."""
+    tiny_bert.prompts = {}
+    digest = model_digest(tiny_bert)
+    tiny_bert.prompts = {"query": "", "document": ""}
+    assert model_digest(tiny_bert) == digest

@@ -1,0 +1,86 @@
+"""``st-biomed index``: the names of a terminology encoded and indexed, for ``st-biomed link``."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Kind(StrEnum):
+    """How names are searched."""
+
+    auto = "auto"
+    exact = "exact"
+    hnsw = "hnsw"
+    ivfpq = "ivfpq"
+
+
+class Dtype(StrEnum):
+    """Type of the matrix."""
+
+    float32 = "float32"
+    float16 = "float16"
+
+
+class Engine(StrEnum):
+    """Where names are encoded."""
+
+    local = "local"
+    ray = "ray"
+
+
+def run(
+    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the index; what was begun there goes on.")],
+    model: Annotated[str, typer.Option(help="A folder with an encoder, or an id on the Hub.")],
+    kind: Annotated[Kind, typer.Option(help="auto: by the number of names, their size and the recall.")] = Kind.auto,
+    recall: Annotated[float, typer.Option(help="recall@1 that an approximate index is set to reach.")] = 0.99,
+    dtype: Annotated[Dtype, typer.Option(help="float16 takes half the space.")] = Dtype.float32,
+    bf16: Annotated[
+        bool | None, typer.Option("--bf16/--no-bf16", help="Autocast; by default where the machine computes it.")
+    ] = None,
+    tokens: Annotated[int | None, typer.Option(help="Tokens of a forward pass, padding included.", min=1)] = None,
+    rows_per_commit: Annotated[int, typer.Option(help="Names that a kill loses at most.", min=1)] = 1 << 14,
+    device: Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="ray: encode on a Ray cluster, which RAY_ADDRESS names.")
+    ] = Engine.local,
+    workers: Annotated[int, typer.Option(help="Encoders of the Ray engine.", min=1)] = 1,
+    gpus_per_worker: Annotated[float, typer.Option(help="GPUs of each of them.", min=0)] = 0.0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the index in the output folder.")] = False,
+) -> None:
+    """Encode the names of a terminology and index them; a run that was killed goes on when it is repeated."""
+    from st_biomed.linking import ConceptIndex, EncodingOptions
+    from st_biomed.linking.manifest import check_free
+    from st_biomed.terminology import Terminology
+
+    start = time.perf_counter()
+    options = EncodingOptions(
+        dtype=dtype.value,
+        bf16=bf16,
+        tokens_per_forward=tokens,
+        rows_per_commit=rows_per_commit,
+        engine=engine.value,
+        workers=workers,
+        gpus_per_worker=gpus_per_worker,
+        device=device,
+    )
+    check_free(output, overwrite=overwrite)
+    index = ConceptIndex.build(
+        Terminology.open(terminology),
+        model,
+        output,
+        kind=kind.value,
+        recall=recall,
+        encoding=options,
+        overwrite=overwrite,
+    )
+    typer.echo(index.summary)
+    reached, wanted = index.manifest.recall["recall_at_1"], f"--recall {recall}"
+    if reached < recall:
+        typer.echo(f"warning: {wanted} was not reached; --kind exact finds every name", err=True)
+    typer.echo(f"saved to {output} after {time.perf_counter() - start:.0f} s")

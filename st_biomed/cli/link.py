@@ -1,0 +1,88 @@
+"""``st-biomed link``: the nearest concepts of every mention of a file or of standard input."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from st_biomed.errors import InputError
+
+
+def run(
+    index: Annotated[Path, typer.Argument(help="A folder written by `st-biomed index`.")],
+    source: Annotated[
+        Path | None, typer.Argument(metavar="INPUT", help="Mentions; standard input by default.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="By default standard output.")] = None,
+    model: Annotated[str | None, typer.Option(help="The encoder; by default the one the index records.")] = None,
+    k: Annotated[int, typer.Option("-k", help="Most concepts of a mention.", min=1)] = 5,
+    types: Annotated[str, typer.Option(help="Only concepts of these semantic types, e.g. T047,T048.")] = "",
+    threshold: Annotated[float | None, typer.Option(help="Least score; below it a mention has no concept.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="text, tsv or jsonl; by default what the suffix stands for.")
+    ] = None,
+    column: Annotated[str, typer.Option(help="Column or field of the mention in tsv and jsonl.")] = "text",
+    device: Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="Compare the checksums of the index, not its sizes alone.")
+    ] = True,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
+) -> None:
+    """Link mentions: a line each, a column of a TSV, or a field of JSON Lines. Rows keep their order and stream."""
+    if output is not None and output.exists() and not overwrite:
+        raise InputError(f"{output}: is there already; --overwrite replaces it")
+    from tqdm import tqdm
+
+    from st_biomed.linking import ConceptIndex
+    from st_biomed.linking.mention_rows import format_of, header_line, link_rows, read_mentions, written
+    from st_biomed.readers.options import listed
+
+    kind = format_of(source, form)
+    table = read_mentions(
+        typer.get_text_stream("stdin", "utf-8", "strict") if source is None else source, kind, column
+    )
+    opened = ConceptIndex.load(index, verify=verify)
+    name = model or opened.manifest.model
+    if not name:
+        raise InputError(f"{index}: records no model, since it was built with an object; give --model")
+    opened.use(name, device=device)
+    wanted = listed("--types", types) or None
+    if wanted is not None:
+        opened.catalogue.of_types(wanted)  # an unknown type is refused before a mention is read
+
+    start, n, without_text, nil = time.perf_counter(), 0, 0, 0
+    with _writer(output) as file:
+        file.write(header_line(table))
+        linked = link_rows(table.rows, lambda texts: opened.search(texts, k, types=wanted, threshold=threshold))
+        for row, matches in tqdm(linked, desc="link", unit="mention", unit_scale=True, disable=None, leave=False):
+            file.write(written(kind, row, matches))
+            n += 1
+            without_text += not row.text
+            nil += bool(row.text) and not matches
+    seconds = time.perf_counter() - start
+    typer.echo(
+        f"{n:,} mentions: {n - nil - without_text:,} linked, {nil:,} without a concept, {without_text:,} without text; "
+        f"{seconds:.0f} s, {n / max(seconds, 1e-9):,.0f} a second",
+        err=True,
+    )
+
+
+@contextmanager
+def _writer(output: Path | None) -> Iterator[TextIO]:
+    """Standard output, or a file that is there once it is whole."""
+    if output is None:
+        yield typer.get_text_stream("stdout", "utf-8")
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    partial = output.with_name(f".{output.name}.partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,11 @@
+"""Concepts of a terminology or dictionary, found by the vectors of their names: an index for millions of mentions."""
+
+from __future__ import annotations
+
+from st_biomed.linking.catalogue import Catalogue
+from st_biomed.linking.concept_index import ConceptIndex
+from st_biomed.linking.concept_search import Match
+from st_biomed.linking.encoding import NameEncoder
+from st_biomed.linking.settings import EncodingOptions
+
+__all__ = ["Catalogue", "ConceptIndex", "EncodingOptions", "Match", "NameEncoder"]

@@ -1,0 +1,290 @@
+"""An index of concepts by the vectors of their names: built once, then searched with mentions."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+
+from st_biomed.encoder import load_encoder
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.linking.catalogue import Catalogue
+from st_biomed.linking.concept_search import ConceptSearch, Match
+from st_biomed.linking.encode_names import encode_names
+from st_biomed.linking.encoding import NameEncoder
+from st_biomed.linking.manifest import GRAPH, PARTS, Manifest, check_free, free_folder
+from st_biomed.linking.recall import as_mentions, build_tuned
+from st_biomed.linking.settings import DEFAULTS, EncodingOptions
+from st_biomed.linking.vector_index import (
+    Kind,
+    Similarity,
+    VectorIndex,
+    check_kind,
+    faiss_threads,
+    kinds_for,
+    unit_rows,
+)
+from st_biomed.linking.vectors import PROGRESS, open_matrix, read_progress
+from st_biomed.model_digest import model_digest
+
+if TYPE_CHECKING:
+    from st_biomed.linking_data.records import LinkingDictionary
+    from st_biomed.terminology import Terminology
+
+logger = logging.getLogger(__name__)
+
+_RECALL_QUERIES = 2000
+
+
+class ConceptIndex:
+    """Nearest concepts of a mention. Make one with :meth:`build` or :meth:`load`.
+
+    FAISS takes as many threads as torch has (``torch.set_num_threads``).
+
+    Attributes:
+        folder: Where it lies: parquet tables, a ``.npy`` matrix, a FAISS file and ``index.json``.
+        manifest: What it is made of, and the recall that was measured at build.
+        catalogue: Names, concepts, labels and types.
+        vectors: The search in the matrix.
+
+    Example:
+        ::
+
+            index = ConceptIndex.build(Terminology.read("icd10cm"), "org/encoder", "icd10cm.index")
+            index = ConceptIndex.load("icd10cm.index")
+            for match in index.search(["heart attack"], k=3)[0]:
+                print(match.concept, match.label, match.score)
+    """
+
+    def __init__(
+        self, folder: Path, manifest: Manifest, catalogue: Catalogue, vectors: VectorIndex, encoder: NameEncoder | None
+    ) -> None:
+        self.folder, self.manifest, self.catalogue, self.vectors = folder, manifest, catalogue, vectors
+        self._encoder, self._concepts = encoder, ConceptSearch(catalogue, vectors)
+
+    # ------------------------------------------------------------------ making one
+
+    @classmethod
+    def build(
+        cls,
+        source: Terminology | LinkingDictionary | Catalogue,
+        model: SentenceTransformer | str | Path,
+        folder: str | Path,
+        *,
+        kind: Kind | Literal["auto"] = "auto",
+        similarity: Similarity | None = None,
+        recall: float = 0.99,
+        encoding: EncodingOptions = DEFAULTS,
+        overwrite: bool = False,
+    ) -> ConceptIndex:
+        """Encode all names and index them. After a kill, the same call goes on where the last commit was.
+
+        Args:
+            source: Concepts and their names.
+            model: The encoder, or what :func:`~st_biomed.encoder.load_encoder` takes; only then is its name recorded.
+            folder: New, empty, or with an encoding of the same that was interrupted.
+            kind: ``exact``, ``hnsw``, ``ivfpq``, or ``auto``: by number and size of the vectors, and recall.
+            similarity: ``cosine``, ``dot`` or ``euclidean``; ``None`` for the model's own.
+            recall: recall@1 that an approximate index is set to reach, measured against exact search on two thousand
+                names with one character left out.
+            encoding: How and where the names are encoded.
+            overwrite: Whether what is in the folder, an index or one that was begun, is removed first.
+
+        Raises:
+            InputError: An argument out of range, a folder in use, or an interrupted encoding of something else.
+        """
+        check_free(Path(folder), overwrite=overwrite)
+        catalogue = Catalogue.of(source)
+        check_kind(kind, len(catalogue))
+        if not 0 < recall <= 1:
+            raise InputError(f"recall must be above 0 and at most 1, found {recall}")
+        loaded = model if isinstance(model, SentenceTransformer) else load_encoder(model, device=encoding.device)
+        similarity = similarity or cast(Similarity, loaded.similarity_fn_name or "cosine")
+        if similarity not in get_args(Similarity):
+            raise unknown_name("similarity", similarity, get_args(Similarity))
+        digest = model_digest(loaded)
+        folder = free_folder(Path(folder), overwrite=overwrite)
+        bf16 = encoding.bf16
+        if bf16 is None and (begun := read_progress(folder)) is not None:
+            bf16 = begun["settings"].get("bf16")
+        encoder = NameEncoder(loaded, bf16=bf16, tokens_per_forward=encoding.tokens_per_forward)
+        matrix = encode_names(folder, catalogue, encoder, digest, similarity, encoding)
+        with faiss_threads(torch.get_num_threads()):
+            rng = np.random.default_rng(0)
+            sample = np.sort(rng.choice(len(catalogue), min(_RECALL_QUERIES, len(catalogue)), replace=False))
+            mentions = encoder.encode(as_mentions(catalogue.texts(sample), rng), task="query")
+            kinds = kinds_for(*matrix.shape) if kind == "auto" else (kind,)
+            vectors, measured = build_tuned(matrix, kinds, similarity, unit_rows(mentions, similarity), recall)
+        catalogue.save(folder)
+        vectors.save(folder / GRAPH)
+        manifest = Manifest(
+            kind=vectors.kind,
+            similarity=similarity,
+            effort=vectors.effort,
+            depth=vectors.depth,
+            names=len(catalogue),
+            concepts=len(catalogue.concepts),
+            dimension=matrix.shape[1],
+            dtype=encoding.dtype,
+            bf16=encoder.bf16,
+            model="" if isinstance(model, SentenceTransformer) else _recorded(model),
+            model_sha256=digest,
+            catalogue_sha256=catalogue.digest,
+            recall=measured.to_dict(),
+            sources=[source.to_dict() for source in catalogue.sources],
+        ).write(folder)
+        (folder / PROGRESS).unlink(missing_ok=True)
+        shutil.rmtree(folder / PARTS, ignore_errors=True)
+        index = cls(folder, manifest, catalogue, vectors, encoder)
+        logger.log(logging.INFO if measured.recall_at_1 >= recall else logging.WARNING, "%s", index.summary)
+        return index
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, model: SentenceTransformer | str | Path | None = None, *, verify: bool = True
+    ) -> ConceptIndex:
+        """Open an index.
+
+        Args:
+            folder: What :meth:`build` or :meth:`save` wrote.
+            model: The encoder of the mentions, the one that encoded the names; by default it is loaded by its recorded
+                name when :meth:`search` first needs it.
+            verify: Whether the SHA-256 of every file is compared, which reads them all; sizes always are.
+
+        Raises:
+            InputError: No index there, an interrupted encoding, a file that is missing, truncated or changed, or
+                another model.
+        """
+        folder = Path(folder)
+        manifest = Manifest.read(folder, verify=verify)
+        catalogue = Catalogue.load(folder, list(manifest.source_infos))
+        if (len(catalogue), len(catalogue.concepts)) != (manifest.names, manifest.concepts):
+            raise InputError(f"{folder}: holds {len(catalogue):,} names, index.json says {manifest.names:,}")
+        graph = None if manifest.kind == "exact" else VectorIndex.read_graph(folder / GRAPH, manifest.shape)
+        vectors = VectorIndex(
+            open_matrix(folder, manifest.shape),
+            cast(Kind, manifest.kind),
+            cast(Similarity, manifest.similarity),
+            graph=graph,
+            effort=manifest.effort,
+            depth=manifest.depth,
+        )
+        index = cls(folder, manifest, catalogue, vectors, None)
+        if model is not None:
+            index.use(model)
+        return index
+
+    def use(self, model: SentenceTransformer | str | Path, *, device: str | None = None) -> NameEncoder:
+        """Encode mentions with this model from now on.
+
+        Raises:
+            InputError: It is not the model that encoded the names.
+        """
+        loaded = model if isinstance(model, SentenceTransformer) else load_encoder(model, device=device)
+        digest, expected = model_digest(loaded), self.manifest.model_sha256
+        if digest != expected:
+            raise InputError(
+                f"{self.folder}: was built with model {self.manifest.model or 'given as an object'} (sha256 "
+                f"{expected[:12]}), this one has sha256 {digest[:12]}; give that model or build the index again"
+            )
+        self._encoder = NameEncoder(loaded, bf16=None if self.manifest.bf16 else False)
+        return self._encoder
+
+    def _recorded_encoder(self) -> NameEncoder:
+        if not self.manifest.model:
+            raise InputError(f"{self.folder}: was built with a model given as an object; give it to load()")
+        return self.use(self.manifest.model)
+
+    def save(self, folder: str | Path) -> Path:
+        """Copy the index to a new or empty folder, which is whole or not there.
+
+        Raises:
+            InputError: The folder is in use.
+        """
+        folder = Path(folder)
+        if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+            raise InputError(f"{folder}: is in use, a new or empty folder is needed")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as scratch:
+            copy = Path(scratch) / "index"
+            copy.mkdir()
+            for name in self.manifest.files:
+                shutil.copyfile(self.folder / name, copy / name)
+            self.manifest.write(copy)
+            if folder.is_dir():
+                folder.rmdir()
+            copy.rename(folder)
+        return folder
+
+    # ------------------------------------------------------------------ searching
+
+    def search(
+        self, texts: Sequence[str], k: int = 5, *, types: Sequence[str] | None = None, threshold: float | None = None
+    ) -> list[list[Match]]:
+        """The nearest concepts of each text, best first.
+
+        Args:
+            texts: Mentions; equal ones are encoded once.
+            k: Most concepts of a text.
+            types: Only concepts with one of these semantic types.
+            threshold: Least score; a text without a concept that reaches it has none (NIL) and gets an empty list.
+
+        Raises:
+            InputError: ``k`` below 1, a text that is no string, unknown types, or a model other than the names'.
+        """
+        wrong = [texts] if isinstance(texts, str) else [text for text in texts if not isinstance(text, str)]
+        if wrong:
+            raise InputError(f"texts: expected a list of strings, found {wrong[0]!r}")
+        if not len(texts):
+            return []
+        place: dict[str, int] = {}
+        rows = [place.setdefault(text, len(place)) for text in texts]
+        encoder = self._encoder or self._recorded_encoder()
+        vectors = encoder.encode(list(place), task="query")
+        found = self.search_vectors(vectors, k, types=types, threshold=threshold)
+        return [found[row] for row in rows]
+
+    def search_vectors(
+        self, vectors: np.ndarray, k: int = 5, *, types: Sequence[str] | None = None, threshold: float | None = None
+    ) -> list[list[Match]]:
+        """The same for vectors ``[Q, D]`` that are there already.
+
+        Raises:
+            InputError: Vectors of another dimension or not finite, ``k`` below 1, or unknown types.
+        """
+        with faiss_threads(torch.get_num_threads()):
+            return self._concepts.search(vectors, k, types=types, threshold=threshold)
+
+    # ------------------------------------------------------------------ looking at it
+
+    @property
+    def summary(self) -> str:
+        """Size, kind and measured recall on one line."""
+        made, recall = self.manifest, self.manifest.recall
+        text = f"{made.names:,} names of {made.concepts:,} concepts, {made.dimension} dimensions, {made.kind}"
+        if made.kind == "exact":
+            return f"{text}: recall@1 1 by construction"
+        knob = "efSearch" if made.kind == "hnsw" else "nprobe"
+        return (
+            f"{text}: recall@1 {recall['recall_at_1']:.4f} against exact search on {recall['n_queries']:,} queries at "
+            f"{knob} {made.effort}, {recall['times_faster']:.1f} times as fast"
+        )
+
+    def __len__(self) -> int:
+        """Number of concepts."""
+        return len(self.catalogue.concepts)
+
+    def __repr__(self) -> str:
+        return f"ConceptIndex({self.summary})"
+
+
+def _recorded(model: str | Path) -> str:
+    """A folder by its whole path, so that the index finds it from anywhere; an id as it is."""
+    return str(Path(model).resolve()) if Path(model).is_dir() else str(model)

@@ -1,0 +1,105 @@
+"""The nearest concepts of a vector: a concept is as near as the nearest of its names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from st_biomed.errors import InputError
+from st_biomed.linking.catalogue import Catalogue
+from st_biomed.linking.pooling import Pooled, pool_names
+from st_biomed.linking.vector_index import VectorIndex, unit_rows
+
+_QUERIES_AT_ONCE = 1024
+
+
+class Match(NamedTuple):
+    """A concept that a mention may mean.
+
+    Attributes:
+        concept: Its id.
+        score: Similarity of the mention and ``name``, the nearest of the concept's names.
+        name: That name.
+        label: What the concept is called.
+        types: Its semantic types.
+    """
+
+    concept: str
+    score: float
+    name: str
+    label: str
+    types: tuple[str, ...] = ()
+
+
+class ConceptSearch:
+    """Search for concepts by vectors.
+
+    Args:
+        catalogue: Names and their concepts.
+        vectors: The search among the names.
+    """
+
+    def __init__(self, catalogue: Catalogue, vectors: VectorIndex) -> None:
+        self.catalogue, self.vectors = catalogue, vectors
+        self._filter: tuple[tuple[str, ...], np.ndarray, np.ndarray] | None = None
+
+    def search(
+        self, vectors: np.ndarray, k: int, *, types: Sequence[str] | None = None, threshold: float | None = None
+    ) -> list[list[Match]]:
+        """See :meth:`st_biomed.linking.ConceptIndex.search_vectors`."""
+        if k < 1:
+            raise InputError(f"k must be at least 1, found {k}")
+        vectors = np.asarray(vectors, dtype=np.float32)
+        dimension = self.vectors.matrix.shape[1]
+        if vectors.ndim != 2 or vectors.shape[1] != dimension:
+            raise InputError(
+                f"vectors: expected [Q, {dimension}], the dimension of the index, found {list(vectors.shape)}"
+            )
+        if not np.isfinite(vectors).all():
+            raise InputError("vectors: hold NaN or infinity")
+        allowed, rows = self._allowed(types)
+        out: list[list[Match]] = [[] for _ in vectors]
+        for start in range(0, len(vectors), _QUERIES_AT_ONCE):
+            block = unit_rows(vectors[start : start + _QUERIES_AT_ONCE], self.vectors.similarity)
+            for found in self._pooled(block, k, allowed, rows):
+                names = self.catalogue.texts(found.name)
+                columns = (found.query.tolist(), found.concept.tolist(), found.score.tolist(), names)
+                for query, concept, score, name in zip(*columns):
+                    if threshold is None or score >= threshold:
+                        out[start + query].append(self._match(concept, score, name))
+        return out
+
+    def _pooled(
+        self, queries: np.ndarray, k: int, allowed: np.ndarray | None, rows: np.ndarray | None
+    ) -> Iterator[Pooled]:
+        """The concepts of each query; names are taken until they stand for k concepts."""
+        n_names = len(self.catalogue) if rows is None else len(rows)
+        enough = min(k, len(self.catalogue.concepts) if allowed is None else int(allowed.sum()))
+        pending, depth = np.arange(len(queries)), max(4 * k, 16)
+        while len(pending):
+            scores, names = self.vectors.search(queries[pending], depth, rows)
+            pooled = pool_names(scores, names, self.catalogue.name_concepts, k, allowed)
+            counts = np.bincount(pooled.query, minlength=len(pending))
+            whole = (counts >= enough) | (depth >= n_names)
+            kept = whole[pooled.query]
+            query, *columns = (column[kept] for column in pooled)
+            yield Pooled(pending[query], *columns)
+            pending, depth = pending[~whole], depth * 4
+
+    def _allowed(self, types: Sequence[str] | None) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Concepts of some types as a mask ``[C]``, and the rows of their names; those of the last call are kept."""
+        if types is None:
+            return None, None
+        if isinstance(types, str):
+            raise InputError(f"types: expected a list of semantic types, found {types!r}")
+        key = tuple(types)
+        if self._filter is None or self._filter[0] != key:
+            concepts = self.catalogue.of_types(key)
+            self._filter = key, concepts, np.flatnonzero(self.catalogue.names_of(concepts))
+        return self._filter[1:]
+
+    def _match(self, concept: int, score: float, name: str) -> Match:
+        types = () if self.catalogue.types is None else tuple(self.catalogue.types[concept])
+        return Match(self.catalogue.concepts[concept], score, name, self.catalogue.labels[concept], types)

@@ -1,0 +1,181 @@
+"""Mentions in and their concepts out, one line at a time: plain text, TSV with a header, or JSON Lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TextIO, get_args
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.linking.concept_search import Match
+from st_biomed.readers.tables import check_file, read_lines
+
+Format = Literal["text", "tsv", "jsonl"]
+
+FOUND = ("rank", "concept", "score", "name", "label")
+"""Columns that linking adds to a row."""
+
+_SUFFIXES: dict[str, Format] = {".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_BREAKS = re.compile(r"[\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
+
+
+class MentionRow(NamedTuple):
+    """One row of the input.
+
+    Attributes:
+        text: The mention; empty where its cell or field is.
+        row: The row as it is written again: the line, its cells, or the object.
+    """
+
+    text: str
+    row: Any
+
+
+class MentionTable(NamedTuple):
+    """Where mentions are read from, and in which form concepts are written.
+
+    Attributes:
+        form: ``text``, ``tsv`` or ``jsonl``.
+        header: Columns of a TSV; empty elsewhere.
+        rows: The rows, in order, read as they are asked for. Blank lines are no rows.
+    """
+
+    form: Format
+    header: list[str]
+    rows: Iterator[MentionRow]
+
+
+def format_of(path: Path | None, form: str | None) -> Format:
+    """The format that was given, or the one that the suffix stands for, ``.gz`` aside; otherwise text.
+
+    Raises:
+        InputError: There is no such format.
+    """
+    if form is None:
+        name = "" if path is None else path.name.removesuffix(".gz")
+        return _SUFFIXES.get(Path(name).suffix.lower(), "text")
+    for known in get_args(Format):
+        if form == known:
+            return known
+    raise unknown_name("format", form, get_args(Format))
+
+
+def read_mentions(source: Path | TextIO, form: Format, column: str) -> MentionTable:
+    """Open a table of mentions.
+
+    Args:
+        source: A file (``*.gz`` is decompressed) or a stream.
+        form: Its format.
+        column: Column or field that holds the mention; of no account for text.
+
+    Raises:
+        InputError: No such file or column; while reading a row of another length, a line that is not JSON, a field that
+            is missing or no string, or bytes that are not UTF-8, with file and line.
+    """
+    if isinstance(source, Path):
+        lines, name = read_lines(check_file(source)), str(source)
+    else:
+        lines, name = _stream_lines(source), "standard input"
+    lines = ((line, text) for line, text in lines if text.strip())
+    if form == "text":
+        return MentionTable(form, [], (MentionRow(text.strip(), _one_cell(text.strip())) for _, text in lines))
+    if form == "jsonl":
+        return MentionTable(form, [], (_of_json(f"{name}:{line}", text, column) for line, text in lines))
+    line, first = next(lines, (1, ""))
+    header = first.split("\t")
+    if column not in header:
+        raise InputError(f"{name}:{line}: no column {column!r}; split at tabs the columns are {header}")
+    if taken := [one for one in FOUND if one in header]:
+        raise InputError(f"{name}:{line}: column {taken[0]!r} is there already, and linking adds one; rename it")
+    place = header.index(column)
+    return MentionTable(form, header, (_of_cells(f"{name}:{line}", text, place, len(header)) for line, text in lines))
+
+
+def header_line(table: MentionTable) -> str:
+    """The first line of the output; empty where the format has none."""
+    return "\t".join([*table.header, *FOUND]) + "\n" if table.form == "tsv" else ""
+
+
+def written(form: Format, row: MentionRow, matches: Sequence[Match]) -> str:
+    """The lines of one mention.
+
+    Text and TSV have a line for each concept, with :data:`FOUND` behind the cells of the row, and one line of rank 0
+    with empty cells where there is none (NIL); a tab or line break in a name becomes a space. JSON Lines have one
+    object with the field ``concepts``.
+    """
+    if form == "jsonl":
+        concepts = [{**match._asdict(), "score": round(match.score, 6)} for match in matches]
+        return json.dumps({**row.row, "concepts": concepts}, ensure_ascii=False) + "\n"
+    cells = [row.row] if form == "text" else row.row
+    found: list[tuple[str, ...]] = [
+        (str(rank), match.concept, f"{match.score:.4f}", match.name, match.label)
+        for rank, match in enumerate(matches, 1)
+    ]
+    return "".join("\t".join([*cells, *map(_one_cell, one)]) + "\n" for one in found or [("0", "", "", "", "")])
+
+
+def link_rows(
+    rows: Iterable[MentionRow], search: Callable[[list[str]], list[list[Match]]], *, rows_at_once: int = 2048
+) -> Iterator[tuple[MentionRow, list[Match]]]:
+    """Concepts of each row, in order; a row without text has none and is not searched for.
+
+    Args:
+        rows: The rows.
+        search: From some texts to the concepts of each.
+        rows_at_once: Rows in memory.
+    """
+    block: list[MentionRow] = []
+    for row in rows:
+        block.append(row)
+        if len(block) == rows_at_once:
+            yield from _linked(block, search)
+            block = []
+    if block:
+        yield from _linked(block, search)
+
+
+def _linked(
+    block: list[MentionRow], search: Callable[[list[str]], list[list[Match]]]
+) -> Iterator[tuple[MentionRow, list[Match]]]:
+    found = iter(search([row.text for row in block if row.text]))
+    for row in block:
+        yield row, next(found) if row.text else []
+
+
+def _stream_lines(stream: TextIO) -> Iterator[tuple[int, str]]:
+    line = 0
+    try:
+        for line, text in enumerate(stream, 1):
+            yield line, text.rstrip("\r\n").removeprefix("\ufeff" if line == 1 else "")
+    except UnicodeDecodeError as error:
+        raise InputError(f"standard input: is not UTF-8 soon after line {line}; convert it") from error
+
+
+def _of_cells(where: str, text: str, place: int, width: int) -> MentionRow:
+    cells = text.split("\t")
+    if len(cells) != width:
+        raise InputError(f"{where}: {len(cells)} cells, expected {width}, split at tabs")
+    return MentionRow(cells[place].strip(), cells)
+
+
+def _of_json(where: str, text: str, column: str) -> MentionRow:
+    try:
+        row = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{where}: is not JSON ({error})") from error
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: expected a JSON object, found {type(row).__name__}")
+    if column not in row:
+        raise InputError(f"{where}: no field {column!r}; the object has {list(row)}")
+    if "concepts" in row:
+        raise InputError(f"{where}: field 'concepts' is there already, and linking adds one; rename it")
+    value = row[column]
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{where}: field {column!r} must be a string, found {value!r}")
+    return MentionRow((value or "").strip(), row)
+
+
+def _one_cell(text: str) -> str:
+    return _BREAKS.sub(" ", text)

@@ -1,0 +1,52 @@
+"""From the nearest names to the nearest concepts: a concept is as near as the nearest of its names."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from st_biomed.csr import CSR
+
+
+class Pooled(NamedTuple):
+    """One entry for each concept found, query after query, best first.
+
+    Attributes:
+        query, concept, name: Indices, ``[M]``.
+        score: float32 ``[M]``.
+    """
+
+    query: np.ndarray
+    concept: np.ndarray
+    name: np.ndarray
+    score: np.ndarray
+
+
+def pool_names(
+    scores: np.ndarray, names: np.ndarray, name_concepts: CSR, k: int, allowed: np.ndarray | None = None
+) -> Pooled:
+    """The best k concepts of each query by their best name.
+
+    Args:
+        scores: float32 ``[Q, R]``, best first.
+        names: Name of each, ``[Q, R]``; -1 where there is none.
+        name_concepts: Name to its concepts; several of one name keep their order at its score.
+        k: Most concepts of a query.
+        allowed: Concepts that may be found, boolean ``[C]``; all by default.
+    """
+    flat = np.flatnonzero(names.ravel() >= 0)
+    position, concept = name_concepts.take(names.ravel()[flat])
+    place = flat[position]
+    if allowed is not None:
+        kept = allowed[concept]
+        place, concept = place[kept], concept[kept]
+    query = place // max(names.shape[1], 1)
+    width = int(concept.max(initial=0)) + 1
+    first = np.sort(np.unique(query * width + concept, return_index=True)[1])
+    query, concept, place = query[first], concept[first], place[first]
+    counts = np.bincount(query, minlength=len(names))
+    rank = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept = rank < k
+    place = place[kept]
+    return Pooled(query[kept], concept[kept].astype(np.int64), names.ravel()[place], scores.ravel()[place])

@@ -1,0 +1,100 @@
+"""How many of the nearest names an approximate index finds, and the least effort at which it finds enough."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from st_biomed.errors import InputError
+from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex
+
+TIED = 1e-5
+"""Scores that differ by less are one: names that differ in capitals alone have one vector in many models."""
+
+_STEPS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+_EFFORTS = {
+    "hnsw": [(step, 0) for step in _STEPS],
+    "ivfpq": [*((step, 32 if step < 128 else 64) for step in _STEPS), (1024, 256)],
+}
+"""``(effort, depth)`` of :class:`VectorIndex` in the order in which they are tried."""
+
+
+class Recall(NamedTuple):
+    """What was measured.
+
+    Attributes:
+        recall_at_1: Share of the queries whose best name has the score of the nearest of all names.
+        n_queries: Queries it was measured on.
+        times_faster: Queries per second, as a multiple of exact search.
+        effort, depth: At which it was measured.
+    """
+
+    recall_at_1: float
+    n_queries: int
+    times_faster: float
+    effort: int
+    depth: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self._asdict(),
+            "recall_at_1": round(self.recall_at_1, 6),
+            "times_faster": round(self.times_faster, 2),
+        }
+
+
+def tuned(index: VectorIndex, queries: np.ndarray, target: float) -> Recall:
+    """Set the index to the least effort at which it reaches the recall, or to the most where none does.
+
+    Args:
+        index: The index, whose ``effort`` and ``depth`` are set.
+        queries: float32 ``[Q, D]``, from outside the index: the search for a vector it holds is easier.
+        target: recall@1 to reach, by one standard error more: the first of many efforts to do so is a lucky one.
+    """
+    start = time.perf_counter()
+    best, _ = index.exact(queries, 1)
+    exact_seconds = time.perf_counter() - start
+    if index.graph is None:
+        return Recall(1.0, len(queries), 1.0, index.effort, index.depth)
+    for effort, depth in _EFFORTS[index.kind]:
+        index.effort, index.depth = effort, depth
+        start = time.perf_counter()
+        scores, _ = index.search(queries, 1)
+        seconds = time.perf_counter() - start
+        reached = float((scores[:, 0] >= best[:, 0] - TIED).mean())
+        found = Recall(reached, len(queries), exact_seconds / seconds, index.effort, index.depth)
+        if reached - np.sqrt(reached * (1 - reached) / len(queries)) >= target:
+            break
+    return found
+
+
+def build_tuned(
+    matrix: np.ndarray, kinds: Sequence[Kind], similarity: Similarity, queries: np.ndarray, target: float
+) -> tuple[VectorIndex, Recall]:
+    """The first kind that reaches the recall, or the one that comes nearest.
+
+    Args:
+        matrix, similarity: See :class:`VectorIndex`.
+        kinds: Kinds in the order in which they are tried.
+        queries, target: See :func:`tuned`.
+    """
+    best: tuple[VectorIndex, Recall] | None = None
+    for kind in kinds:
+        index = VectorIndex.build(matrix, kind, similarity)
+        found = tuned(index, queries, target)
+        if best is None or found.recall_at_1 > best[1].recall_at_1:
+            best = index, found
+        if found.recall_at_1 >= target:
+            break
+    if best is None:
+        raise InputError("kinds: expected at least one, found none")
+    return best
+
+
+def as_mentions(names: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """Names as a person mistypes them: one character left out, so that hardly one is a name of the index itself."""
+    places = (rng.random(len(names)) * [max(len(name), 1) for name in names]).astype(int)
+    return [name[:at] + name[at + 1 :] if len(name) > 1 else name for name, at in zip(names, places.tolist())]

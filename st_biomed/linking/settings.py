@@ -1,0 +1,54 @@
+"""How the names of an index are encoded: what decides the vectors, and what decides only where they are computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from st_biomed.errors import InputError, unknown_name
+
+Dtype = Literal["float32", "float16"]
+Engine = Literal["local", "ray"]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingOptions:
+    """How names become the rows of the matrix.
+
+    Attributes:
+        dtype: Type of the matrix; ``float16`` takes half the space, and the vectors lose their fourth digit.
+        bf16: Whether the encoder runs under bfloat16 autocast; ``None`` where the machine computes it, and for an
+            encoding that is resumed what it was begun with.
+        tokens_per_forward: Tokens of a forward pass, padding included; ``None`` for what was measured for the device.
+        rows_per_commit: Names between two commits, which is what a kill loses at most; with Ray the rows of a part.
+        engine: ``local``, in this process, or ``ray``, on a cluster.
+        workers: Encoders of the Ray engine.
+        gpus_per_worker: GPUs of each; 0 for the CPU.
+        device: Where a model that is given by name is loaded; ``None`` for the best there is.
+
+    Raises:
+        InputError: A name that is not in its list, or a number below 1 (GPUs: below 0).
+    """
+
+    dtype: Dtype = "float32"
+    bf16: bool | None = None
+    tokens_per_forward: int | None = None
+    rows_per_commit: int = 1 << 14
+    engine: Engine = "local"
+    workers: int = 1
+    gpus_per_worker: float = 0.0
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, kinds in (("dtype", Dtype), ("engine", Engine)):
+            if getattr(self, name) not in get_args(kinds):
+                raise unknown_name(name, getattr(self, name), get_args(kinds))
+        for name in ("tokens_per_forward", "rows_per_commit", "workers"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name} must be at least 1, found {value}")
+        if self.gpus_per_worker < 0:
+            raise InputError(f"gpus_per_worker must be at least 0, found {self.gpus_per_worker}")
+
+
+DEFAULTS = EncodingOptions()

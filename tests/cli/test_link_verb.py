@@ -1,0 +1,118 @@
+"""``st-biomed index`` and ``st-biomed link``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from st_biomed.cli import app
+
+
+@pytest.fixture
+def refused(run: Callable) -> Callable[..., str]:
+    """As that of all verbs, but a model may be loaded first, whose bar the host shows."""
+
+    def check(*words: object) -> str:
+        result = run(*words)
+        assert (result.exit_code, result.stdout) == (2, ""), result.output
+        line = result.stderr.splitlines()[-1]
+        assert line.startswith("error: ")
+        return line
+
+    return check
+
+
+@pytest.fixture
+def index(run: Callable, toy_folder: Path, tiny_bert_folder: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "index"
+    result = run("index", toy_folder, "--model", tiny_bert_folder, "-o", folder)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0].endswith("16 dimensions, exact: recall@1 1 by construction")
+    assert lines[1].startswith(f"saved to {folder} after ")
+    return folder
+
+
+def test_the_recall_that_was_measured_is_printed(
+    run: Callable, toy_folder: Path, tiny_bert_folder: Path, tmp_path: Path
+) -> None:
+    words = ("index", toy_folder, "--model", tiny_bert_folder, "-o", tmp_path / "hnsw", "--kind", "hnsw")
+    assert "hnsw: recall@1 " in run(*words).stdout
+    assert "against exact search on " in run(*words, "--overwrite").stdout
+
+
+def test_a_text_is_linked_line_by_line(run: Callable, index: Path, tmp_path: Path) -> None:
+    mentions, out = tmp_path / "mentions.txt", tmp_path / "out" / "linked.tsv"
+    mentions.write_text("flumpa disease\n\ngradtha\n")
+    result = run("link", index, mentions, "-o", out, "-k", 2)
+    assert result.exit_code == 0, result.output
+    cells = [line.split("\t") for line in out.read_text().splitlines()]
+    assert [row[:2] for row in cells] == [
+        ["flumpa disease", "1"],
+        ["flumpa disease", "2"],
+        ["gradtha", "1"],
+        ["gradtha", "2"],
+    ]
+    assert cells[0][2:] == ["TOY:D0", "1.0000", "flumpa disease", "flumpa disease"]
+    assert "2 mentions: 2 linked, 0 without a concept, 0 without text;" in result.stderr
+    assert "is there already; --overwrite replaces it" in run("link", index, mentions, "-o", out).stderr
+
+
+def test_tsv_and_jsonl_keep_their_rows(run: Callable, index: Path, tmp_path: Path) -> None:
+    table = tmp_path / "mentions.tsv"
+    table.write_text("id\tmention\nb\tflumpa disease\na\t\n")
+    result = run("link", index, table, "--column", "mention", "-k", 1)
+    lines = result.stdout.splitlines()
+    assert lines[0] == "id\tmention\trank\tconcept\tscore\tname\tlabel"
+    assert lines[1].startswith("b\tflumpa disease\t1\tTOY:D0\t")
+    assert lines[2] == "a\t\t0\t\t\t\t"
+    assert "1 linked, 0 without a concept, 1 without text" in result.stderr
+
+    objects = tmp_path / "mentions.jsonl"
+    objects.write_text('{"id": 7, "text": "flumpa"}\n')
+    result = run("link", index, objects, "--types", "organ", "-k", 3)
+    row = json.loads(result.stdout)
+    assert row["id"] == 7
+    assert {tuple(found["types"]) for found in row["concepts"]} == {("organ",)}
+    result = run("link", index, objects, "--threshold", 1.5)
+    assert json.loads(result.stdout)["concepts"] == []
+    assert "0 linked, 1 without a concept" in result.stderr
+
+
+def test_standard_input_is_read_where_no_file_is_given(index: Path) -> None:
+    result = CliRunner().invoke(app, ["link", str(index), "-k", "1"], input="flumpa disease\n")
+    assert result.stdout.startswith("flumpa disease\t1\tTOY:D0\t")
+
+
+def test_mistakes_are_one_line(
+    run: Callable, refused: Callable[..., str], index: Path, toy_folder: Path, tiny_bert_folder: Path, tmp_path: Path
+) -> None:
+    mentions = tmp_path / "mentions.tsv"
+    mentions.write_text("id\tstring\n1\tflumpa\n")
+    assert "no such file" in refused("link", index, tmp_path / "nowhere.txt")
+    assert "no column 'text'" in refused("link", index, mentions)
+    assert "unknown format 'csv'" in refused("link", index, mentions, "--format", "csv")
+    assert "no concept has type 'gland'" in refused("link", index, mentions, "--column", "string", "--types", "gland")
+    assert "no index.json in it" in refused("link", toy_folder, mentions, "--column", "string")
+    assert "holds an index already; --overwrite" in refused("index", toy_folder, "--model", "any", "-o", index)
+    assert "is no local folder" in refused("link", index, mentions, "--column", "string", "--model", "no/such-model")
+
+    from sentence_transformers import SentenceTransformer
+
+    other = SentenceTransformer(str(tiny_bert_folder), device="cpu")
+    other.max_seq_length = 5
+    other.save_pretrained(str(tmp_path / "other"))
+    line = refused("link", index, mentions, "--column", "string", "--model", tmp_path / "other")
+    assert "was built with model" in line
+
+
+def test_a_bad_row_leaves_no_half_of_an_output(refused: Callable[..., str], index: Path, tmp_path: Path) -> None:
+    """Catches an output that looks whole and is not: it has its name once the last row is written."""
+    mentions = tmp_path / "mentions.tsv"
+    mentions.write_text("id\ttext\n1\tflumpa\n2\n")
+    assert f"{mentions}:3: 1 cells, expected 2" in refused("link", index, mentions, "-o", tmp_path / "linked.tsv")
+    assert not list(tmp_path.glob("*linked*"))

@@ -1,0 +1,173 @@
+"""Nearest rows: exact search is that of numpy; the graph and the codes come near it, filtered or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.linking import recall as recall_module
+from st_biomed.linking import vector_index
+from st_biomed.linking.recall import as_mentions, build_tuned, tuned
+from st_biomed.linking.vector_index import VectorIndex, kinds_for, unit_rows
+
+RNG = np.random.default_rng(0)
+CENTRES = RNG.standard_normal((40, 16))
+ROWS = (CENTRES[RNG.integers(0, 40, 1500)] + 0.5 * RNG.standard_normal((1500, 16))).astype(np.float32)
+QUERIES = (CENTRES[RNG.integers(0, 40, 60)] + 0.5 * RNG.standard_normal((60, 16))).astype(np.float32)
+
+
+def naive(rows: np.ndarray, queries: np.ndarray, similarity: str) -> np.ndarray:
+    if similarity == "euclidean":
+        return -np.linalg.norm(queries[:, None] - rows[None], axis=2)
+    return queries @ rows.T
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several blocks of 100 rows, the last of them smaller."""
+    monkeypatch.setattr(vector_index, "_BLOCK_BYTES", 100 * 16 * 4)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "euclidean"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_exact_search_is_that_of_all_products(similarity: str, dtype: str) -> None:
+    """Catches rows of a block taken for rows of the matrix, and squared distances taken for scores."""
+    rows, queries = (unit_rows(vectors, similarity) for vectors in (ROWS, QUERIES))
+    rows = rows.astype(dtype)
+    scores, found = VectorIndex(rows, "exact", similarity).search(queries, 7)
+    expected = naive(rows.astype(np.float32), queries, similarity)
+    np.testing.assert_allclose(scores, -np.sort(-expected, axis=1)[:, :7], atol=2e-5)
+    np.testing.assert_allclose(np.take_along_axis(expected, found, 1), scores, atol=2e-5)
+
+
+def test_of_equal_rows_the_first_comes_first() -> None:
+    """Catches an order that depends on blocks: three copies of one row lie in three of them."""
+    rows = unit_rows(ROWS[:500], "cosine")
+    rows[[450, 220, 130]] = rows[7]
+    for kind in ("exact", "hnsw"):
+        _, found = VectorIndex.build(rows, kind, "cosine").search(rows[[7]], 4)
+        assert found.tolist() == [[7, 130, 220, 450]]
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "euclidean"])
+@pytest.mark.parametrize("kind", ["hnsw", "ivfpq"])
+def test_an_approximate_index_finds_what_is_near_with_its_true_score(
+    kind: str, similarity: str, tmp_path: Path
+) -> None:
+    """Catches codes that are not re-ranked: their scores are those of the matrix."""
+    rows, queries = (unit_rows(vectors, similarity) for vectors in (ROWS, QUERIES))
+    index = VectorIndex.build(rows, kind, similarity)
+    recall = tuned(index, queries, 0.95)
+    assert recall.recall_at_1 >= 0.95
+    assert (recall.effort, recall.depth) == (index.effort, index.depth)
+    scores, found = index.search(queries, 5)
+    expected = np.take_along_axis(naive(rows, queries, similarity), found, 1)
+    np.testing.assert_allclose(scores, expected, atol=2e-5)
+    assert (np.diff(scores) <= 0).all()
+
+    index.save(tmp_path / "graph")
+    graph = VectorIndex.read_graph(tmp_path / "graph", rows.shape)
+    again = VectorIndex(rows, kind, similarity, graph=graph, effort=index.effort, depth=index.depth)
+    np.testing.assert_array_equal(again.search(queries, 5)[1], found)
+    with pytest.raises(InputError, match=r"indexes \[1500, 16\], expected \[1500, 17\]"):
+        VectorIndex.read_graph(tmp_path / "graph", (1500, 17))
+    (tmp_path / "graph").write_bytes((tmp_path / "graph").read_bytes()[:900])
+    with pytest.raises(InputError, match="graph: missing or damaged; build the index again"):
+        VectorIndex.read_graph(tmp_path / "graph", rows.shape)
+
+
+def test_the_least_effort_that_reaches_the_recall_is_taken() -> None:
+    """Catches a tuning that always ends at the most effort, or at the first."""
+    rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS, QUERIES))
+    index = VectorIndex.build(rows, "ivfpq", "cosine")
+    easy, hard = tuned(index, queries, 0.01), tuned(index, queries, 1.0)
+    assert easy.effort < hard.effort
+    assert VectorIndex(rows, "exact", "cosine").graph is None
+    assert tuned(VectorIndex(rows, "exact", "cosine"), queries, 1.0).recall_at_1 == 1.0
+
+
+@pytest.mark.parametrize("kind", ["exact", "hnsw", "ivfpq"])
+@pytest.mark.parametrize("exact_up_to", [0, 10_000])
+def test_only_the_rows_that_may_be_found_are(kind: str, exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a filter that is applied behind the search: one row in fifteen may be found, and all five are."""
+    monkeypatch.setattr(vector_index, "EXACT_UP_TO", exact_up_to)
+    rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS, QUERIES))
+    allowed = np.arange(3, len(rows), 15)
+    index = VectorIndex.build(rows, kind, "cosine")
+    scores, found = index.search(queries, 5, allowed)
+    expected = -np.sort(-naive(rows[allowed], queries, "cosine"), axis=1)[:, :5]
+    assert np.isin(found, allowed).all()
+    assert (scores[:, 0] >= expected[:, 0] - 2e-5).mean() >= 0.95
+    if kind == "exact" or exact_up_to:
+        np.testing.assert_allclose(scores, expected, atol=2e-5)
+
+
+def test_more_rows_than_there_are_or_than_a_graph_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_index, "_DEEPEST", 50)
+    rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS[:120], QUERIES))
+    for kind in ("exact", "hnsw"):
+        _, found = VectorIndex.build(rows, kind, "cosine").search(queries, 500)
+        assert found.shape == (60, 120)
+        assert (np.sort(found, axis=1) == np.arange(120)).all()
+
+
+def test_kinds_by_size() -> None:
+    """30 MB of vectors are compared, of 1.5 GB a graph may be held, of 52 GB not."""
+    found = [kinds_for(n, d) for n, d in ((20_000, 384), (1_000_000, 384), (17_000_000, 768))]
+    assert found == [("exact",), ("ivfpq", "hnsw"), ("ivfpq",)]
+
+
+def test_the_next_kind_is_taken_where_the_first_misses_the_recall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches an index that is kept although it finds too little, and a worse one that is kept as the last."""
+    rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS, QUERIES))
+    assert build_tuned(rows, ("ivfpq", "hnsw"), "cosine", queries, 0.5)[0].kind == "ivfpq"
+    rng = np.random.default_rng(1)
+    rows, queries = (unit_rows(rng.standard_normal((n, 64)), "cosine") for n in (1500, 200))
+    index, recall = build_tuned(rows, ("ivfpq", "hnsw"), "cosine", queries, 1.0)
+    assert (index.kind, recall.effort) == ("hnsw", index.effort)
+    monkeypatch.setattr(recall_module, "_EFFORTS", {"hnsw": [(4, 0)], "ivfpq": [(1, 1)]})
+    index, recall = build_tuned(rows, ("hnsw", "ivfpq"), "cosine", queries, 1.0)
+    assert (index.kind, recall.recall_at_1 < 1) == ("hnsw", True)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "euclidean"])
+def test_vectors_in_a_narrow_cone_are_found_by_their_codes(similarity: str) -> None:
+    """Catches codes that tell how far a row reaches along what all rows share: they found 5 of 100 here."""
+    rng = np.random.default_rng(1)
+    rows, queries = (unit_rows(1 + 0.05 * rng.standard_normal((n, 16)), similarity) for n in (1500, 100))
+    assert tuned(VectorIndex.build(rows, "ivfpq", similarity), queries, 0.95).recall_at_1 >= 0.9
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivfpq"])
+def test_the_fewer_rows_may_be_found_the_greater_the_effort(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a filtered search that looks into as many cells, or at as many nodes, as one of all rows."""
+    monkeypatch.setattr(vector_index, "EXACT_UP_TO", 0)
+    rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS, QUERIES))
+    allowed = np.arange(3, len(rows), 15)
+    index = VectorIndex.build(rows, kind, "cosine")
+    index.effort = 2
+    _, found = index.search(queries, 5, allowed)
+    assert (found >= 0).mean() > 0.95
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(InputError, match="unknown kind 'hsnw': .*did you mean 'hnsw'"):
+        VectorIndex(ROWS, "hsnw", "cosine")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="unknown similarity 'manhattan'"):
+        VectorIndex(ROWS, "exact", "manhattan")  # type: ignore[arg-type]
+
+
+def test_unit_rows_leave_a_vector_of_zeros() -> None:
+    rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]), "cosine")
+    np.testing.assert_allclose(rows, [[0.6, 0.8], [0.0, 0.0]], atol=1e-7)
+    np.testing.assert_array_equal(unit_rows(np.array([[3.0, 4.0]]), "dot"), [[3.0, 4.0]])
+
+
+def test_mistyped_names_lack_one_character_and_are_always_the_same() -> None:
+    names = ["flumpa", "x", "", "mimpic gradtha"]
+    mistyped = as_mentions(names, np.random.default_rng(0))
+    assert [len(name) for name in mistyped] == [5, 1, 0, 13]
+    assert as_mentions(names, np.random.default_rng(0)) == mistyped
