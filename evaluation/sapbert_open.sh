@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SapBERT's objective on open ontologies, and the paper's ablations on one budget: the figures of results/sapbert_open.md.
+# ST_BIOMED_DATA names the folder with the files of data.yaml. Usage: bash evaluation/sapbert_open.sh [main | ablations]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
+export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+PATH="$PWD/.venv/bin:$PATH"
+open=out/open
+if [ ! -f $open/all/terminology.json ]; then
+    while read -r reader file name; do
+        st-biomed read "$reader" "$ST_BIOMED_DATA/ontologies/$file" --output $open/"$name" --overwrite
+    done <<'FILES'
+obograph hp.v2024-04-26.json.gz hp
+obo doid.2024-01-31.obo.gz doid
+obograph ncit-disease-2018-06-08.json.gz ncit
+obograph ordo-2_6-2018-07-12.json.gz ordo
+obograph maxo.2024-05-24.json.gz maxo
+obo uberon.2015-04-23.obo.gz uberon
+drugbank drugbank_vocabulary.csv.gz drugbank
+FILES
+    st-biomed merge $open/{hp,doid,ncit,ordo,maxo,uberon,drugbank} --output $open/all --overwrite \
+        --crosswalk xref --through UMLS --same-name lower
+fi
+train() {
+    python recipes/sapbert.py recipes/configs/sapbert_open.yaml --terminology $open/all --held_out_names 0 \
+        --relatedness benchmarks_dev/similarity/MayoSRS.csv --disable_tqdm true --overwrite true "$@"
+}
+both="evaluation/benchmarks/ncbi_disease.yaml evaluation/benchmarks/ncbi_disease_with_mentions.yaml"
+case "${1:-main}" in
+main)
+    train --linking $both --output_dir out/sapbert_open/main
+    ;;
+ablations)
+    short="--linking evaluation/benchmarks/ncbi_disease.yaml --max_steps 100 --eval_strategy no --save_strategy no \
+        --load_best_model_at_end false"
+    train $short --output_dir out/sapbert_open/ms
+    train $short --miner none --output_dir out/sapbert_open/no_mining
+    train $short --loss infonce --output_dir out/sapbert_open/infonce
+    train $short --adapter bottleneck --adapter_size large --output_dir out/sapbert_open/adapter
+    ;;
+esac
