@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SapBERT's objective on open ontologies, and the paper's ablations on one budget: the figures of results/sapbert_open.md.
-# ST_BIOMED_DATA names the folder with the files of data.yaml. Usage: bash evaluation/sapbert_open.sh [main | ablations]
+# ST_BIOMED_DATA names the folder with the files of data.yaml. Usage: bash evaluation/sapbert_open.sh [ablations | united]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -19,24 +19,24 @@ obograph maxo.2024-05-24.json.gz maxo
 obo uberon.2015-04-23.obo.gz uberon
 drugbank drugbank_vocabulary.csv.gz drugbank
 FILES
-    st-biomed merge $open/{hp,doid,ncit,ordo,maxo,uberon,drugbank} --output $open/all --overwrite \
-        --crosswalk xref --through UMLS --same-name lower
+    parts=$(echo $open/{hp,doid,ncit,ordo,maxo,uberon,drugbank})
+    st-biomed merge $parts --output $open/all --overwrite
+    st-biomed merge $parts --output $open/united --overwrite --crosswalk xref --through UMLS --same-name lower
 fi
 train() {
-    python recipes/sapbert.py recipes/configs/sapbert_open.yaml --terminology $open/all --held_out_names 0 \
-        --relatedness benchmarks_dev/similarity/MayoSRS.csv --disable_tqdm true --overwrite true "$@"
+    python recipes/sapbert.py recipes/configs/sapbert_open.yaml --terminology $open/"$1" --held_out_names 0 \
+        --relatedness benchmarks_dev/similarity/MayoSRS.csv --disable_tqdm true --overwrite true "${@:2}"
 }
 both="evaluation/benchmarks/ncbi_disease.yaml evaluation/benchmarks/ncbi_disease_with_mentions.yaml"
-case "${1:-main}" in
-main)
-    train --linking $both --output_dir out/sapbert_open/main
+case "${1:-ablations}" in
+united) # concepts of several ontologies made one first; 400 steps
+    train united --linking $both --output_dir out/sapbert_open/united
     ;;
-ablations)
-    short="--linking evaluation/benchmarks/ncbi_disease.yaml --max_steps 100 --eval_strategy no --save_strategy no \
-        --load_best_model_at_end false"
-    train $short --output_dir out/sapbert_open/ms
-    train $short --miner none --output_dir out/sapbert_open/no_mining
-    train $short --loss infonce --output_dir out/sapbert_open/infonce
-    train $short --adapter bottleneck --adapter_size large --output_dir out/sapbert_open/adapter
+ablations) # 100 steps each
+    short="--linking $both --max_steps 100 --eval_strategy no --save_strategy no --load_best_model_at_end false"
+    train all $short --output_dir out/sapbert_open/ms
+    train all $short --miner none --output_dir out/sapbert_open/no_mining
+    train all $short --loss infonce --output_dir out/sapbert_open/infonce
+    train all $short --adapter bottleneck --adapter_size large --output_dir out/sapbert_open/adapter
     ;;
 esac
