@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import unknown_name
+from st_biomed.readers.options import keyword_options, refuse_unknown
 from st_biomed.readers.records import Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
 
 __all__ = [
@@ -59,8 +60,7 @@ def reader(name: str) -> Reader:
 
 def reader_options(name: str) -> dict[str, inspect.Parameter]:
     """The options of a reader: the keyword-only parameters of its ``records`` besides the tally."""
-    parameters = inspect.signature(reader(name).records).parameters
-    return {k: p for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY and k != "tally"}
+    return keyword_options(reader(name).records)
 
 
 def resolved_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -75,9 +75,4 @@ def check_options(name: str, options: dict[str, Any]) -> None:
     Raises:
         InputError: With the options that it has.
     """
-    known = reader_options(name)
-    for option in options:
-        if option not in known:
-            if not known:
-                raise InputError(f"reader {name!r} takes no options, found {option!r}")
-            raise unknown_name(f"option of reader {name!r}", option, known)
+    refuse_unknown(f"reader {name!r}", options, reader_options(name))

@@ -35,7 +35,7 @@ from st_biomed.losses.callbacks import (
 from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
-from st_biomed.samples import names_dataset
+from st_biomed.samples import names_dataset, terminology_digest
 
 NAMES = ["flu", "acute flu", "zoster", "shingles", "bronchitis", "chronic bronchitis", "gout", "podagra"]
 
@@ -217,6 +217,7 @@ def test_a_dataset_of_another_terminology_is_refused(terminologies):
 def test_data_that_names_no_terminology_may_train(terminologies):
     """Catches refusing anybody's labelled data."""
     plain = Dataset.from_dict({"text": NAMES, "label": [0] * 8})
+    assert terminology_digest(plain) is None
     begin(TerminologyDigestCallback(losses_on(terminologies[0])[0]), train_dataloader=SimpleNamespace(dataset=plain))
     begin(TerminologyDigestCallback(MultiSimilarityLoss(None)), train_dataloader=SimpleNamespace(dataset=plain))
 

@@ -74,6 +74,7 @@ def test_the_invented_terminology_with_its_shared_concepts_and_strings():
     for seed in range(5):
         split = split_by_subtree(hierarchy, depth=1, seed=seed)
         check(split, TOY, np.flatnonzero(hierarchy.depth == 1))
+        assert all((split.concept_side == at).any() for at in (TRAIN, DEV, TEST))
 
 
 @settings(max_examples=40, deadline=None)

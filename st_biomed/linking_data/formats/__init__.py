@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import unknown_name
 from st_biomed.linking_data.corpus import Corpus
 from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.options import keyword_options, refuse_unknown
 
 
 class LinkingFormat(Protocol):
@@ -50,8 +51,7 @@ def linking_format(name: str) -> LinkingFormat:
 
 def format_options(name: str) -> dict[str, inspect.Parameter]:
     """The options of a format: the keyword-only parameters of its ``read`` besides the tally."""
-    parameters = inspect.signature(linking_format(name).read).parameters
-    return {k: p for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY and k != "tally"}
+    return keyword_options(linking_format(name).read)
 
 
 def check_options(name: str, options: dict[str, Any]) -> None:
@@ -60,9 +60,4 @@ def check_options(name: str, options: dict[str, Any]) -> None:
     Raises:
         InputError: With the options that it has.
     """
-    known = format_options(name)
-    for option in options:
-        if not known:
-            raise InputError(f"linking format {name!r} takes no options, found {option!r}")
-        if option not in known:
-            raise unknown_name(f"option of linking format {name!r}", option, known)
+    refuse_unknown(f"linking format {name!r}", options, format_options(name))
