@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 from st_biomed.linking_data import linking_names
 from tests.contracts.linking_contract import LinkingContract
+from tests.contracts.search import contract_classes
 
 FORMAT_TESTS = Path(__file__).parents[1] / "linking_data" / "formats"
 
 
 def formats_with_a_contract(folder: Path) -> set[str]:
     """The formats that some ``LinkingContract`` in a test file of the folder names."""
-    found = set()
-    for file in sorted(folder.glob("test_*.py")):
-        spec = importlib.util.spec_from_file_location(f"contract_search_{file.stem}", file)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        found |= {
-            member.format
-            for member in vars(module).values()
-            if isinstance(member, type) and issubclass(member, LinkingContract) and member is not LinkingContract
-        }
-    return found
+    return {member.format for member in contract_classes(folder, LinkingContract)}
 
 
 def test_every_linking_format_has_a_contract() -> None:

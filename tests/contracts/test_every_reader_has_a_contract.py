@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 from st_biomed.readers import reader_names
 from tests.contracts.reader_contract import ReaderContract
+from tests.contracts.search import contract_classes
 
 READER_TESTS = Path(__file__).parents[1] / "readers"
 
 
 def readers_with_a_contract(folder: Path) -> set[str]:
     """The readers that some ``ReaderContract`` in a test file of the folder names."""
-    found = set()
-    for file in sorted(folder.glob("test_*.py")):
-        spec = importlib.util.spec_from_file_location(f"contract_search_{file.stem}", file)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        found |= {
-            member.reader
-            for member in vars(module).values()
-            if isinstance(member, type) and issubclass(member, ReaderContract) and member is not ReaderContract
-        }
-    return found
+    return {member.reader for member in contract_classes(folder, ReaderContract)}
 
 
 def test_every_reader_has_a_contract() -> None:
