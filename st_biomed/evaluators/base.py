@@ -7,12 +7,13 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from sentence_transformers.base.evaluation import BaseEvaluator
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder
+from st_biomed.metrics.units import Units
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -29,30 +30,51 @@ class EvaluatorOptions(TypedDict, total=False):
     write_csv: bool
     truncate_dim: int | None
     bf16: bool
+    n_bootstrap: int
+    bootstrap_seed: int
+
+
+class Observation(NamedTuple):
+    """What an evaluator found.
+
+    Attributes:
+        metrics: Name to figure, without prefix, in an order that is always the same.
+        units: Metric to what it is counted over, the primary metric first: those that get an interval and that two
+            models are compared by.
+    """
+
+    metrics: dict[str, float]
+    units: dict[str, Units]
 
 
 class EmbeddingEvaluator(BaseEvaluator, ABC):
     """Base of evaluators that measure the vectors of texts.
 
-    A subclass implements :meth:`compute`, ``citation`` and, where it has settings, ``get_config_dict``. Called with a
+    A subclass implements :meth:`observe`, ``citation`` and, where it has settings, ``get_config_dict``. Called with a
     model it does what the trainer expects of an evaluator; :meth:`measure` takes any other way to embed, such as a
-    precomputed matrix through :func:`~st_biomed.evaluators.embedders.table_embedder`.
+    precomputed matrix through :func:`~st_biomed.evaluators.embedders.table_embedder`. Every metric with units has its
+    95% bootstrap interval beside it, ``<metric>_low`` and ``<metric>_high``.
 
     Args:
-        primary: The metric that stands for all, a key of what ``compute`` returns.
+        primary: The metric that stands for all, a key of what ``observe`` returns.
         name: Prefix of the metrics and part of the CSV file's name.
         batch_size: Texts per forward pass.
         show_progress_bar: Whether embedding shows a bar.
         write_csv: Whether a row is appended to a CSV file where an output path is given.
         truncate_dim: Keep the first dimensions of the embeddings only.
         bf16: Embed under bfloat16 autocast.
+        n_bootstrap: Resamples of the intervals; 0 for none.
+        bootstrap_seed: Of the resamples.
 
     Attributes:
         primary_metric: ``primary`` with the prefix, known before the first call: ``metric_for_best_model`` takes it.
         csv_file: Name of the CSV file.
+        units: Units of the last measurement by metric; ``units[m].compare(earlier[m])`` tests two models against
+            each other, see :meth:`st_biomed.metrics.Units.compare`.
 
     Raises:
-        InputError: ``batch_size`` or ``truncate_dim`` below 1, or a name that cannot be part of a file name.
+        InputError: ``batch_size`` or ``truncate_dim`` below 1, ``n_bootstrap`` or ``bootstrap_seed`` below 0, or a name
+            that cannot be part of a file name.
     """
 
     def __init__(
@@ -65,8 +87,13 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         write_csv: bool = True,
         truncate_dim: int | None = None,
         bf16: bool = False,
+        n_bootstrap: int = 1000,
+        bootstrap_seed: int = 0,
     ) -> None:
         super().__init__()
+        for argument, value in {"n_bootstrap": n_bootstrap, "bootstrap_seed": bootstrap_seed}.items():
+            if value < 0:
+                raise InputError(f"{argument} must be at least 0, found {value}")
         if batch_size < 1:
             raise InputError(f"batch_size must be at least 1, found {batch_size}")
         if truncate_dim is not None and truncate_dim < 1:
@@ -79,18 +106,30 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         self.write_csv = write_csv
         self.truncate_dim = truncate_dim
         self.bf16 = bf16
+        self.n_bootstrap = n_bootstrap
+        self.bootstrap_seed = bootstrap_seed
+        self.units: dict[str, Units] = {}
         self._primary = primary
         self.primary_metric: str = f"{name}_{primary}" if name else primary
         kind = self.description.lower().replace(" ", "_")
         self.csv_file = "_".join(part for part in (kind, "evaluation", name, "results") if part) + ".csv"
 
     @abstractmethod
-    def compute(self, embed: Embed) -> dict[str, float]:
-        """The metrics, without prefix, in an order that is always the same.
+    def observe(self, embed: EmbedOnce) -> Observation:
+        """The metrics, and what they are counted over.
 
         Args:
             embed: From N texts to ``[N, D]``; a text that was embedded before is looked up.
         """
+
+    def compute(self, embed: Embed) -> dict[str, float]:
+        """The metrics without prefix, the intervals behind them; ``units`` is renewed."""
+        metrics, self.units = self.observe(EmbedOnce(embed))
+        if self.n_bootstrap:
+            for metric, units in self.units.items():
+                drawn = units.interval(n_resamples=self.n_bootstrap, seed=self.bootstrap_seed)
+                metrics |= {f"{metric}_low": drawn.low, f"{metric}_high": drawn.high}
+        return metrics
 
     @property
     @abstractmethod
@@ -138,7 +177,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         )
         cut = "" if self.truncate_dim is None else f" (truncated to {self.truncate_dim})"
         logger.info("%s: Evaluating the model on the %s dataset%s%s:", type(self).__name__, self.name, when, cut)
-        metrics = self.compute(EmbedOnce(embed))
+        metrics = self.compute(embed)
         logger.info("%s: %.4f", self._primary, metrics[self._primary])
         if output_path is not None and self.write_csv:
             append_row(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **metrics})
@@ -151,7 +190,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
             config["truncate_dim"] = self.truncate_dim
         if self.bf16:
             config["bf16"] = True
-        return config
+        return config | {"n_bootstrap": self.n_bootstrap, "bootstrap_seed": self.bootstrap_seed}
 
 
 def append_row(path: Path, row: Mapping[str, object]) -> None:

@@ -13,14 +13,14 @@ import numpy as np
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
-from st_biomed.evaluators.embedders import Embed, EmbedOnce
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.linking_predictions import LinkingPredictions, documents_of
 from st_biomed.evaluators.linking_queries import PUBLISHED, DictionaryTexts, LinkingQueries, Scoring
 from st_biomed.evaluators.report import metrics_table
 from st_biomed.evaluators.vector_cache import VectorCache
-from st_biomed.metrics.bootstrap import bootstrap_interval
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, unsettled
+from st_biomed.metrics.units import Units
 from st_biomed.model_digest import model_digest
 from st_biomed.neighbours import RunningNearest
 
@@ -75,9 +75,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         cache_dir: Folder where the vectors of the dictionary are kept under the digests of the model and of the
             dictionary; ``None``, as training needs it, keeps none.
         cache_dtype: ``"float32"`` or ``"float16"``; with half precision the rounded vectors are what is measured.
-        n_bootstrap: Resamples of the intervals; 0 for none.
         by_document: Whether the intervals draw documents, not mentions.
-        seed: Of the intervals.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Attributes:
@@ -118,9 +116,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         device: str | None = None,
         cache_dir: str | Path | None = None,
         cache_dtype: str = "float32",
-        n_bootstrap: int = 1000,
         by_document: bool = False,
-        seed: int = 0,
         **options: Unpack[EvaluatorOptions],
     ) -> None:
         super().__init__(primary="acc@1", **options)
@@ -147,14 +143,13 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         for argument, value, least in (
             ("depth", self.depth, deepest),
             ("dictionary_chunk", dictionary_chunk, 1),
-            ("n_bootstrap", n_bootstrap, 0),
         ):
             if value < least:
                 raise InputError(f"{argument} must be at least {least}, found {value}")
         self.dataset, self.split = dataset, split
         self.dictionary_chunk, self.device = dictionary_chunk, device
         self.cache_dir, self.cache_dtype = cache_dir, cache_dtype
-        self.n_bootstrap, self.by_document, self.seed = n_bootstrap, by_document, seed
+        self.by_document = by_document
         self.queries = LinkingQueries(dataset, split, self.scoring, refined)
         self.names = DictionaryTexts(dataset.dictionary, self.scoring)
         if cache_dir is not None:
@@ -177,9 +172,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         finally:
             self._model_digest = None
 
-    def compute(self, embed: Embed) -> dict[str, float]:
-        """The metrics listed above; ``predictions`` is renewed."""
-        embed = embed if isinstance(embed, EmbedOnce) else EmbedOnce(embed)
+    def observe(self, embed: EmbedOnce) -> Observation:
+        """The metrics listed above; ``predictions`` is renewed. The units are the mentions, or their documents."""
         device = self.device or _best_device()
         search = RunningNearest(
             embed(self.queries.texts), self.depth, similarity=self.scoring.similarity, device=device
@@ -190,7 +184,9 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         entries, scores = self.names.ranked_entries(rows, scores, self.depth)
         ranks = {unit: self._part_ranks(entries, unit) for unit in ("name", "concept")}
         self.predictions = self._predictions(ranks[self.scoring.rank_unit][0], entries, scores)
-        return self._metrics(ranks)
+        found = self.predictions.ranks
+        units = {f"acc@{k}": Units("mention", found <= k, clusters=self._documents) for k in sorted(self.ks)}
+        return Observation(self._metrics(ranks), units)
 
     def _name_vectors(self, embed: EmbedOnce) -> Iterator[np.ndarray]:
         """The vectors of the dictionary's texts in their order, chunk by chunk, from the cache where there is one."""
@@ -253,7 +249,6 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         part_ranks = ranks[unit][0]
         metrics = linking_metrics(part_ranks, gold, depth=self.depth, ks=self.ks, recall_ks=self.recall_ks)
         of_model, of_names = mention_ranks(part_ranks, gold), mention_ranks(self._exact, gold)
-        metrics |= self._intervals(of_model)
         beside = linking_metrics(ranks[other][0], gold, depth=self.depth, ks=self.ks, recall_ks=())
         metrics |= {f"{other}_{key}": value for key, value in beside.items()}
         metrics["concept_unsettled"] = float(ranks["concept"][1])
@@ -263,15 +258,6 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
                 metrics |= {f"{name}_acc@{k}": float((of_model[mask] <= k).mean()) for k in self.ks}
                 metrics[f"{name}_exact_match_acc@1"] = float((of_names[mask] <= 1).mean())
         return metrics | {"coverage": gold.coverage} | {key: float(n) for key, n in self.counts.items()}
-
-    def _intervals(self, ranks: np.ndarray) -> dict[str, float]:
-        if self.n_bootstrap == 0:
-            return {}
-        metrics: dict[str, float] = {}
-        for k in self.ks:
-            drawn = bootstrap_interval(ranks <= k, self._documents, n_resamples=self.n_bootstrap, seed=self.seed)
-            metrics |= {f"acc@{k}_low": drawn.low, f"acc@{k}_high": drawn.high}
-        return metrics
 
     # ------------------------------------------------------------------ for people
 
@@ -315,9 +301,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             "dictionary_sha256": dictionary.digest,
             **self.counts,
             "missing_ids": len(self.dataset.missing(self.split)),
-            "n_bootstrap": self.n_bootstrap,
             "by_document": self.by_document,
-            "seed": self.seed,
             **({} if self.cache_dir is None else {"cache_dtype": self.cache_dtype}),
             **super().get_config_dict(),
         }

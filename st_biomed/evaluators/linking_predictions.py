@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.metrics.bootstrap import PairedTest, paired_test
+from st_biomed.metrics.units import PairedTest, Units
 
 if TYPE_CHECKING:
     from st_biomed.linking_data.records import LinkingDictionary, Mention
@@ -95,7 +95,7 @@ class LinkingPredictions:
         n_resamples: int = 10_000,
         seed: int = 0,
     ) -> PairedTest:
-        """Is acc@k of this model above that of another on the same mentions? See :func:`~st_biomed.metrics.paired_test`.
+        """Is acc@k of this model above that of another on the same mentions? See :meth:`~st_biomed.metrics.Units.compare`.
 
         Args:
             other: Of the other model, from an evaluator of the same mentions.
@@ -111,13 +111,9 @@ class LinkingPredictions:
                 f"predictions: {len(self):,} and {len(other):,} mentions, which are not the same; measure both models "
                 "with one evaluator"
             )
-        return paired_test(
-            self.ranks <= k,
-            other.ranks <= k,
-            documents_of(self.mentions) if by_document else None,
-            n_resamples=n_resamples,
-            seed=seed,
-        )
+        documents = documents_of(self.mentions) if by_document else None
+        own, others = (Units("mention", one.ranks <= k, clusters=documents) for one in (self, other))
+        return own.compare(others, n_resamples=n_resamples, seed=seed)
 
 
 def documents_of(mentions: Sequence[Mention]) -> np.ndarray:

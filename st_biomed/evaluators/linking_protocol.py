@@ -110,8 +110,7 @@ class LinkingSuite:
     Args:
         protocols: The benchmarks.
         relatedness: Tables of term pairs and scores, see :class:`~st_biomed.evaluators.RelatednessEvaluator`.
-        n_bootstrap: Resamples of the intervals of what is reported.
-        **options: For all evaluators; ``name`` is the protocol's.
+        **options: For all evaluators; ``name`` is the protocol's, and what is measured in training has no intervals.
 
     Attributes:
         tests: The evaluators of what is reported.
@@ -125,10 +124,9 @@ class LinkingSuite:
         protocols: Sequence[LinkingProtocol] = (),
         *,
         relatedness: Sequence[str | Path] = (),
-        n_bootstrap: int = 1000,
         **options: Unpack[EvaluatorOptions],
     ) -> None:
-        self.options, self.n_bootstrap = options, n_bootstrap
+        self.options = options
         self.tests: list[EntityLinkingEvaluator | RelatednessEvaluator] = []
         self._devs: list[EntityLinkingEvaluator] = []
         for protocol in protocols:
@@ -138,20 +136,25 @@ class LinkingSuite:
                 self._report(raw, f"{protocol.name}_raw", protocol.test, protocol.seen)
             self.add(prepared, protocol.name, dev=protocol.dev, test=protocol.test, seen=protocol.seen)
         for path in relatedness:
-            self._add(RelatednessEvaluator.from_file(data_path(path), n_bootstrap=n_bootstrap, **options))
+            self._add(RelatednessEvaluator.from_file(data_path(path), **options))
 
     def add(
         self, dataset: LinkingDataset, name: str, *, dev: str = "dev", test: str = "test", seen: Sequence[str] = ()
     ) -> None:
         """Measure a data set: ``dev`` in training where it is not empty, ``test`` before and after."""
         if dev:
-            options: EvaluatorOptions = {**self.options, "name": f"{name}_dev", "show_progress_bar": False}
-            self._devs.append(EntityLinkingEvaluator(dataset, dev, n_bootstrap=0, **options))
+            options: EvaluatorOptions = {
+                **self.options,
+                "name": f"{name}_dev",
+                "show_progress_bar": False,
+                "n_bootstrap": 0,
+            }
+            self._devs.append(EntityLinkingEvaluator(dataset, dev, **options))
         self._report(dataset, name, test, seen)
 
     def _report(self, dataset: LinkingDataset, name: str, split: str, seen: Sequence[str]) -> None:
         options: EvaluatorOptions = {**self.options, "name": name}
-        self._add(EntityLinkingEvaluator(dataset, split, refined=seen, n_bootstrap=self.n_bootstrap, **options))
+        self._add(EntityLinkingEvaluator(dataset, split, refined=seen, **options))
 
     def _add(self, evaluator: EntityLinkingEvaluator | RelatednessEvaluator) -> None:
         if evaluator.name in {one.name for one in self.tests}:

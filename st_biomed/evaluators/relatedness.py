@@ -9,11 +9,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
-from st_biomed.evaluators.embedders import Embed
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.report import metrics_table
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.ranking import spearman
+from st_biomed.metrics.units import Units
 from st_biomed.readers.tables import read_header, read_table
 
 _TERMS = (("term1", "term_1"), ("term2", "term_2"))
@@ -26,13 +27,11 @@ class RelatednessEvaluator(EmbeddingEvaluator):
     """Rank correlation between the cosines of term pairs and the scores that people gave them (SRS sets).
 
     Metrics: ``spearman`` (ties have their average rank), ``pearson``, ``n`` pairs measured, ``n_missing`` pairs left
-    out because a term is empty, and with ``n_bootstrap`` the 95% interval ``spearman_low`` and ``spearman_high``.
+    out because a term is empty, and the interval of the first over the pairs.
 
     Args:
         first, second: The terms of each pair, ``[N]`` each.
         scores: What people gave, ``[N]``: larger is more related.
-        n_bootstrap: Resamples of the pairs for the interval; 0 for none.
-        seed: Of the resamples.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
@@ -46,9 +45,6 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         first: Sequence[str],
         second: Sequence[str],
         scores: Sequence[float],
-        *,
-        n_bootstrap: int = 1000,
-        seed: int = 0,
         **options: Unpack[EvaluatorOptions],
     ) -> None:
         super().__init__(primary="spearman", **options)
@@ -56,8 +52,6 @@ class RelatednessEvaluator(EmbeddingEvaluator):
             raise InputError(
                 f"first, second and scores must be equally many, found {len(first)}, {len(second)} and {len(scores)}"
             )
-        if n_bootstrap < 0:
-            raise InputError(f"n_bootstrap must be at least 0, found {n_bootstrap}")
         numbers = np.asarray(scores, dtype=np.float64)
         if not np.isfinite(numbers).all():
             raise InputError(f"scores: pair {int(np.flatnonzero(~np.isfinite(numbers))[0]) + 1} has no finite score")
@@ -70,7 +64,6 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         kept = [(a.strip(), b.strip()) for a, b, keep in zip(first, second, there) if keep]
         self.left, self.right = np.array([[row.setdefault(text, len(row)) for text in pair] for pair in kept]).T
         self.texts = list(row)
-        self.n_bootstrap, self.seed = n_bootstrap, seed
 
     @classmethod
     def from_file(
@@ -107,15 +100,12 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         options.setdefault("name", path.name.split(".")[0].lower())
         return cls(first, second, scores, **options)
 
-    def compute(self, embed: Embed) -> dict[str, float]:
+    def observe(self, embed: EmbedOnce) -> Observation:
+        """The metrics listed above; the units are the pairs."""
         cosines = cosine_of_pairs(embed(self.texts), self.left, self.right)
         metrics = {"spearman": spearman(cosines, self.scores), "pearson": _pearson(cosines, self.scores)}
-        if self.n_bootstrap:
-            rng = np.random.default_rng(self.seed)
-            drawn = rng.integers(len(cosines), size=(self.n_bootstrap, len(cosines)))
-            low, high = np.quantile([spearman(cosines[rows], self.scores[rows]) for rows in drawn], [0.025, 0.975])
-            metrics |= {"spearman_low": float(low), "spearman_high": float(high)}
-        return metrics | {"n": float(len(cosines)), "n_missing": float(self.n_missing)}
+        metrics |= {"n": float(len(cosines)), "n_missing": float(self.n_missing)}
+        return Observation(metrics, {"spearman": Units("pair", np.stack([cosines, self.scores], axis=1), "spearman")})
 
     def table(self, **runs: Mapping[str, float]) -> str:
         """The correlations of one or more runs side by side, e.g. ``before=..., after=...``."""
@@ -129,8 +119,7 @@ class RelatednessEvaluator(EmbeddingEvaluator):
 
     def get_config_dict(self) -> dict[str, Any]:
         """Settings and sizes, never a text."""
-        config = {"n_pairs": len(self.scores), "n_missing": self.n_missing, "n_bootstrap": self.n_bootstrap}
-        return {**config, "seed": self.seed, **super().get_config_dict()}
+        return {"n_pairs": len(self.scores), "n_missing": self.n_missing, **super().get_config_dict()}
 
     @property
     def citation(self) -> str:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
-from st_biomed.evaluators.embedders import Embed
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.pair_file import pair_lines, read_pairs, write_pairs
 from st_biomed.evaluators.report import metrics_table
 from st_biomed.evaluators.tree_pairs import draw_pairs
-from st_biomed.metrics import cosine_of_pairs, discrimination
+from st_biomed.metrics import Units, cosine_of_pairs, discrimination
 
 if TYPE_CHECKING:
     from st_biomed.hierarchy import Hierarchy
@@ -162,12 +162,13 @@ class TreeEvaluator(EmbeddingEvaluator):
 
     # ------------------------------------------------------------------ measuring
 
-    def compute(self, embed: Embed) -> dict[str, float]:
+    def observe(self, embed: EmbedOnce) -> Observation:
         """The metrics listed above, all pairs together first, then the mean over trees and each tree."""
         cosines = cosine_of_pairs(embed(self.texts), self.left, self.right)
         metrics = discrimination(cosines, self.distances)
+        units = {"mean_auc": Units("pair", np.stack([cosines, self.distances], axis=1), "mean_auc")}
         if self.trees is None:
-            return metrics
+            return Observation(metrics, units)
         per_tree = {}
         for tree in dict.fromkeys(self.trees):
             rows = self.trees == tree
@@ -177,7 +178,7 @@ class TreeEvaluator(EmbeddingEvaluator):
         values = {key: [of_tree[key] for of_tree in per_tree.values() if key in of_tree] for key in metrics}
         metrics |= {f"macro_{key}": float(np.mean(of_trees)) for key, of_trees in values.items() if of_trees}
         metrics |= {f"{tree}/{key}": value for tree, of_tree in per_tree.items() for key, value in of_tree.items()}
-        return metrics
+        return Observation(metrics, units)
 
     @property
     def headline(self) -> dict[str, str]:

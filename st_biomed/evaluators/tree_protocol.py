@@ -76,7 +76,7 @@ class TreeProtocol:
 
         Args:
             hierarchy: Of the whole terminology.
-            **options: For both evaluators; ``name`` is the protocol's.
+            **options: For both evaluators; ``name`` is the protocol's. Dev has no intervals unless they say so.
 
         Raises:
             InputError: Too few sub-trees or pairs, or another terminology or other pairs than were frozen.
@@ -96,13 +96,16 @@ class TreeProtocol:
         )
         evaluators = []
         for side, frozen in ((DEV, self.dev_pairs), (TEST, self.test_pairs)):
-            name = options["name"] = f"{self.name}_{'dev' if side == DEV else 'test'}"
+            name = f"{self.name}_{'dev' if side == DEV else 'test'}"
+            own: EvaluatorOptions = {**options, "name": name}
+            if side == DEV:
+                own.setdefault("n_bootstrap", 0)
             evaluator = TreeEvaluator.from_hierarchy(
                 hierarchy,
                 np.flatnonzero(splits.text_side == side),
                 pairs_per_class=self.pairs_per_class,
                 seed=self.seed + side,
-                **options,
+                **own,
             )
             if frozen and evaluator.pairs_digest != frozen:
                 raise InputError(f"protocol {name}: pairs have sha256 {evaluator.pairs_digest}, frozen were {frozen}")

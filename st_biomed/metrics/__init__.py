@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from st_biomed.metrics.bootstrap import Interval, PairedTest, bootstrap_interval, paired_test
 from st_biomed.metrics.cosine import cosine_of_pairs, unit_rows
-from st_biomed.metrics.discrimination import discrimination
+from st_biomed.metrics.discrimination import discrimination, mean_auc
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, share_of_parts
 from st_biomed.metrics.linking_gold import Gold, gold_of_mentions
 from st_biomed.metrics.precision_recall import average_precision, pr_auc
 from st_biomed.metrics.ranking import roc_auc, spearman
+from st_biomed.metrics.units import Interval, PairedTest, Units, load_units, save_units
 
 __all__ = [
     "Gold",
     "Interval",
     "PairedTest",
+    "Units",
     "average_precision",
-    "bootstrap_interval",
     "cosine_of_pairs",
     "discrimination",
     "distinct_entries",
     "first_hits",
     "gold_of_mentions",
     "linking_metrics",
+    "load_units",
+    "mean_auc",
     "mention_ranks",
-    "paired_test",
     "pr_auc",
     "roc_auc",
+    "save_units",
     "share_of_parts",
     "spearman",
     "unit_rows",

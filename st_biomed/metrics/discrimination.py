@@ -27,8 +27,7 @@ def discrimination(scores: np.ndarray, distances: np.ndarray) -> dict[str, float
     Raises:
         InputError: NaN among the scores.
     """
-    at = {int(distance): scores[distances == distance] for distance in np.unique(distances)}
-    duels = [(f"{i}v{j}", at[i], at[j]) for i, j in combinations(at, 2)]
+    duels = _duels(scores, distances)
     if not duels:
         return {}
     metrics = {f"auc_{duel}": roc_auc(near, far) for duel, near, far in duels}
@@ -40,3 +39,19 @@ def discrimination(scores: np.ndarray, distances: np.ndarray) -> dict[str, float
         metrics[f"ap_{duel}"] = average_precision(near, far)
         metrics[f"spearman_{duel}"] = spearman(is_near, np.concatenate([near, far]))
     return metrics
+
+
+def mean_auc(scores: np.ndarray, distances: np.ndarray) -> float:
+    """The ``mean_auc`` of :func:`discrimination` alone; one half where there are not two distances.
+
+    Raises:
+        InputError: NaN among the scores.
+    """
+    aucs = [roc_auc(near, far) for _, near, far in _duels(scores, distances)]
+    return float(np.mean(aucs)) if aucs else 0.5
+
+
+def _duels(scores: np.ndarray, distances: np.ndarray) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """Scores at each two distances i < j, and what the two are called."""
+    at = {int(distance): scores[distances == distance] for distance in np.unique(distances)}
+    return [(f"{i}v{j}", at[i], at[j]) for i, j in combinations(at, 2)]

@@ -60,6 +60,19 @@ class EvaluatorContract:
         score = self.primary_of(lambda texts: rng.normal(size=(len(texts), 8)))
         assert score == pytest.approx(self.chance, abs=self.tolerance)
 
+    def test_the_primary_metric_has_an_interval_and_can_be_compared(self):
+        """Would catch units that are those of another figure, and a test that finds a model better than itself."""
+        evaluator = self.make()
+        rng = np.random.default_rng(3)
+        metrics = evaluator.measure(lambda texts: rng.normal(size=(len(texts), 6)))
+        metric, units = next(iter(evaluator.units.items()))
+        assert metric == evaluator.primary_metric
+        assert units.value == pytest.approx(metrics[metric])
+        assert metrics[f"{metric}_low"] <= metrics[f"{metric}_high"]
+        assert units.compare(units, n_resamples=20).p_value == 1
+        without = self.make(n_bootstrap=0)
+        assert not [key for key in without.measure(self.perfect) if key.endswith(("_low", "_high"))]
+
     def test_metrics_of_a_collapsed_model_are_finite(self):
         """Would catch NaN from a constant score, which JSON and the choice of a best checkpoint do not survive."""
         metrics = self.make().measure(lambda texts: np.ones((len(texts), 4)))
@@ -142,6 +155,7 @@ class EvaluatorContract:
         evaluator = self.make(truncate_dim=8, bf16=True)
         config = evaluator.get_config_dict()
         assert config["truncate_dim"] == 8 and config["bf16"] is True
+        assert (config["n_bootstrap"], config["bootstrap_seed"]) == (evaluator.n_bootstrap, 0)
         written = json.dumps(config) + evaluator.citation
         assert evaluator.citation.lstrip().startswith("@")
         asked: list[str] = []
@@ -149,6 +163,12 @@ class EvaluatorContract:
         assert not [text for text in asked if text in written]
 
     def test_bad_options_are_refused_in_init(self):
-        for option, value in {"batch_size": 0, "truncate_dim": 0, "name": "a/b"}.items():
+        for option, value in {
+            "batch_size": 0,
+            "truncate_dim": 0,
+            "name": "a/b",
+            "n_bootstrap": -1,
+            "bootstrap_seed": -1,
+        }.items():
             with pytest.raises(InputError, match=option):
                 self.make(**{option: value})

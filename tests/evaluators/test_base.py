@@ -7,20 +7,22 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators import EmbeddingEvaluator, metrics_table, model_embedder, table_embedder
-from st_biomed.evaluators.base import append_row
+from st_biomed.evaluators.base import Observation, append_row
 from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.metrics import Units
 
 
 class FirstNumber(EmbeddingEvaluator):
-    """The first number of the first text's vector; asks for one text twice and for another in a second call."""
+    """The mean of the first numbers of three texts' vectors; asks for one text twice and for another in a second call."""
 
     def __init__(self, **options) -> None:
         super().__init__(primary="mean_number", **options)
 
-    def compute(self, embed):
+    def observe(self, embed):
         vectors = embed(["a", "b", "a"])
         assert (vectors[0] == vectors[2]).all()
-        return {"mean_number": float(vectors[0, 0]), "other": float(embed(["c", "b"])[0, 0])}
+        metrics = {"mean_number": float(vectors[:, 0].mean()), "other": float(embed(["c", "b"])[0, 0])}
+        return Observation(metrics, {"mean_number": Units("text", vectors[:, 0])})
 
     @property
     def citation(self) -> str:
@@ -34,10 +36,23 @@ def alphabet(texts):
 def test_texts_of_an_earlier_call_are_looked_up():
     """Would catch a cache per call: evaluators that ask twice would pay twice."""
     calls = []
-    evaluator = FirstNumber()
+    evaluator = FirstNumber(n_bootstrap=0)
     metrics = evaluator.measure(lambda texts: calls.append(list(texts)) or alphabet(texts))
     assert calls == [["a", "b"], ["c"]]
-    assert metrics == {"mean_number": ord("a"), "other": ord("c")}
+    assert metrics == pytest.approx({"mean_number": ord("a") + 1 / 3, "other": ord("c")})
+
+
+def test_what_has_units_gets_an_interval_and_can_be_compared():
+    """Would catch an interval of the wrong metric, and units left over from an earlier measurement."""
+    evaluator = FirstNumber(n_bootstrap=200, bootstrap_seed=4)
+    metrics = evaluator.measure(alphabet)
+    first = evaluator.units
+    drawn = first["mean_number"].interval(n_resamples=200, seed=4)
+    assert list(metrics) == ["mean_number", "other", "mean_number_low", "mean_number_high"]
+    assert (metrics["mean_number_low"], metrics["mean_number_high"]) == (drawn.low, drawn.high)
+    assert drawn.low < metrics["mean_number"] < drawn.high
+    evaluator.measure(lambda texts: alphabet(texts) + 1)
+    assert evaluator.units["mean_number"].compare(first["mean_number"]).difference == pytest.approx(1)
 
 
 def test_a_second_measurement_embeds_anew():
@@ -50,7 +65,7 @@ def test_a_name_that_begins_like_the_primary_metric_is_still_a_prefix():
     """The host leaves the primary metric alone when it seems to have the prefix already: "mean" and "mean_number"."""
     evaluator = FirstNumber(name="mean")
     assert evaluator.primary_metric == "mean_mean_number"
-    assert evaluator.measure(alphabet)[evaluator.primary_metric] == ord("a")
+    assert evaluator.measure(alphabet)[evaluator.primary_metric] == pytest.approx(ord("a") + 1 / 3)
     assert evaluator.primary_metric == "mean_mean_number"
 
 

@@ -327,7 +327,7 @@ def test_intervals_stand_around_the_accuracy_and_documents_can_be_drawn():
         assert 0 < metrics["acc@1_low"] < metrics["acc@1"] == 0.6 < metrics["acc@1_high"] <= 1
     assert by_mention != by_document
     assert measured(n_bootstrap=500) == by_mention
-    assert measured(n_bootstrap=3, seed=1) != measured(n_bootstrap=3, seed=2)
+    assert measured(n_bootstrap=3, bootstrap_seed=1) != measured(n_bootstrap=3, bootstrap_seed=2)
     with pytest.raises(InputError, match="by_document: 1 of 1 mentions name no document"):
         EntityLinkingEvaluator(dataset(ENTRIES, [mention("krents", "X3")]), by_document=True)
 

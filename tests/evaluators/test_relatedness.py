@@ -22,7 +22,7 @@ class TestRelatednessContract(EvaluatorContract):
     best, chance, worst, tolerance = 1.0, 0.0, -1.0, 0.3
 
     def make(self, **options) -> RelatednessEvaluator:
-        return RelatednessEvaluator(FIRST, SECOND, SCORES, n_bootstrap=20, **options)
+        return RelatednessEvaluator(FIRST, SECOND, SCORES, **options)
 
     def perfect(self, texts: list[str]) -> np.ndarray:
         """The angle of a pair falls with its score."""
@@ -50,7 +50,9 @@ def test_correlations_are_those_of_scipy_with_ties():
 
 
 def test_the_interval_holds_the_figure_and_depends_on_the_seed_alone():
-    evaluators = [RelatednessEvaluator(FIRST, SECOND, SCORES, n_bootstrap=200, seed=seed) for seed in (0, 0, 1)]
+    evaluators = [
+        RelatednessEvaluator(FIRST, SECOND, SCORES, n_bootstrap=200, bootstrap_seed=seed) for seed in (0, 0, 1)
+    ]
     rng = np.random.default_rng(5)
     noise = dict(zip([*FIRST, *SECOND], rng.normal(size=(2 * N, 3))))
     one, again, other = (e.measure(lambda texts: np.stack([noise[t] for t in texts])) for e in evaluators)
