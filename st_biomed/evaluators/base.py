@@ -9,11 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
+import numpy as np
 from sentence_transformers.base.evaluation import BaseEvaluator
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder
+from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder, table_embedder
+from st_biomed.evaluators.vector_store import VectorStore
 from st_biomed.metrics.units import Units
+from st_biomed.model_digest import model_digest
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -32,6 +35,8 @@ class EvaluatorOptions(TypedDict, total=False):
     bf16: bool
     n_bootstrap: int
     bootstrap_seed: int
+    cache_dir: str | Path | None
+    cache_dtype: str
 
 
 class Observation(NamedTuple):
@@ -65,6 +70,9 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         bf16: Embed under bfloat16 autocast.
         n_bootstrap: Resamples of the intervals; 0 for none.
         bootstrap_seed: Of the resamples.
+        cache_dir: Folder where the vectors of a model are kept under the digests of the model and of each text;
+            ``None``, as training needs it, keeps none.
+        cache_dtype: ``"float32"`` or ``"float16"``; with half precision the rounded vectors are what is measured.
 
     Attributes:
         primary_metric: ``primary`` with the prefix, known before the first call: ``metric_for_best_model`` takes it.
@@ -89,6 +97,8 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         bf16: bool = False,
         n_bootstrap: int = 1000,
         bootstrap_seed: int = 0,
+        cache_dir: str | Path | None = None,
+        cache_dtype: str = "float32",
     ) -> None:
         super().__init__()
         for argument, value in {"n_bootstrap": n_bootstrap, "bootstrap_seed": bootstrap_seed}.items():
@@ -108,6 +118,10 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         self.bf16 = bf16
         self.n_bootstrap = n_bootstrap
         self.bootstrap_seed = bootstrap_seed
+        self.cache_dir = None if cache_dir is None else Path(cache_dir)
+        self.cache_dtype = cache_dtype
+        if self.cache_dir is not None:
+            self._stored(table_embedder([], np.zeros((0, 0))), "")  # refuses what cannot be one before any embedding
         self.units: dict[str, Units] = {}
         self._primary = primary
         self.primary_metric: str = f"{name}_{primary}" if name else primary
@@ -156,9 +170,15 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
             truncate_dim=self.truncate_dim,
             bf16=self.bf16,
         )
+        if self.cache_dir is not None:
+            embed = self._stored(embed, model_digest(model))
         metrics = self.measure(embed, output_path, epoch, steps)
         self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
         return metrics
+
+    def _stored(self, embed: Embed, model: str) -> VectorStore:
+        key = {"model": model, "truncate_dim": self.truncate_dim, "bf16": self.bf16}
+        return VectorStore(self.cache_dir or "", key, embed, dtype=self.cache_dtype)
 
     def measure(
         self, embed: Embed, output_path: str | None = None, epoch: int = -1, steps: int = -1
@@ -190,6 +210,8 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
             config["truncate_dim"] = self.truncate_dim
         if self.bf16:
             config["bf16"] = True
+        if self.cache_dir is not None and self.cache_dtype != "float32":
+            config["cache_dtype"] = self.cache_dtype
         return config | {"n_bootstrap": self.n_bootstrap, "bootstrap_seed": self.bootstrap_seed}
 
 

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -18,15 +17,11 @@ from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.linking_predictions import LinkingPredictions, documents_of
 from st_biomed.evaluators.linking_queries import PUBLISHED, DictionaryTexts, LinkingQueries, Scoring
 from st_biomed.evaluators.report import metrics_table
-from st_biomed.evaluators.vector_cache import VectorCache
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, unsettled
 from st_biomed.metrics.units import Units
-from st_biomed.model_digest import model_digest
 from st_biomed.neighbours import RunningNearest
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-
     from st_biomed.linking_data.records import LinkingDataset, Mention
 
 logger = logging.getLogger(__name__)
@@ -72,9 +67,6 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         depth: Number of names ranked for each string, K; by default the largest k, four times that for concepts.
         dictionary_chunk: Names embedded at once.
         device: Where vectors are compared; ``None`` for a GPU where there is one.
-        cache_dir: Folder where the vectors of the dictionary are kept under the digests of the model and of the
-            dictionary; ``None``, as training needs it, keeps none.
-        cache_dtype: ``"float32"`` or ``"float16"``; with half precision the rounded vectors are what is measured.
         by_document: Whether the intervals draw documents, not mentions.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
@@ -114,8 +106,6 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         depth: int | None = None,
         dictionary_chunk: int = 65_536,
         device: str | None = None,
-        cache_dir: str | Path | None = None,
-        cache_dtype: str = "float32",
         by_document: bool = False,
         **options: Unpack[EvaluatorOptions],
     ) -> None:
@@ -148,13 +138,9 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
                 raise InputError(f"{argument} must be at least {least}, found {value}")
         self.dataset, self.split = dataset, split
         self.dictionary_chunk, self.device = dictionary_chunk, device
-        self.cache_dir, self.cache_dtype = cache_dir, cache_dtype
         self.by_document = by_document
         self.queries = LinkingQueries(dataset, split, self.scoring, refined)
         self.names = DictionaryTexts(dataset.dictionary, self.scoring)
-        if cache_dir is not None:
-            self._cache("")  # refuses what cannot be one before anything is embedded
-        self._model_digest: str | None = None
         self.predictions: LinkingPredictions | None = None
         found = self.names.find(self.queries.texts)
         exact, _ = self.names.ranked_entries(found, np.zeros(found.shape, dtype=np.float32), self.depth)
@@ -162,15 +148,6 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         self._documents = documents_of(self.queries.mentions) if by_document else None
 
     # ------------------------------------------------------------------ measuring
-
-    def __call__(  # type: ignore[override]
-        self, model: SentenceTransformer, output_path: str | None = None, epoch: int = -1, steps: int = -1
-    ) -> dict[str, float]:
-        self._model_digest = None if self.cache_dir is None else model_digest(model)
-        try:
-            return super().__call__(model, output_path, epoch, steps)
-        finally:
-            self._model_digest = None
 
     def observe(self, embed: EmbedOnce) -> Observation:
         """The metrics listed above; ``predictions`` is renewed. The units are the mentions, or their documents."""
@@ -189,26 +166,9 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         return Observation(self._metrics(ranks), units)
 
     def _name_vectors(self, embed: EmbedOnce) -> Iterator[np.ndarray]:
-        """The vectors of the dictionary's texts in their order, chunk by chunk, from the cache where there is one."""
+        """The vectors of the dictionary's texts in their order, chunk by chunk."""
         texts, size = self.names.texts, self.dictionary_chunk
-        chunks = (embed.pass_through(texts[start : start + size]) for start in range(0, len(texts), size))
-        if self._model_digest is None:
-            return chunks
-        cache = self._cache(self._model_digest)
-        if (cached := cache.read()) is not None:
-            return (cached[start : start + size] for start in range(0, len(texts), size))
-        return cache.write(chunks)
-
-    def _cache(self, model: str) -> VectorCache:
-        key = {
-            "model": model,
-            "dictionary": self.dataset.dictionary.digest,
-            "lower_case": self.scoring.lower_case,
-            "truncate_dim": self.truncate_dim,
-            "bf16": self.bf16,
-        }
-        assert self.cache_dir is not None
-        return VectorCache(self.cache_dir, key, len(self.names.texts), self.cache_dtype)
+        return (embed.pass_through(texts[start : start + size]) for start in range(0, len(texts), size))
 
     # ------------------------------------------------------------------ scoring
 
@@ -302,7 +262,6 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             **self.counts,
             "missing_ids": len(self.dataset.missing(self.split)),
             "by_document": self.by_document,
-            **({} if self.cache_dir is None else {"cache_dtype": self.cache_dtype}),
             **super().get_config_dict(),
         }
 

@@ -1,0 +1,150 @@
+"""Vectors of one model on disk by the digest of their text: embedded once for all benchmarks and all runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.embedders import Embed
+
+logger = logging.getLogger(__name__)
+
+DTYPES = ("float32", "float16")
+_DIGEST_BYTES = 16
+_ENTRY = np.dtype([("text", f"V{_DIGEST_BYTES}"), ("checksum", "<u4")])
+_ROWS, _ENTRIES, _KEY = "vectors.bin", "entries.bin", "key.json"
+
+
+class VectorStore:
+    """An :data:`~st_biomed.evaluators.embedders.Embed` that remembers on disk; no text is stored.
+
+    Vectors are appended piece by piece, each piece committed before the next is embedded, so that a run that is killed
+    goes on where it stopped. A vector that is not what was written is embedded anew, which is logged.
+
+    Args:
+        folder: Where stores of any number of models lie; made when it is not there.
+        key: What the vectors depend on beside their text, e.g. the digest of the model.
+        embed: From N texts to ``[N, D]``, for texts that are not there.
+        dtype: ``"float32"``, or ``"float16"`` for half the size: the rounded vectors are then what is measured, in the
+            run that writes them, too.
+        piece: Texts embedded before they are committed.
+
+    Raises:
+        InputError: Another dtype, or a folder that is a file.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        key: Mapping[str, object],
+        embed: Embed,
+        *,
+        dtype: str = "float32",
+        piece: int = 16_384,
+    ) -> None:
+        if dtype not in DTYPES:
+            raise unknown_name("cache_dtype", dtype, DTYPES)
+        if Path(folder).exists() and not Path(folder).is_dir():
+            raise InputError(f"cache_dir: {folder} is a file, a folder is needed")
+        self.key = {**key, "dtype": dtype}
+        self.dtype, self.piece = np.dtype(dtype).newbyteorder("<"), piece
+        self._embed = embed
+        name = hashlib.sha256(json.dumps(self.key, sort_keys=True).encode()).hexdigest()[:24]
+        self.folder = Path(folder) / name
+        self._row: dict[bytes, int] = {}
+        self._checksums = np.zeros(0, dtype=np.uint32)
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors ``[N, D]`` of N texts.
+
+        Raises:
+            InputError: Numbers beyond what the dtype can hold, or vectors of another dimension than those that are there.
+        """
+        digests = [hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest() for text in texts]
+        self._refresh()
+        if all(digest in self._row for digest in digests) and (found := self._read(digests)) is not None:
+            return found
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.folder / "lock"):
+            self._refresh()
+            new = {digest: text for digest, text in zip(digests, texts) if digest not in self._row}
+            pending = list(new.items())
+            for start in range(0, len(pending), self.piece):
+                piece = pending[start : start + self.piece]
+                self._append([digest for digest, _ in piece], self._embed([text for _, text in piece]))
+            while (found := self._read(digests)) is None:  # damaged rows are forgotten by now
+                again = {digest: text for digest, text in zip(digests, texts) if digest not in self._row}
+                self._append(list(again), self._embed(list(again.values())))
+        return found
+
+    # ------------------------------------------------------------------ files
+
+    @property
+    def _dimension(self) -> int:
+        return int(json.loads((self.folder / _KEY).read_text("utf-8"))["dimension"])
+
+    def _refresh(self) -> None:
+        """Take in what was committed, by this process or another."""
+        path = self.folder / _ENTRIES
+        size = path.stat().st_size // _ENTRY.itemsize if path.is_file() else 0
+        known = len(self._checksums)
+        if size > known:
+            entries = np.fromfile(path, _ENTRY, size - known, offset=known * _ENTRY.itemsize)
+            self._row.update((text.tobytes(), known + i) for i, text in enumerate(entries["text"]))
+            self._checksums = np.concatenate([self._checksums, entries["checksum"]])
+
+    def _read(self, digests: Sequence[bytes]) -> np.ndarray | None:
+        """Vectors of known texts; ``None`` where some are damaged, which are then unknown."""
+        rows = np.array([self._row[digest] for digest in digests])
+        width = self._dimension * self.dtype.itemsize
+        there = (self.folder / _ROWS).stat().st_size // width if (self.folder / _ROWS).is_file() else 0
+        found = np.zeros((len(rows), self._dimension), dtype=self.dtype)
+        whole = rows < there
+        if there:
+            matrix = np.memmap(self.folder / _ROWS, self.dtype, "r", shape=(there, self._dimension))
+            found[whole] = matrix[rows[whole]]
+        sound = np.array([zlib.crc32(vector.data) for vector in found], dtype=np.uint32) == self._checksums[rows]
+        if sound.all():
+            return found
+        logger.warning("%s: %d vectors are not what was written and are embedded anew", self.folder, (~sound).sum())
+        for digest, good in zip(digests, sound):
+            if not good:
+                self._row.pop(digest, None)
+        return None
+
+    def _append(self, digests: list[bytes], vectors: np.ndarray) -> None:
+        with np.errstate(over="ignore"):
+            stored = np.ascontiguousarray(vectors, dtype=self.dtype)
+        if not np.isfinite(stored).all() and np.isfinite(vectors).all():
+            raise InputError(f"cache_dtype: {self.dtype.name} cannot hold these vectors, use 'float32'")
+        if not (self.folder / _KEY).is_file():
+            content = {"key": self.key, "dimension": stored.shape[1]}
+            (self.folder / _KEY).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", "utf-8")
+        if stored.shape[1] != self._dimension:
+            raise InputError(f"{self.folder}: holds vectors of {self._dimension} dimensions, found {stored.shape[1]}")
+        entries = np.zeros(len(stored), dtype=_ENTRY)
+        entries["text"] = np.frombuffer(b"".join(digests), dtype=f"V{_DIGEST_BYTES}")
+        entries["checksum"] = [zlib.crc32(vector.data) for vector in stored]
+        width = stored.shape[1] * self.dtype.itemsize
+        _write_at(self.folder / _ROWS, len(self._checksums) * width, stored.tobytes())
+        _write_at(self.folder / _ENTRIES, len(self._checksums) * _ENTRY.itemsize, entries.tobytes())
+        self._refresh()
+
+
+def _write_at(path: Path, offset: int, content: bytes) -> None:
+    """Write and commit; what an interrupted run left behind the offset is overwritten."""
+    with path.open("r+b" if path.exists() else "wb") as file:
+        file.seek(offset)
+        file.write(content)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
