@@ -28,6 +28,7 @@ from st_biomed.batches import (
     TrainingBatches,
 )
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.benchmark import read_protocol
 from st_biomed.evaluators.tree_protocol import TreeProtocol
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.losses import (
@@ -311,7 +312,7 @@ def one_or_each(values: list[float]) -> float | list[float]:
 def protocol(recipe: HiPrBERTArguments) -> TreeProtocol:
     """The frozen protocol, or one from the arguments."""
     if recipe.benchmark is not None:
-        return TreeProtocol.read(recipe.benchmark)
+        return read_protocol(recipe.benchmark, TreeProtocol)
     return TreeProtocol(
         subtrees=recipe.subtrees,
         depth=recipe.subtree_depth,

@@ -22,6 +22,7 @@ from transformers import set_seed
 
 from st_biomed.batches import EpochCallback, SynonymBatches
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.benchmark import read_protocol
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
 from st_biomed.linking_data.held_out import hold_out_names
 from st_biomed.losses.ablation import LOSSES, loss_by_name
@@ -81,7 +82,7 @@ def main() -> None:
     # Read, and hold names out.
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     suite = LinkingSuite(
-        [LinkingProtocol.read(path) for path in recipe.linking],
+        [read_protocol(path, LinkingProtocol) for path in recipe.linking],
         relatedness=recipe.relatedness,
         bf16=training.bf16,
         show_progress_bar=not training.disable_tqdm,

@@ -18,6 +18,7 @@ from transformers import set_seed
 
 from st_biomed.batches import EpochCallback, ShuffledBatches
 from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import read_protocol
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
 from st_biomed.linking_data.preparation import prepare
 from st_biomed.losses.ablation import LOSSES, loss_by_name
@@ -64,7 +65,7 @@ def main() -> None:
     recipe, training = read_settings((FinetuningArguments, SentenceTransformerTrainingArguments))
     if not recipe.linking:
         raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
-    protocol = LinkingProtocol.read(recipe.linking)
+    protocol = read_protocol(recipe.linking, LinkingProtocol)
     if training.max_steps < 0:
         training.num_train_epochs = recipe.epochs or EPOCHS.get(protocol.format, 3)
     if recipe.smoke:

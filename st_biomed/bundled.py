@@ -20,3 +20,11 @@ def bundled(path: str | Path) -> Path | None:
         if (root / path).is_file():
             return root / path
     return None
+
+
+def bundled_folder(path: str | Path) -> Path | None:
+    """A folder of the project, as :func:`bundled` finds a file."""
+    for root in (_PACKAGE.parent, _PACKAGE / "_bundled"):
+        if (root / path).is_dir():
+            return root / path
+    return None

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, NoReturn
+from types import UnionType
+from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
 from st_biomed.errors import InputError, unknown_name
+
+Filled = TypeVar("Filled")
 
 
 def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None) -> tuple[Any, ...]:
@@ -91,6 +94,53 @@ def extended_yaml(path: Path) -> dict[str, Any]:
         chain.append(path)
         settings = {**read_yaml(path), **settings}
     return settings
+
+
+def filled(cls: type[Filled], values: Any, where: str, **given: Any) -> Filled:
+    """A dataclass from what a YAML file says, checked against the types of its fields.
+
+    Args:
+        cls: The dataclass; its fields are strings, numbers, booleans, and lists and mappings of these.
+        values: Key to value.
+        where: File and place, for messages.
+        **given: Fields that are not written there.
+
+    Raises:
+        InputError: An unknown or missing key, or a value of another type.
+    """
+    if not isinstance(values, dict):
+        raise InputError(f"{where}: holds {values!r}, expected `name: value` lines")
+    types = get_type_hints(cls)
+    known = {one.name: one for one in fields(cls) if one.name not in given}  # type: ignore[arg-type]
+    for key, value in values.items():
+        if key not in known:
+            raise InputError(f"{where}: {unknown_name('key', key, known)}")
+        if not _fits(value, types[key]):
+            raise InputError(f"{where}: {key} has to be {_in_words(types[key])}, found {value!r}")
+    for key, one in known.items():
+        if key not in values and one.default is MISSING and one.default_factory is MISSING:
+            raise InputError(f"{where}: {key} is missing")
+    return cls(**given, **values)
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether a value of a YAML file is of the type of a field."""
+    origin, arguments = get_origin(wanted), get_args(wanted)
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in arguments)
+    if origin is list:
+        return isinstance(value, list) and all(_fits(one, arguments[0]) for one in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+    if wanted is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if wanted is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return wanted is Any or isinstance(value, wanted)
+
+
+def _in_words(wanted: Any) -> str:
+    return wanted.__name__ if isinstance(wanted, type) and not get_args(wanted) else str(wanted)
 
 
 def _tokens(value: Any) -> list[str]:

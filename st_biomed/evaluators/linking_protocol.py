@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from sentence_transformers.base.evaluation import SequentialEvaluator
 
-from st_biomed.bundled import bundled
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EvaluatorOptions
+from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
 from st_biomed.evaluators.relatedness import RelatednessEvaluator
 from st_biomed.linking_data import LinkingDataset, open_linking
 from st_biomed.linking_data.preparation import prepare
-from st_biomed.settings import read_yaml
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
-
-DATA_VARIABLE = "ST_BIOMED_DATA"
-"""Environment variable with the folder that relative paths of a protocol lie below, where they are not found as they are."""
-
 
 _KEPT_NAMES = 500_000  # vectors of 1.5 GB at 768 dimensions
 
@@ -58,25 +52,21 @@ class LinkingProtocol:
     seen: list[str] = field(default_factory=list)
     raw: bool = True
 
-    @classmethod
-    def read(cls, path: str | Path) -> LinkingProtocol:
-        """Read a protocol file such as ``evaluation/benchmarks/ncbi_disease.yaml``, which an installation has too.
-
-        Raises:
-            InputError: No such file, or a key or value that does not belong there.
-        """
-        path = Path(path) if Path(path).exists() else bundled(path) or Path(path)
-        settings = read_yaml(path)
-        types = {one.name: type(getattr(cls(), one.name)) for one in fields(cls)}
-        for key, value in settings.items():
-            if key not in types:
-                raise InputError(f"{path}: {unknown_name('key', key, types)}")
-            if not isinstance(value, types[key]):
-                raise InputError(f"{path}: {key} has to be {types[key].__name__}, found {value!r}")
-        for key in ("name", "format", "path"):
-            if not settings.get(key):
-                raise InputError(f"{path}: {key} is missing")
-        return cls(**settings)
+    def evaluators(
+        self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
+    ) -> list[EntityLinkingEvaluator]:
+        """The evaluators of the test split: before any step (``<name>_raw``) where ``raw`` asks for it, and after."""
+        raw = self.open()
+        measured = {self.name: self.prepared(raw)}
+        if self.steps and self.raw:
+            measured = {f"{self.name}_raw": raw, **measured}
+        found = []
+        for name, dataset in measured.items():
+            options["name"] = name
+            found.append(
+                EntityLinkingEvaluator(dataset, self.test, refined=self.seen, as_published=as_published, **options)
+            )
+        return found
 
     def open(self) -> LinkingDataset:
         """The data set as it is distributed, before any step.
@@ -94,12 +84,6 @@ class LinkingProtocol:
             for step, options in self.steps.items()
         }
         return prepare(dataset, steps)
-
-
-def data_path(path: str | Path) -> Path:
-    """A path as it is, or below the folder that ``ST_BIOMED_DATA`` names."""
-    folder = os.environ.get(DATA_VARIABLE)
-    return Path(path) if Path(path).exists() or not folder else Path(folder, path)
 
 
 class LinkingSuite:
@@ -130,11 +114,10 @@ class LinkingSuite:
         self.tests: list[EntityLinkingEvaluator | RelatednessEvaluator] = []
         self._devs: list[EntityLinkingEvaluator] = []
         for protocol in protocols:
-            raw = protocol.open()
-            prepared = protocol.prepared(raw)
-            if protocol.steps and protocol.raw:
-                self._report(raw, f"{protocol.name}_raw", protocol.test, protocol.seen)
-            self.add(prepared, protocol.name, dev=protocol.dev, test=protocol.test, seen=protocol.seen)
+            *raw, prepared = protocol.evaluators(**options)
+            for evaluator in raw:
+                self._add(evaluator)
+            self.add(prepared.dataset, protocol.name, dev=protocol.dev, test=protocol.test, seen=protocol.seen)
         for path in relatedness:
             self._add(RelatednessEvaluator.from_file(data_path(path), **options))
 

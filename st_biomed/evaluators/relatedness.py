@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.report import metrics_table
 from st_biomed.metrics.cosine import cosine_of_pairs
@@ -132,6 +134,37 @@ class RelatednessEvaluator(EmbeddingEvaluator):
     pages={251--265},
     year={2011}
 }"""
+
+
+@dataclass(frozen=True)
+class RelatednessProtocol:
+    """The settings of a relatedness benchmark.
+
+    Args:
+        name: Prefix of the metrics.
+        path: The table, see :meth:`RelatednessEvaluator.from_file`.
+        terms: Its two columns of terms; those of the published sets where empty.
+        score: Its column of scores; that of the published sets where empty.
+    """
+
+    name: str
+    path: str
+    terms: list[str] = field(default_factory=list)
+    score: str = ""
+
+    def evaluators(
+        self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
+    ) -> list[RelatednessEvaluator]:
+        """The one evaluator; there is nothing that was published otherwise.
+
+        Raises:
+            InputError: ``terms`` are not two columns, or what :meth:`RelatednessEvaluator.from_file` refuses.
+        """
+        if len(self.terms) not in (0, 2):
+            raise InputError(f"{self.name}: terms are two columns, found {', '.join(self.terms)}")
+        terms = (self.terms[0], self.terms[1]) if self.terms else None
+        options["name"] = self.name
+        return [RelatednessEvaluator.from_file(data_path(self.path), terms=terms, score=self.score or None, **options)]
 
 
 def _folded(name: str) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from st_biomed.bundled import bundled
-from st_biomed.errors import InputError, unknown_name
-from st_biomed.evaluators.base import EvaluatorOptions
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
+from st_biomed.evaluators.data_folder import open_terminology
 from st_biomed.evaluators.tree import TreeEvaluator
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.samples import Splits, split_by_subtree
 from st_biomed.samples.splits import DEV, TEST
-from st_biomed.settings import read_yaml
 
 
 class HeldOutTrees(NamedTuple):
@@ -32,6 +30,8 @@ class TreeProtocol:
 
     Args:
         name: Prefix of the metrics.
+        sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`; only where it is not
+            given to :meth:`hold_out`.
         subtrees: Regular expression of the codes that root a sub-tree; empty to take those at ``depth``.
         depth: Depth of the roots where ``subtrees`` is empty.
         dev, test: Shares of the roots.
@@ -42,6 +42,7 @@ class TreeProtocol:
     """
 
     name: str = "tree"
+    sources: list[str] = field(default_factory=list)
     subtrees: str = ""
     depth: int = 1
     dev: float = 1 / 6
@@ -52,22 +53,17 @@ class TreeProtocol:
     dev_pairs: str = ""
     test_pairs: str = ""
 
-    @classmethod
-    def read(cls, path: str | Path) -> TreeProtocol:
-        """Read a protocol file such as ``evaluation/benchmarks/icd10cm_tree.yaml``, which an installation has too.
+    def evaluators(
+        self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
+    ) -> list[EmbeddingEvaluator]:
+        """The evaluator of the test trees; there is nothing that was published otherwise.
 
         Raises:
-            InputError: No such file, or a key or value that does not belong there.
+            InputError: ``sources`` is empty, or what :meth:`hold_out` refuses.
         """
-        path = Path(path) if Path(path).exists() else bundled(path) or Path(path)
-        settings = read_yaml(path)
-        types = {f.name: type(f.default) for f in fields(cls)}
-        for key, value in settings.items():
-            if key not in types:
-                raise InputError(f"{path}: {unknown_name('key', key, types)}")
-            if not isinstance(value, types[key]):
-                raise InputError(f"{path}: {key} has to be {types[key].__name__}, found {value!r}")
-        return cls(**settings)
+        if not self.sources:
+            raise InputError(f"{self.name}: sources is empty, the terminology with the trees is needed")
+        return [self.hold_out(Hierarchy(open_terminology(self.sources)), **options).test]
 
     def hold_out(self, hierarchy: Hierarchy, **options: Unpack[EvaluatorOptions]) -> HeldOutTrees:
         """Split the terminology and draw the pairs.

@@ -8,26 +8,24 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite, data_path
+from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
 from st_biomed.linking_data.held_out import hold_out_names
 from st_biomed.terminology import Terminology
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "linking" / "ncbi_disease"
-TEXT = """
-name: zorb
-format: ncbi_disease
-path: ncbi_disease
-dictionary: ncbi_disease/medic.txt
-steps: {lower_case: {}, merge_names: {}}
-seen: [train]
-"""
 
 
 @pytest.fixture
-def protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LinkingProtocol:
+def protocol(monkeypatch: pytest.MonkeyPatch) -> LinkingProtocol:
     monkeypatch.setenv("ST_BIOMED_DATA", str(FIXTURE.parent))
-    (tmp_path / "zorb.yaml").write_text(TEXT)
-    return LinkingProtocol.read(tmp_path / "zorb.yaml")
+    return LinkingProtocol(
+        name="zorb",
+        format="ncbi_disease",
+        path="ncbi_disease",
+        dictionary="ncbi_disease/medic.txt",
+        steps={"lower_case": {}, "merge_names": {}},
+        seen=["train"],
+    )
 
 
 def test_a_benchmark_is_reported_raw_and_prepared(protocol: LinkingProtocol, tiny_bert: SentenceTransformer):
@@ -87,32 +85,3 @@ def test_held_out_names_are_a_benchmark_too(tiny_bert: SentenceTransformer):
     assert suite.measure(tiny_bert)["held-out"]["held-out_n_mentions"] == 4
     with pytest.raises(InputError, match="two benchmarks are called 'held-out'"):
         suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("steps:", "step:", r"zorb\.yaml: unknown key 'step'.*did you mean 'steps'"),
-        ("seen: [train]", "seen: train", r"zorb\.yaml: seen has to be list, found 'train'"),
-        ("name: zorb", "", r"zorb\.yaml: name is missing"),
-    ],
-)
-def test_a_mistake_in_the_file_is_one_line(old: str, new: str, message: str, tmp_path: Path):
-    (tmp_path / "zorb.yaml").write_text(TEXT.replace(old, new))
-    with pytest.raises(InputError, match=message):
-        LinkingProtocol.read(tmp_path / "zorb.yaml")
-
-
-def test_paths_are_looked_for_here_and_below_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ST_BIOMED_DATA", "elsewhere")
-    (tmp_path / "here").mkdir()
-    assert data_path("here") == Path("here")
-    assert data_path("there") == Path("elsewhere/there")
-    monkeypatch.delenv("ST_BIOMED_DATA")
-    assert data_path("there") == Path("there")
-
-
-@pytest.mark.parametrize("name", ["ncbi_disease", "ncbi_disease_with_mentions"])
-def test_the_protocols_that_come_along_are_read(name: str):
-    assert LinkingProtocol.read(f"evaluation/benchmarks/{name}.yaml").format == "ncbi_disease"

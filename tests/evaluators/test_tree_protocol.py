@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import read_protocol
 from st_biomed.evaluators.tree_protocol import TreeProtocol
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.terminology import Terminology
@@ -24,7 +25,7 @@ def toy() -> Hierarchy:
 @pytest.mark.skipif(find_spec("simple_icd_10_cm") is None, reason="the package with the tabular list is not installed")
 def test_the_frozen_pairs_are_those_of_the_real_icd10cm():
     """Fails when reading, splitting or drawing changes: then every committed figure has to be measured again."""
-    trees = TreeProtocol.read(PROTOCOL).hold_out(Hierarchy(Terminology.read("icd10cm")))
+    trees = read_protocol(PROTOCOL, TreeProtocol).hold_out(Hierarchy(Terminology.read("icd10cm")))
     assert trees.test.counts == {0: 800, 1: 800, 2: 800, 3: 800}
     held_out = {text.lower() for text in trees.dev.texts + trees.test.texts}
     assert not held_out & {text.lower() for text in trees.splits.train.strings}
@@ -45,11 +46,10 @@ def test_another_terminology_or_other_pairs_are_refused(toy: Hierarchy):
         replace(protocol, test_pairs="0" * 64).hold_out(toy)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"), [("sead: 1", "did you mean 'seed'"), ("seed: one", "seed has to be int, found 'one'")]
-)
-def test_a_protocol_file_is_checked(tmp_path: Path, line: str, message: str):
-    path = tmp_path / "protocol.yaml"
-    path.write_text(line)
-    with pytest.raises(InputError, match=message):
-        TreeProtocol.read(path)
+def test_as_a_benchmark_the_test_trees_are_measured():
+    protocol = TreeProtocol("zorb", sources=["toy"], depth=1, dev=0.25, test=0.25, pairs_per_class=10)
+    (evaluator,) = protocol.evaluators(n_bootstrap=7)
+    assert evaluator.pairs == protocol.hold_out(Hierarchy(Terminology.read("toy"))).test.pairs
+    assert (evaluator.name, evaluator.n_bootstrap) == ("zorb_test", 7)
+    with pytest.raises(InputError, match="zorb: sources is empty"):
+        replace(protocol, sources=[]).evaluators()

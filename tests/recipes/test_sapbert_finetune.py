@@ -18,11 +18,13 @@ CONFIG = Path(sapbert_finetune.__file__).parent / "configs" / "sapbert_finetune.
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "linking"
 PROTOCOL = """
 name: zorb
-format: ncbi_disease
-path: ncbi_disease
-dictionary: ncbi_disease/medic.txt
-steps: {lower_case: {}, merge_names: {}}
-seen: [train]
+evaluator: entity_linking
+settings:
+  format: ncbi_disease
+  path: ncbi_disease
+  dictionary: ncbi_disease/medic.txt
+  steps: {lower_case: {}, merge_names: {}}
+  seen: [train]
 """
 
 
@@ -90,7 +92,7 @@ def test_bad_input_is_one_line(run, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         run("--linking", "nowhere.yaml")
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "error: nowhere.yaml: no such file, a YAML file of settings is needed"
+        "error: nowhere.yaml: no such file, a YAML file of a benchmark is needed"
     )
     with pytest.raises(SystemExit):
         run("--train_splits", "training")

@@ -1,0 +1,191 @@
+"""What is measured, in a file, so that two figures of one name mean the same."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar, Unpack
+
+from st_biomed.bundled import bundled_folder
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
+from st_biomed.evaluators.data_folder import data_path
+from st_biomed.settings import filled, read_yaml
+
+FOLDER = "evaluation/benchmarks"
+
+PROTOCOLS = {
+    "entity_linking": "linking_protocol.LinkingProtocol",
+    "relatedness": "relatedness.RelatednessProtocol",
+    "tree": "tree_protocol.TreeProtocol",
+}
+"""Evaluator to the dataclass of its settings: a new evaluator is a line here."""
+
+
+class EvaluatorProtocol(Protocol):
+    """The settings of one evaluator: a dataclass whose fields, but for ``name``, are the keys of ``settings``."""
+
+    name: str
+
+    def evaluators(
+        self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
+    ) -> list[EmbeddingEvaluator]:
+        """What the figures that are reported come from.
+
+        Args:
+            as_published: Score as the paper's script does where that differs from what is sound.
+            **options: For each evaluator, ``name`` apart.
+        """
+        ...
+
+
+AnyProtocol = TypeVar("AnyProtocol")
+
+
+@dataclass(frozen=True)
+class PublishedFigure:
+    """A figure from the literature.
+
+    Attributes:
+        system: The model.
+        metric: As the evaluator names it, with its prefix.
+        value: On the metric's own scale.
+        source: Paper and table.
+    """
+
+    system: str
+    metric: str
+    value: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a benchmark is made of.
+
+    Attributes:
+        files: Files and folders it needs, below the folder of data.
+        source: Where they can be had.
+        version: Which ones they are.
+        licence: Under which terms.
+    """
+
+    files: list[str] = field(default_factory=list)
+    source: str = ""
+    version: str = ""
+    licence: str = ""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark: an evaluator, its settings, its data and what was published on it.
+
+    Attributes:
+        name: Prefix of its metrics.
+        evaluator: A key of :data:`PROTOCOLS`.
+        settings: The settings of that evaluator's protocol.
+        title: What it is, in a line.
+        data: What it is made of.
+        published: Figures from the literature.
+        path: The file it was read from.
+    """
+
+    name: str
+    evaluator: str
+    settings: dict[str, Any]
+    title: str = ""
+    data: Data = field(default_factory=Data)
+    published: list[PublishedFigure] = field(default_factory=list)
+    path: Path | None = None
+
+    @classmethod
+    def read(cls, name: str | Path) -> Self:
+        """Read a benchmark.
+
+        Args:
+            name: A file, or the name of one of ``evaluation/benchmarks``, which an installation has too.
+
+        Raises:
+            InputError: No such file, or a key or value that does not belong there.
+        """
+        path = benchmark_file(name)
+        written = filled(_Written, read_yaml(path), str(path))
+        benchmark = cls(
+            name=written.name,
+            evaluator=written.evaluator,
+            settings=written.settings,
+            title=written.title,
+            data=filled(Data, written.data, f"{path}: data"),
+            published=[
+                filled(PublishedFigure, entry, f"{path}: published[{i}]") for i, entry in enumerate(written.published)
+            ],
+            path=path,
+        )
+        benchmark.protocol()  # its settings are checked at once
+        return benchmark
+
+    def protocol(self) -> EvaluatorProtocol:
+        """The settings as the evaluator's own dataclass.
+
+        Raises:
+            InputError: An unknown evaluator, or settings that are not its.
+        """
+        if self.evaluator not in PROTOCOLS:
+            raise InputError(f"{self.path or self.name}: {unknown_name('evaluator', self.evaluator, PROTOCOLS)}")
+        module, _, name = PROTOCOLS[self.evaluator].rpartition(".")
+        cls = getattr(importlib.import_module(f"st_biomed.evaluators.{module}"), name)
+        protocol: EvaluatorProtocol = filled(cls, self.settings, f"{self.path or self.name}: settings", name=self.name)
+        return protocol
+
+    def missing(self) -> list[str]:
+        """The files it needs that are neither here nor below the folder of data."""
+        return [file for file in self.data.files if not data_path(file).exists()]
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The keys of a file."""
+
+    name: str
+    evaluator: str
+    settings: dict[str, Any]
+    title: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+    published: list[dict[str, Any]] = field(default_factory=list)
+
+
+def benchmark_file(name: str | Path) -> Path:
+    """A path as it is, or one of the benchmarks that come along.
+
+    Raises:
+        InputError: Neither.
+    """
+    if Path(name).is_file():
+        return Path(name)
+    known = benchmark_names()
+    if Path(name).suffix in ("", ".yaml") and Path(name).stem in known:
+        return known[Path(name).stem]
+    if Path(name).suffix == ".yaml" or "/" in str(name):
+        raise InputError(f"{name}: no such file, a YAML file of a benchmark is needed")
+    raise unknown_name("benchmark", str(name), known)
+
+
+def benchmark_names() -> dict[str, Path]:
+    """The benchmarks that come along: name to file, sorted."""
+    folder = bundled_folder(FOLDER)
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))} if folder else {}
+
+
+def read_protocol(name: str | Path, cls: type[AnyProtocol]) -> AnyProtocol:
+    """The settings of a benchmark of one kind.
+
+    Raises:
+        InputError: As :meth:`Benchmark.read`, or a benchmark of another evaluator.
+    """
+    benchmark = Benchmark.read(name)
+    protocol = benchmark.protocol()
+    if not isinstance(protocol, cls):
+        wanted = next(kind for kind, home in PROTOCOLS.items() if home.endswith(f".{cls.__name__}"))
+        raise InputError(f"{benchmark.path}: is measured by {benchmark.evaluator!r}, one of {wanted!r} is needed")
+    return protocol

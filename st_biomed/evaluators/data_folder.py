@@ -1,0 +1,43 @@
+"""Where benchmarks find their files, and the terminologies that several of them read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from st_biomed.terminology import Terminology
+
+DATA_VARIABLE = "ST_BIOMED_DATA"
+"""Environment variable with the folder that relative paths of a benchmark lie below, where they are not found as they are."""
+
+
+def data_path(path: str | Path) -> Path:
+    """A path as it is, or below the folder that ``ST_BIOMED_DATA`` names."""
+    folder = os.environ.get(DATA_VARIABLE)
+    return Path(path) if Path(path).exists() or not folder else Path(folder, path)
+
+
+def open_terminology(sources: Sequence[str]) -> Terminology:
+    """What :meth:`Terminology.open` takes, paths being looked for in the folder of data, too; several are merged.
+
+    The last few stay in memory, since several benchmarks may be over one terminology.
+
+    Raises:
+        InputError: As :meth:`Terminology.open` and :meth:`Terminology.merge` do.
+    """
+    resolved = []
+    for source in sources:
+        reader, colon, path = source.partition(":")
+        if colon:
+            resolved.append(f"{reader}:{data_path(path)}")
+        else:
+            resolved.append(str(data_path(source)) if data_path(source).is_dir() else source)
+    return _opened(tuple(resolved))
+
+
+@lru_cache(maxsize=2)
+def _opened(sources: tuple[str, ...]) -> Terminology:
+    opened = [Terminology.open(source) for source in sources]
+    return opened[0] if len(opened) == 1 else Terminology.merge(*opened)

@@ -1,0 +1,131 @@
+"""Benchmarks as files: those that come along are sound, and a mistake in one's own is one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator
+from st_biomed.evaluators.benchmark import PROTOCOLS, Benchmark, benchmark_names, read_protocol
+from st_biomed.evaluators.data_folder import data_path, open_terminology
+from st_biomed.evaluators.linking_protocol import LinkingProtocol
+from st_biomed.evaluators.relatedness import RelatednessProtocol
+
+TEXT = """
+name: zorb
+title: Invented pairs
+evaluator: relatedness
+data:
+  files: [pairs/zorb.csv]
+  licence: CC0-1.0
+settings:
+  path: pairs/zorb.csv
+  score: mean
+published:
+  - {system: Flumpa, metric: zorb_spearman, value: 0.5, source: "Terkia 1999, Table 1"}
+"""
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "data"
+    (folder / "pairs").mkdir(parents=True)
+    (folder / "pairs" / "zorb.csv").write_text("term1,term2,mean,other\na,b,1,3\nc,d,2,2\ne,f,3,1\n")
+    monkeypatch.setenv("ST_BIOMED_DATA", str(folder))
+    (tmp_path / "zorb.yaml").write_text(TEXT)
+    return folder
+
+
+def test_a_file_becomes_an_evaluator(data: Path):
+    benchmark = Benchmark.read(data.parent / "zorb.yaml")
+    (evaluator,) = benchmark.protocol().evaluators(n_bootstrap=3)
+    assert evaluator.primary_metric == benchmark.published[0].metric == "zorb_spearman"
+    assert evaluator.scores.tolist() == [1, 2, 3] and evaluator.n_bootstrap == 3
+    assert (benchmark.title, benchmark.data.licence, benchmark.missing()) == ("Invented pairs", "CC0-1.0", [])
+    (data / "pairs" / "zorb.csv").unlink()
+    assert benchmark.missing() == ["pairs/zorb.csv"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("title:", "titel:", r"zorb\.yaml: unknown key 'titel'.*did you mean 'title'"),
+        ("name: zorb", "", r"zorb\.yaml: name is missing"),
+        ("evaluator: relatedness", "evaluator: relatednes", "unknown evaluator 'relatednes'.*did you mean"),
+        ("score: mean", "scores: mean", r"zorb\.yaml: settings: unknown key 'scores'"),
+        ("score: mean", "score: 3", r"zorb\.yaml: settings: score has to be str, found 3"),
+        ("  path: pairs/zorb.csv", "", r"zorb\.yaml: settings: path is missing"),
+        (
+            "files: [pairs/zorb.csv]",
+            "files: pairs/zorb.csv",
+            r"data: files has to be list\[str\], found 'pairs/zorb.csv'",
+        ),
+        ("value: 0.5, ", "", r"published\[0\]: value is missing"),
+        ("value: 0.5", "value: high", r"published\[0\]: value has to be float, found 'high'"),
+        ("data:\n  files: [pairs/zorb.csv]\n  licence: CC0-1.0", "data: here", "data has to be .*, found 'here'"),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_line(data: Path, old: str, new: str, message: str):
+    assert old in TEXT
+    (data.parent / "zorb.yaml").write_text(TEXT.replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        Benchmark.read(data.parent / "zorb.yaml")
+
+
+def test_a_name_that_is_none_is_refused(tmp_path: Path):
+    with pytest.raises(InputError, match="unknown benchmark 'ncbi_diseas'.*did you mean 'ncbi_disease'"):
+        Benchmark.read("ncbi_diseas")
+    with pytest.raises(InputError, match=r"none\.yaml: no such file"):
+        Benchmark.read(tmp_path / "none.yaml")
+    with pytest.raises(InputError, match="is measured by 'entity_linking', one of 'relatedness' is needed"):
+        read_protocol("ncbi_disease", RelatednessProtocol)
+
+
+@pytest.mark.parametrize("name", sorted(benchmark_names()))
+def test_the_benchmarks_that_come_along_are_whole(name: str):
+    """Would catch a file without a source or a licence, and published figures without theirs."""
+    benchmark = Benchmark.read(name)
+    assert benchmark.title and benchmark.data.source and benchmark.data.licence and benchmark.data.version
+    for figure in benchmark.published:
+        assert figure.source and figure.metric.startswith(benchmark.name)
+
+
+def test_recipes_name_benchmarks_by_their_place_or_name():
+    by_path = read_protocol("evaluation/benchmarks/ncbi_disease.yaml", LinkingProtocol)
+    assert by_path == read_protocol("ncbi_disease", LinkingProtocol) and by_path.format == "ncbi_disease"
+
+
+@pytest.mark.parametrize("kind", sorted(PROTOCOLS))
+def test_every_kind_can_be_made(kind: str):
+    """A line of the registry that points nowhere is found here, and not by a user."""
+    with pytest.raises(InputError, match="unknown key 'no such setting'"):
+        Benchmark("zorb", kind, {"no such setting": 1}).protocol()
+
+
+def test_every_evaluator_can_be_a_benchmark():
+    homes = {home.split(".")[0].removesuffix("_protocol") for home in PROTOCOLS.values()} - {"linking"}
+    names = {
+        one.__module__.rsplit(".", 1)[1]
+        for one in EmbeddingEvaluator.__subclasses__()
+        if "st_biomed" in one.__module__
+    }
+    assert names - homes <= {"entity_linking"}
+
+
+def test_paths_are_looked_for_here_and_below_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ST_BIOMED_DATA", "elsewhere")
+    (tmp_path / "here").mkdir()
+    assert data_path("here") == Path("here")
+    assert data_path("there") == Path("elsewhere/there")
+    monkeypatch.delenv("ST_BIOMED_DATA")
+    assert data_path("there") == Path("there")
+
+
+def test_a_terminology_of_several_benchmarks_is_read_once(data: Path):
+    (data / "names.txt").write_text("X1||flumpa\nX1||terkia\n")
+    first = open_terminology(["parent_child:names.txt"])
+    assert open_terminology(["parent_child:names.txt"]) is first
+    assert open_terminology(["parent_child:names.txt", "toy"]).n_concepts == open_terminology(["toy"]).n_concepts + 1
