@@ -20,7 +20,7 @@ PACKAGED = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of its model.safetensors: the official weights."""
 
-POOLINGS = ("cls", "mean", "max")
+POOLINGS = ("cls", "mean", "max", "lasttoken")
 
 
 def load_encoder(
@@ -35,7 +35,7 @@ def load_encoder(
 
     Args:
         name: A local folder or a Hub id. A plain transformers checkpoint becomes an encoder with ``pooling``.
-        pooling: ``"cls"``, ``"mean"`` or ``"max"``; ``None`` keeps the model's own, and is mean for a plain checkpoint.
+        pooling: ``"cls"``, ``"mean"``, ``"max"`` or ``"lasttoken"`` (of a decoder); ``None`` keeps the model's own, and is mean for a plain checkpoint.
         max_length: Tokens a text is cut at, special tokens included; ``None`` keeps the model's own.
         device: Where to load it; ``None`` for the best there is.
         card: Card data for the model; before training give :class:`st_biomed.release.card.BiomedCard`, since the

@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 if TYPE_CHECKING:
@@ -54,3 +55,10 @@ def _tokenizer(tokenizer: Any) -> Any:
         return [type(tokenizer).__name__, tokenizer.get_vocab(), getattr(tokenizer, "init_kwargs", {})]
     written = json.loads(backend.to_str())
     return {key: value for key, value in written.items() if key not in _LEFT_BY_A_CALL}
+
+
+def table_digest(texts: list[str], matrix: np.ndarray) -> str:
+    """SHA-256 of a table of vectors: ``[N]`` texts and ``[N, D]`` numbers."""
+    digest = hashlib.sha256(json.dumps([texts, matrix.dtype.str, matrix.shape]).encode())
+    digest.update(np.ascontiguousarray(matrix).view(np.uint8).data)
+    return digest.hexdigest()

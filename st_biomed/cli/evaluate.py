@@ -1,62 +1,156 @@
-"""``st-biomed evaluate``: how well an encoder's cosines follow the distances of a hierarchy."""
+"""``st-biomed evaluate``: models by benchmarks, with intervals, tests and tables."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from st_biomed.errors import InputError
 
+if TYPE_CHECKING:
+    from st_biomed.evaluators.benchmark import Benchmark
+    from st_biomed.measuring.run import Measured
+
 
 def run(
-    model: Annotated[str, typer.Argument(help="A folder with an encoder, or an id on the Hub.")],
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Folders with encoders, ids on the Hub, names in evaluation/baselines.yaml, or .npz files with texts and "
+            "vectors; NAME=MODEL gives a name for the tables. The first is what others are compared with."
+        ),
+    ] = None,
+    benchmarks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--benchmark",
+            "-b",
+            help="Name or file of a benchmark; several times. All that have their data by default.",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the benchmarks' data; by default ST_BIOMED_DATA.")
+    ] = None,
     terminology: Annotated[
-        str | None, typer.Argument(help="A folder written by `st-biomed read`, or a reader's name.")
+        str | None,
+        typer.Option("--terminology", "-t", help="Trees of this terminology: a folder, or a reader's name."),
     ] = None,
-    pairs: Annotated[
-        Path | None, typer.Option(help="A file of distance||term||term lines to measure instead.")
-    ] = None,
-    pairs_per_class: Annotated[int, typer.Option(help="Pairs to draw at each distance.", min=1)] = 800,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.", min=0)] = 0,
-    batch_size: Annotated[int, typer.Option(help="Names per forward pass.", min=1)] = 128,
+    pairs: Annotated[Path | None, typer.Option(help="Trees in a file of distance||term||term lines.")] = None,
+    pairs_per_class: Annotated[
+        int, typer.Option(help="Pairs to draw at each distance of the terminology.", min=1)
+    ] = 800,
+    seed: Annotated[int, typer.Option(help="Seed of this draw.", min=0)] = 0,
+    as_published: Annotated[bool, typer.Option(help="Score as the papers' scripts do where that differs.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of results, tables and vectors.")] = Path(
+        "out/evaluation"
+    ),
+    cache: Annotated[bool, typer.Option(help="Keep the vectors of texts for later runs.")] = True,
+    batch_size: Annotated[int, typer.Option(help="Texts per forward pass.", min=1)] = 128,
+    bf16: Annotated[bool, typer.Option(help="Embed under bfloat16 autocast.")] = False,
+    n_bootstrap: Annotated[int, typer.Option(help="Resamples of the intervals and tests; 0 for none.", min=0)] = 1000,
+    bootstrap_seed: Annotated[int, typer.Option(help="Seed of these resamples.", min=0)] = 0,
     device: Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the table as CSV.")] = None,
+    list_them: Annotated[
+        bool, typer.Option("--list", help="List the benchmarks and the known models, and stop.")
+    ] = False,
 ) -> None:
-    """Print the tree AUCs of an encoder on a terminology, or on a file of pairs."""
-    if (pairs is None) == (terminology is None):
-        raise InputError("evaluate needs a terminology or --pairs FILE, and not both")
-    if output is not None and output.is_file():
-        raise InputError(f"{output}: is a file, a folder for the table is needed")
+    """Measure models on benchmarks, and print and write what was found.
 
-    from st_biomed.encoder import load_encoder
-    from st_biomed.evaluators import TreeEvaluator
+    An interrupted run goes on where it stopped; what was measured already is taken from the folder of results.
+    """
+    if data is not None:
+        if not data.is_dir():
+            raise InputError(f"--data {data}: no such folder")
+        os.environ["ST_BIOMED_DATA"] = str(data)
+    if list_them:
+        _list()
+        return
+    from st_biomed.evaluators.base import EvaluatorOptions
+    from st_biomed.measuring.comparison import compare
+    from st_biomed.measuring.models import named_models
+    from st_biomed.measuring.report import comparison_table, html_page, markdown, tables_of
+    from st_biomed.measuring.results import ResultsFolder
+    from st_biomed.measuring.run import measure
 
-    show_progress_bar = sys.stderr.isatty()
+    measured_models = named_models(models or [])
+    chosen = _chosen(benchmarks or [], terminology, pairs, pairs_per_class, seed)
+    folder = ResultsFolder(output)
+    options: EvaluatorOptions = {
+        "batch_size": batch_size,
+        "bf16": bf16,
+        "n_bootstrap": n_bootstrap,
+        "bootstrap_seed": bootstrap_seed,
+        "cache_dir": output / "vectors" if cache else None,
+        "show_progress_bar": sys.stderr.isatty(),
+    }
+    found = measure(
+        measured_models,
+        chosen,
+        folder,
+        as_published=as_published,
+        device=device,
+        progress=lambda line: typer.echo(line, err=True),
+        **options,
+    )
+    if found.results:
+        tables = tables_of(found.results, {one.name: one for one in chosen})
+        reference = measured_models[0].name
+        if len(measured_models) > 1 and n_bootstrap and reference in {one.model for one in found.results}:
+            tests = compare(found.results, reference, folder, n_resamples=n_bootstrap, seed=bootstrap_seed)
+            if tests:
+                tables.insert(1, comparison_table(reference, tests))
+        text = markdown("Results", tables)
+        typer.echo(text)
+        folder.write("results.html", html_page("Results", tables))
+        typer.echo(f"written: {folder.write('results.md', text)}, results.html and results.jsonl beside it", err=True)
+    _complain(found, chosen, asked=bool(benchmarks))
+
+
+def _chosen(
+    names: list[str], terminology: str | None, pairs: Path | None, pairs_per_class: int, seed: int
+) -> list[Benchmark]:
+    """The benchmarks that were asked for; all of them where none was."""
+    from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
+
+    chosen = [Benchmark.read(name) for name in dict.fromkeys(names)]
+    if terminology is not None:
+        settings = {"sources": [terminology], "whole": True, "pairs_per_class": pairs_per_class, "seed": seed}
+        chosen.append(Benchmark("tree", "tree", settings, f"Trees of {terminology}"))
     if pairs is not None:
-        evaluator = TreeEvaluator.from_file(pairs, batch_size=batch_size, show_progress_bar=show_progress_bar)
-        encoder = load_encoder(model, device=device)
-    else:
-        from st_biomed.hierarchy import Hierarchy
-        from st_biomed.terminology import Terminology
+        chosen.append(Benchmark("pairs", "tree", {"pairs": str(pairs)}, f"Trees of {pairs.name}"))
+    for i, one in enumerate(chosen):
+        if one.name in {other.name for other in chosen[:i]}:
+            raise InputError(f"two benchmarks are called {one.name!r}")
+    return chosen or [Benchmark.read(name) for name in benchmark_names()]
 
-        opened = Terminology.open(str(terminology))
-        if opened.parents.num_rows == 0:
-            raise InputError(f"{terminology}: no concept has a parent, the hierarchy is empty")
-        hierarchy = Hierarchy(opened)
-        if opened.concept_texts.counts.max() < 2:
-            raise InputError(f"{terminology}: no concept has a synonym, so no pair is at distance 0")
-        encoder = load_encoder(model, device=device)
-        evaluator = TreeEvaluator.from_hierarchy(
-            hierarchy,
-            pairs_per_class=pairs_per_class,
-            seed=seed,
-            batch_size=batch_size,
-            show_progress_bar=show_progress_bar,
+
+def _complain(found: Measured, chosen: list[Benchmark], *, asked: bool) -> None:
+    """Say what was not measured; an error where it was asked for, or where nothing was measured at all."""
+    sources = {one.name: one.data.source for one in chosen}
+    for name, files in found.missing.items():
+        typer.echo(
+            f"not measured: {name} needs {', '.join(files)} in the folder of data ({sources[name] or 'no source given'})",
+            err=True,
         )
-    metrics = evaluator(encoder, None if output is None else str(output))
-    typer.echo(evaluator.table(**{Path(model).name: metrics}))
-    drawn = ", ".join(f"{n:,} at distance {distance}" for distance, n in evaluator.counts.items())
-    typer.echo(f"pairs: {drawn}; sha256 {evaluator.pairs_digest}")
+    for (model, name), reason in found.failed.items():
+        typer.echo(f"not measured: {model}{f' on {name}' if name else ''}: {reason}", err=True)
+    if found.failed or (asked and found.missing) or not found.results:
+        raise typer.Exit(2)
+
+
+def _list() -> None:
+    from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
+    from st_biomed.measuring.models import read_baselines
+
+    for name in benchmark_names():
+        benchmark = Benchmark.read(name)
+        missing = benchmark.missing()
+        there = "" if not missing else f" [needs {', '.join(missing)}]"
+        typer.echo(f"{name:32} {benchmark.evaluator:16} {benchmark.title}{there}")
+    typer.echo("")
+    for name, model in read_baselines().items():
+        typer.echo(f"{name:32} {model.pooling or 'own':16} {model.model}")

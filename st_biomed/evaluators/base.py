@@ -14,6 +14,7 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder, table_embedder
+from st_biomed.evaluators.report import metrics_table
 from st_biomed.evaluators.vector_store import VectorStore
 from st_biomed.metrics.units import Units
 from st_biomed.model_digest import model_digest
@@ -144,6 +145,15 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
                 drawn = units.interval(n_resamples=self.n_bootstrap, seed=self.bootstrap_seed)
                 metrics |= {f"{metric}_low": drawn.low, f"{metric}_high": drawn.high}
         return metrics
+
+    @property
+    def headline(self) -> dict[str, str]:
+        """What a table shows: label to the key of a metric; by default the primary metric alone."""
+        return {self._primary: self.primary_metric}
+
+    def table(self, **runs: Mapping[str, float]) -> str:
+        """The headline of one or more runs side by side, e.g. ``before=..., after=...``."""
+        return metrics_table(runs, self.headline)
 
     @property
     @abstractmethod

@@ -16,7 +16,6 @@ from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Obse
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.linking_predictions import LinkingPredictions, documents_of
 from st_biomed.evaluators.linking_queries import PUBLISHED, DictionaryTexts, LinkingQueries, Scoring
-from st_biomed.evaluators.report import metrics_table
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, unsettled
 from st_biomed.metrics.units import Units
 from st_biomed.neighbours import RunningNearest
@@ -244,10 +243,6 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             keys += [*(f"{name}_acc@{k}" for k in self.ks), f"{name}_exact_match_acc@1"] if mask.any() else []
         return {key.replace("_", " "): f"{prefix}{key}" for key in [*keys, "coverage"]}
 
-    def table(self, **runs: Mapping[str, float]) -> str:
-        """The headline of one or more runs side by side, e.g. ``before=..., after=...``."""
-        return metrics_table(runs, self.headline)
-
     def get_config_dict(self) -> dict[str, Any]:
         """Settings, sizes and the dictionary's digest, never a text."""
         dictionary = self.dataset.dictionary
@@ -259,6 +254,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             "depth": self.depth,
             "dictionary": {"entries": len(dictionary), "names": len(self.names.texts), "ids": len(dictionary.ids)},
             "dictionary_sha256": dictionary.digest,
+            "mentions_sha256": self.queries.digest,
             **self.counts,
             "missing_ids": len(self.dataset.missing(self.split)),
             "by_document": self.by_document,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -117,6 +120,15 @@ class LinkingQueries:
                 seen.update(self._strings(m, scoring) for m in (dataset.split(one) if isinstance(one, str) else [one]))
             unseen = [self._strings(mention, scoring) not in seen for mention in self.mentions]
             self.subsets["refined"] = np.array(unseen) & np.array([is_first[i] for i in rows])
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what is looked up, what is right for it, and which mentions are in which part."""
+        digest = hashlib.sha256()
+        for i, mention in enumerate(self.mentions):
+            parts = [name for name, mask in self.subsets.items() if mask[i]]
+            digest.update(json.dumps([mention.parts, [sorted(group) for group in mention.gold], parts]).encode())
+        return digest.hexdigest()
 
     @staticmethod
     def _strings(mention: Mention, scoring: Scoring) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
@@ -13,7 +15,6 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.embedders import EmbedOnce
-from st_biomed.evaluators.report import metrics_table
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.ranking import spearman
 from st_biomed.metrics.units import Units
@@ -109,10 +110,6 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         metrics |= {"n": float(len(cosines)), "n_missing": float(self.n_missing)}
         return Observation(metrics, {"spearman": Units("pair", np.stack([cosines, self.scores], axis=1), "spearman")})
 
-    def table(self, **runs: Mapping[str, float]) -> str:
-        """The correlations of one or more runs side by side, e.g. ``before=..., after=...``."""
-        return metrics_table(runs, self.headline)
-
     @property
     def headline(self) -> dict[str, str]:
         """What a table shows: label to the key of a metric."""
@@ -120,8 +117,15 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         return {key: f"{prefix}{key}" for key in ("spearman", "pearson")}
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Settings and sizes, never a text."""
-        return {"n_pairs": len(self.scores), "n_missing": self.n_missing, **super().get_config_dict()}
+        """Sizes and a digest of the pairs and scores, never a text."""
+        content = json.dumps([self.texts, self.left.tolist(), self.right.tolist(), self.scores.tolist()])
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        return {
+            "pairs_sha256": digest,
+            "n_pairs": len(self.scores),
+            "n_missing": self.n_missing,
+            **super().get_config_dict(),
+        }
 
     @property
     def citation(self) -> str:

@@ -16,7 +16,6 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.pair_file import pair_lines, read_pairs, write_pairs
-from st_biomed.evaluators.report import metrics_table
 from st_biomed.evaluators.tree_pairs import draw_pairs
 from st_biomed.metrics import Units, cosine_of_pairs, discrimination
 
@@ -186,10 +185,6 @@ class TreeEvaluator(EmbeddingEvaluator):
         prefix = f"{self.name}_" if self.name else ""
         rows = {f"{i}v{j}": f"{prefix}auc_{i}v{j}" for i, j in combinations(self.counts, 2)}
         return rows | {"mean": f"{prefix}mean_auc", "spearman": f"{prefix}spearman_global"}
-
-    def table(self, **runs: Mapping[str, float]) -> str:
-        """The headline of one or more runs side by side, e.g. ``before=..., after=...``."""
-        return metrics_table(runs, self.headline)
 
     def get_config_dict(self) -> dict[str, Any]:
         """Pairs per distance and their digest, never their texts."""

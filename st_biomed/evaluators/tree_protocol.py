@@ -9,7 +9,7 @@ import numpy as np
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
-from st_biomed.evaluators.data_folder import open_terminology
+from st_biomed.evaluators.data_folder import data_path, open_terminology
 from st_biomed.evaluators.tree import TreeEvaluator
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.samples import Splits, split_by_subtree
@@ -32,6 +32,8 @@ class TreeProtocol:
         name: Prefix of the metrics.
         sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`; only where it is not
             given to :meth:`hold_out`.
+        pairs: A file of ``distance||term||term`` lines in place of a terminology.
+        whole: Whether pairs are drawn from all of the terminology, with nothing held out of anybody's training.
         subtrees: Regular expression of the codes that root a sub-tree; empty to take those at ``depth``.
         depth: Depth of the roots where ``subtrees`` is empty.
         dev, test: Shares of the roots.
@@ -43,6 +45,8 @@ class TreeProtocol:
 
     name: str = "tree"
     sources: list[str] = field(default_factory=list)
+    pairs: str = ""
+    whole: bool = False
     subtrees: str = ""
     depth: int = 1
     dev: float = 1 / 6
@@ -56,14 +60,33 @@ class TreeProtocol:
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[EmbeddingEvaluator]:
-        """The evaluator of the test trees; there is nothing that was published otherwise.
+        """The evaluator of the test trees, of all trees, or of a file; there is nothing that was published otherwise.
 
         Raises:
-            InputError: ``sources`` is empty, or what :meth:`hold_out` refuses.
+            InputError: Neither a terminology nor a file or both, a terminology without parents or without synonyms, or
+                what :meth:`hold_out` or :meth:`TreeEvaluator.from_file` refuses.
         """
-        if not self.sources:
-            raise InputError(f"{self.name}: sources is empty, the terminology with the trees is needed")
-        return [self.hold_out(Hierarchy(open_terminology(self.sources)), **options).test]
+        if bool(self.sources) == bool(self.pairs):
+            raise InputError(
+                f"{self.name}: the trees are in a terminology (sources) or in a file (pairs), one is needed"
+            )
+        if self.pairs:
+            options["name"] = self.name
+            return [TreeEvaluator.from_file(data_path(self.pairs), **options)]
+        terminology = open_terminology(self.sources)
+        if terminology.parents.num_rows == 0:
+            raise InputError(f"{self.name}: no concept has a parent, the hierarchy is empty")
+        hierarchy = Hierarchy(terminology)
+        if terminology.concept_texts.counts.max() < 2:
+            raise InputError(f"{self.name}: no concept has a synonym, so no pair is at distance 0")
+        if self.whole:
+            options["name"] = self.name
+            return [
+                TreeEvaluator.from_hierarchy(
+                    hierarchy, pairs_per_class=self.pairs_per_class, seed=self.seed, **options
+                )
+            ]
+        return [self.hold_out(hierarchy, **options).test]
 
     def hold_out(self, hierarchy: Hierarchy, **options: Unpack[EvaluatorOptions]) -> HeldOutTrees:
         """Split the terminology and draw the pairs.

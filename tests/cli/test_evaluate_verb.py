@@ -2,47 +2,98 @@
 
 from __future__ import annotations
 
-import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 
-def words(toy_folder: Path, model: Path) -> tuple[object, ...]:
-    return ("evaluate", model, toy_folder, "--pairs-per-class", 20)
+@pytest.fixture
+def words(toy_folder: Path, tiny_bert_folder: Path, tmp_path: Path) -> list[object]:
+    trees = ["--terminology", toy_folder, "--pairs-per-class", 20, "--n-bootstrap", 20]
+    return ["evaluate", f"bert={tiny_bert_folder}", *trees, "--output", tmp_path / "out"]
 
 
-def test_the_six_aucs_of_a_saved_terminology_are_printed(
-    run: Callable, toy_folder: Path, tiny_bert_folder: Path, tmp_path: Path
+def test_the_six_aucs_of_a_saved_terminology_are_printed_and_written(
+    run: Callable, words: list[object], tmp_path: Path
 ) -> None:
-    result = run(*words(toy_folder, tiny_bert_folder), "--output", tmp_path / "out")
+    result = run(*words)
     assert result.exit_code == 0, result.output
-    rows = [line.split()[0] for line in result.stdout.splitlines()]
-    assert rows == ["model", "0v1", "0v2", "0v3", "1v2", "1v3", "2v3", "mean", "spearman", "pairs:"]
-    (table,) = (tmp_path / "out").glob("*.csv")
-    with table.open(newline="") as lines:
-        assert 0 < float(next(csv.DictReader(lines))["mean_auc"]) < 1
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert result.stdout == text + "\n"
+    rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
+    assert [row for row in rows if row] == [
+        "tree_mean_auc",
+        "0v1",
+        "0v2",
+        "0v3",
+        "1v2",
+        "1v3",
+        "2v3",
+        "mean",
+        "spearman",
+    ]
+    assert "class=best" not in (tmp_path / "out" / "results.html").read_text()
+    (line,) = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    assert 0 < json.loads(line)["metrics"]["tree_mean_auc"] < 1
 
 
-def test_the_same_seed_prints_the_same_table(run: Callable, toy_folder: Path, tiny_bert_folder: Path) -> None:
+def test_the_same_seed_prints_the_same_table(run: Callable, words: list[object], tmp_path: Path) -> None:
     """Catches pairs drawn from a set or a global random state."""
-    first = run(*words(toy_folder, tiny_bert_folder), "--seed", 3).stdout
-    assert run(*words(toy_folder, tiny_bert_folder), "--seed", 3).stdout == first
-    assert run(*words(toy_folder, tiny_bert_folder), "--seed", 4).stdout != first
+    first = run(*words, "--seed", 3).stdout
+    assert run(*words, "--seed", 3, "-o", tmp_path / "again").stdout == first
+    assert run(*words, "--seed", 4).stdout != first
+
+
+def test_two_models_are_compared(run: Callable, words: list[object], tiny_bert_folder: Path) -> None:
+    result = run(*words, f"twin={tiny_bert_folder}")
+    assert "## Difference from bert" in result.stdout
+    assert "| tree_mean_auc | +0.000 (+0.000 to +0.000), p 1 |" in result.stdout
+    assert "twin, tree: kept from an earlier run" in result.stderr
+
+
+def test_benchmarks_are_named_and_their_data_found_where_one_says(
+    run: Callable, refused: Callable[..., str], tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ST_BIOMED_DATA", "")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "x.csv").write_text("term1,term2,score\na,b,1\nc,d,2\ne,f,3\n")
+    (tmp_path / "zorb.yaml").write_text(
+        "name: zorb\nevaluator: relatedness\ndata: {files: [x.csv], source: the attic}\nsettings: {path: x.csv}\n"
+    )
+    ask = ["evaluate", tiny_bert_folder, "-b", tmp_path / "zorb.yaml", "-o", tmp_path / "out"]
+    lacking = run(*ask)
+    assert lacking.exit_code == 2
+    assert "not measured: zorb needs x.csv in the folder of data (the attic)" in lacking.stderr
+    there = run(*ask, "--data", tmp_path / "data")
+    assert there.exit_code == 0 and "| zorb_spearman |" in there.stdout
+    assert "--data nowhere: no such folder" in refused(*ask, "--data", "nowhere")
+    assert "two benchmarks are called 'tree'" in refused(*ask, "-t", "toy", "-b", own_tree(tmp_path))
+
+
+def own_tree(folder: Path) -> Path:
+    (folder / "tree.yaml").write_text("name: tree\nevaluator: tree\nsettings: {sources: [toy]}\n")
+    return folder / "tree.yaml"
+
+
+def test_what_there_is_can_be_listed(run: Callable) -> None:
+    listed = run("evaluate", "--list").stdout
+    assert "ncbi_disease " in listed and "NCBI disease" in listed and "SapBERT " in listed
 
 
 def test_a_file_of_pairs_takes_the_place_of_a_terminology(
-    run: Callable, refused: Callable[..., str], tiny_bert_folder: Path, tmp_path: Path
+    run: Callable, tiny_bert_folder: Path, tmp_path: Path
 ) -> None:
     pairs = tmp_path / "pairs.txt"
     pairs.write_text("0||flumpa disease||disease of the flumpa\n1||flumpa disease||gradtha disease\n")
-    result = run("evaluate", tiny_bert_folder, "--pairs", pairs)
+    ask = ["evaluate", tiny_bert_folder, "--pairs", pairs, "-o", tmp_path / "out"]
+    result = run(*ask)
     assert result.exit_code == 0, result.output
-    assert "0v1" in result.stdout
+    assert "| 0v1 |" in result.stdout
     pairs.write_text("0||a||b\n1|a|b\n")
-    assert f"{pairs}:2: expected distance||term||term" in refused("evaluate", tiny_bert_folder, "--pairs", pairs)
-    assert "needs a terminology or --pairs FILE, and not both" in refused("evaluate", tiny_bert_folder)
+    result = run(*ask)
+    assert result.exit_code == 2 and f"{pairs}:2: expected distance||term||term" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -54,7 +105,7 @@ def test_a_file_of_pairs_takes_the_place_of_a_terminology(
     ],
 )
 def test_a_terminology_without_usable_hierarchy_ends_in_one_line(
-    run: Callable, refused: Callable[..., str], tmp_path: Path, parents: str | None, message: str
+    run: Callable, tiny_bert_folder: Path, tmp_path: Path, parents: str | None, message: str
 ) -> None:
     """Catches a cycle that is not named, and a division by the pairs there are not."""
     (tmp_path / "names.txt").write_text("A||a\nB||b\nC||c\n")
@@ -62,14 +113,18 @@ def test_a_terminology_without_usable_hierarchy_ends_in_one_line(
     path = ("map.csv", "--option", f"strings={tmp_path / 'names.txt'}") if parents else ("names.txt",)
     read = run("read", "parent_child", tmp_path / path[0], *path[1:], "-o", tmp_path / "t")
     assert read.exit_code == 0, read.output
-    assert message in refused("evaluate", "unread-model", tmp_path / "t")
+    result = run("evaluate", tiny_bert_folder, "-t", tmp_path / "t", "-o", tmp_path / "out")
+    assert result.exit_code == 2 and message in result.stderr
 
 
-def test_a_model_that_is_not_there_says_what_to_do(
-    refused: Callable[..., str], toy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_is_not_there_says_what_to_do(run: Callable, toy_folder: Path, tmp_path: Path) -> None:
     """Offline: the error names the ways out. A folder without a model is told from a model on the Hub."""
-    line = refused("evaluate", "no-such-organisation/no-such-model", toy_folder)
-    assert "give a local folder, unset HF_HUB_OFFLINE" in line
-    assert "the folder has neither modules.json nor config.json" in refused("evaluate", toy_folder, toy_folder)
-    assert "no such folder, and no reader" in refused("evaluate", "any-model", tmp_path / "nowhere")
+
+    def refusal(model: object, *words: object) -> str:
+        result = run("evaluate", model, "-t", toy_folder, "-o", tmp_path / "out", *words)
+        assert result.exit_code == 2
+        return str(result.stderr)
+
+    assert "give a local folder, unset HF_HUB_OFFLINE" in refusal("no-such-organisation/no-such-model")
+    assert "the folder has neither modules.json nor config.json" in refusal(toy_folder)
+    assert "no model: a folder, an id on the Hub, or one of MiniLM" in run("evaluate", "-t", "toy").stderr

@@ -29,7 +29,7 @@ LAYERS = [
     ["encoder", "model_digest", "modules"],
     ["losses"],
     ["evaluators", "linking"],
-    ["pictures", "release"],
+    ["measuring", "pictures", "release"],
     ["training"],
     ["cli"],
 ]

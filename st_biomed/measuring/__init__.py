@@ -1,0 +1,1 @@
+"""Models by benchmarks: what is measured, kept and compared."""

@@ -1,0 +1,131 @@
+"""What can be measured: an encoder, a known baseline with its pooling, or a matrix of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from st_biomed.bundled import bundled
+from st_biomed.encoder import load_encoder
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator
+from st_biomed.evaluators.embedders import table_embedder
+from st_biomed.model_digest import model_digest, table_digest
+from st_biomed.settings import filled, read_yaml
+
+BASELINES = "evaluation/baselines.yaml"
+
+
+@dataclass(frozen=True)
+class MeasuredModel:
+    """A model by the name it has in tables.
+
+    Attributes:
+        name: In tables.
+        model: A folder, an id on the Hub, or a ``.npz`` file with ``texts`` ``[N]`` and ``vectors`` ``[N, D]``.
+        pooling: As :func:`~st_biomed.encoder.load_encoder` takes it; empty for the model's own.
+        max_length: Tokens a text is cut at; 0 for the model's own.
+        source: Paper, and where its way of pooling is from.
+    """
+
+    name: str
+    model: str
+    pooling: str = ""
+    max_length: int = 0
+    source: str = ""
+
+    @classmethod
+    def named(cls, argument: str, baselines: str | Path = BASELINES) -> MeasuredModel:
+        """What a person writes: ``name=model``, the name of a baseline, a folder, a ``.npz`` file, or an id on the Hub.
+
+        Raises:
+            InputError: A name without a model, or a file of baselines that is none.
+        """
+        name, equals, model = argument.partition("=")
+        if equals:
+            if not name or not model:
+                raise InputError(f"models are written NAME=MODEL or MODEL, found {argument!r}")
+            return cls(name, model)
+        known = read_baselines(baselines)
+        if argument in known and not Path(argument).exists():
+            return known[argument]
+        return cls(Path(argument).name.removesuffix(".npz"), argument)
+
+
+def read_baselines(path: str | Path = BASELINES) -> dict[str, MeasuredModel]:
+    """The models that papers compare with, by name.
+
+    Raises:
+        InputError: No such file, or an entry that is none.
+    """
+    path = Path(path) if Path(path).exists() else bundled(path) or Path(path)
+    return {
+        name: filled(MeasuredModel, entry, f"{path}: {name}", name=name) for name, entry in read_yaml(path).items()
+    }
+
+
+def named_models(arguments: Iterable[str]) -> list[MeasuredModel]:
+    """Several models, each with a name of its own.
+
+    Raises:
+        InputError: As :meth:`MeasuredModel.named`, none, or two of one name.
+    """
+    models = [MeasuredModel.named(argument) for argument in arguments]
+    if not models:
+        raise InputError(f"no model: a folder, an id on the Hub, or one of {', '.join(read_baselines())}")
+    for i, one in enumerate(models):
+        if one.name in {other.name for other in models[:i]}:
+            raise InputError(f"two models are called {one.name!r}: write NAME=MODEL")
+    return models
+
+
+class OpenModel:
+    """A model in memory.
+
+    Args:
+        measured: Which one.
+        device: Where to compute; ``None`` for the best there is.
+
+    Attributes:
+        digest: Of what it computes.
+
+    Raises:
+        InputError: No such model, or a ``.npz`` file without texts and vectors.
+    """
+
+    def __init__(self, measured: MeasuredModel, device: str | None = None) -> None:
+        self.measured = measured
+        if measured.model.endswith(".npz"):
+            texts, matrix = read_table_of_vectors(Path(measured.model))
+            self.table, self.encoder = table_embedder(texts, matrix), None
+            self.digest = table_digest(texts, matrix)
+        else:
+            self.encoder = load_encoder(
+                measured.model, pooling=measured.pooling or None, max_length=measured.max_length or None, device=device
+            )
+            self.digest = model_digest(self.encoder)
+
+    def measure(self, evaluator: EmbeddingEvaluator) -> dict[str, float]:
+        """The evaluator's metrics of this model."""
+        if self.encoder is None:
+            return evaluator.measure(self.table)
+        return evaluator(self.encoder)
+
+
+def read_table_of_vectors(path: Path) -> tuple[list[str], np.ndarray]:
+    """Texts ``[N]`` and vectors ``[N, D]`` of a ``.npz`` file.
+
+    Raises:
+        InputError: No such file, or one without the two arrays.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return arrays["texts"].astype(str).tolist(), arrays["vectors"]
+    except KeyError as error:
+        raise InputError(f"{path}: needs the arrays 'texts' and 'vectors', {error.args[0]}") from error
+    except (OSError, ValueError, BadZipFile) as error:
+        raise InputError(f"{path}: cannot be read as a table of vectors ({error})") from error

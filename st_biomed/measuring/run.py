@@ -1,0 +1,127 @@
+"""Measure models on benchmarks, keep what was measured, and go on where a run stopped."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from typing import Unpack
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
+from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.measuring.models import MeasuredModel, OpenModel
+from st_biomed.measuring.results import Result, ResultsFolder, result_key
+
+logger = logging.getLogger(__name__)
+
+_PACKAGES = ("st-biomed", "sentence-transformers", "transformers", "torch", "numpy")
+
+
+@dataclass
+class Measured:
+    """What a run has to say.
+
+    Attributes:
+        results: Of every model on every benchmark that could be measured, model by model.
+        missing: Benchmark to the files it lacks.
+        failed: Model and benchmark to the one line that says why.
+    """
+
+    results: list[Result] = field(default_factory=list)
+    missing: dict[str, list[str]] = field(default_factory=dict)
+    failed: dict[tuple[str, str], str] = field(default_factory=dict)
+
+
+def measure(
+    models: Sequence[MeasuredModel],
+    benchmarks: Sequence[Benchmark],
+    folder: ResultsFolder,
+    *,
+    as_published: bool = False,
+    device: str | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+    **options: Unpack[EvaluatorOptions],
+) -> Measured:
+    """Measure every model on every benchmark whose data are there.
+
+    A result that ``folder`` has, of the same model with the same settings, is not measured again. A model that cannot be
+    loaded or a benchmark that a model cannot be measured on is reported at the end and stops nothing else.
+
+    Args:
+        models: What is measured.
+        benchmarks: On what.
+        folder: Where results and units are kept.
+        as_published: Score as the papers' scripts do where that differs.
+        device: Where to compute; ``None`` for the best there is.
+        progress: Takes a line whenever something was measured.
+        **options: For all evaluators.
+    """
+    found = Measured(missing={one.name: files for one in benchmarks if (files := one.missing())})
+    there = [one for one in benchmarks if one.name not in found.missing]
+
+    @cache
+    def evaluators(i: int) -> Sequence[EmbeddingEvaluator]:
+        return there[i].protocol().evaluators(as_published=as_published, **options)
+
+    for measured in models:
+        try:
+            model = OpenModel(measured, device)
+        except InputError as error:
+            found.failed[measured.name, ""] = str(error)
+            progress(f"{measured.name}: {error}")
+            continue
+        for i, benchmark in enumerate(there):
+            try:
+                for result in _results(model, benchmark, evaluators(i), folder, as_published, progress):
+                    found.results.append(result)
+            except InputError as error:
+                found.failed[measured.name, benchmark.name] = str(error)
+                progress(f"{measured.name}, {benchmark.name}: {error}")
+    return found
+
+
+def _results(
+    model: OpenModel,
+    benchmark: Benchmark,
+    evaluators: Sequence[EmbeddingEvaluator],
+    folder: ResultsFolder,
+    as_published: bool,
+    progress: Callable[[str], None],
+) -> Iterator[Result]:
+    for evaluator in evaluators:
+        settings = {**evaluator.get_config_dict(), "as_published": as_published}
+        key = result_key(evaluator.name, model.digest, settings)
+        if (kept := folder.results.get(key)) is not None:
+            progress(f"{model.measured.name}, {evaluator.name}: kept from an earlier run")
+            yield _renamed(kept, model.measured.name)
+            continue
+        started = time.perf_counter()
+        metrics = model.measure(evaluator)
+        result = Result(
+            benchmark=benchmark.name,
+            evaluator=evaluator.name,
+            model=model.measured.name,
+            model_digest=model.digest,
+            settings=settings,
+            metrics=metrics,
+            primary=evaluator.primary_metric,
+            headline=evaluator.headline,
+            units={f"{evaluator.name}_{metric}": [len(one), one.unit] for metric, one in evaluator.units.items()},
+            seconds=round(time.perf_counter() - started, 1),
+            versions={package: version(package) for package in _PACKAGES},
+        )
+        folder.add(result, evaluator.units)
+        progress(
+            f"{model.measured.name}, {evaluator.name}: {evaluator.primary_metric} {metrics[evaluator.primary_metric]:.4f} "
+            f"in {result.seconds:.0f} s"
+        )
+        yield result
+
+
+def _renamed(result: Result, model: str) -> Result:
+    """A result under the name its model has in this run."""
+    return Result(**{**vars(result), "model": model})
