@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.embedders import EmbedOnce
@@ -30,7 +30,7 @@ class RelatednessEvaluator(EmbeddingEvaluator):
     """Rank correlation between the cosines of term pairs and the scores that people gave them (SRS sets).
 
     Metrics: ``spearman`` (ties have their average rank), ``pearson``, ``n`` pairs measured, ``n_missing`` pairs left
-    out because a term is empty, and the interval of the first over the pairs.
+    out because a term or the score is missing, and the interval of the first over the pairs.
 
     Args:
         first, second: The terms of each pair, ``[N]`` each.
@@ -75,6 +75,7 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         *,
         terms: tuple[str, str] | None = None,
         score: str | None = None,
+        unscored: str = "error",
         **options: Any,
     ) -> RelatednessEvaluator:
         """Read a table of term, term, score, such as the published sets and their translations.
@@ -83,25 +84,33 @@ class RelatednessEvaluator(EmbeddingEvaluator):
             path: CSV or TSV with a header.
             terms: The columns of the terms; by default those of the published sets.
             score: The column of the score; by default the mean, or the physicians' (MiniMayoSRS).
+            unscored: ``"error"`` or ``"skip"`` for a row whose score is no number; what is skipped counts as missing.
             **options: As of the class; the file's name is the default of ``name``.
 
         Raises:
             InputError: No such file or column, or with file and line a score that is no number.
         """
+        if unscored not in ("error", "skip"):
+            raise unknown_name("unscored", unscored, ("error", "skip"))
         path = Path(path)
         header = ["_".join(name.lower().split()) for name in read_header(path)]
         wanted: list[tuple[str, ...]] = [(name,) if isinstance(name, str) else name for name in (terms or _TERMS)]
         wanted.append((score,) if score else next(((name,) for name in _SCORES if name in header), _SCORES))
-        first, second, scores = [], [], []
+        first, second, scores, n_unscored = [], [], [], 0
         for line, (one, other, number) in read_table(path, [tuple(map(_folded, names)) for names in wanted]):
             try:
                 scores.append(float(number))
             except ValueError:
+                if unscored == "skip":
+                    n_unscored += 1
+                    continue
                 raise InputError(f"{path}:{line}: score {number!r} is no number") from None
             first.append(one)
             second.append(other)
         options.setdefault("name", path.name.split(".")[0].lower())
-        return cls(first, second, scores, **options)
+        evaluator = cls(first, second, scores, **options)
+        evaluator.n_missing += n_unscored
+        return evaluator
 
     def observe(self, embed: EmbedOnce) -> Observation:
         """The metrics listed above; the units are the pairs."""
@@ -149,12 +158,14 @@ class RelatednessProtocol:
         path: The table, see :meth:`RelatednessEvaluator.from_file`.
         terms: Its two columns of terms; those of the published sets where empty.
         score: Its column of scores; that of the published sets where empty.
+        unscored: ``"error"`` or ``"skip"`` for a row whose score is no number.
     """
 
     name: str
     path: str
     terms: list[str] = field(default_factory=list)
     score: str = ""
+    unscored: str = "error"
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
@@ -168,7 +179,8 @@ class RelatednessProtocol:
             raise InputError(f"{self.name}: terms are two columns, found {', '.join(self.terms)}")
         terms = (self.terms[0], self.terms[1]) if self.terms else None
         options["name"] = self.name
-        return [RelatednessEvaluator.from_file(data_path(self.path), terms=terms, score=self.score or None, **options)]
+        path, score = data_path(self.path), self.score or None
+        return [RelatednessEvaluator.from_file(path, terms=terms, score=score, unscored=self.unscored, **options)]
 
 
 def _folded(name: str) -> str:

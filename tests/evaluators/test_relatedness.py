@@ -78,6 +78,17 @@ def test_published_tables_are_read_and_what_is_missing_is_counted(tmp_path: Path
     assert (evaluator.n_missing, evaluator.name) == (1, name.split(".")[0])
 
 
+def test_a_row_without_a_score_is_refused_or_counted(tmp_path: Path):
+    """Catches a term that a stray comma cut in two, read as a pair, and a row that is gone without a count."""
+    (tmp_path / "x.csv").write_text("term1,term2,score\na,b,1\nc,d,Agents\ne,f,3\ng,h,2\n")
+    with pytest.raises(InputError, match=r"x\.csv:3: score 'Agents' is no number"):
+        RelatednessEvaluator.from_file(tmp_path / "x.csv")
+    evaluator = RelatednessEvaluator.from_file(tmp_path / "x.csv", unscored="skip")
+    assert (evaluator.scores.tolist(), evaluator.n_missing) == ([1, 3, 2], 1)
+    with pytest.raises(InputError, match="unknown unscored 'drop'"):
+        RelatednessEvaluator.from_file(tmp_path / "x.csv", unscored="drop")
+
+
 def test_other_columns_can_be_named(tmp_path: Path):
     (tmp_path / "x.csv").write_text("uno,due,voto,mean\na,b,1,9\nc,d,2,9\ne,f,3,9\n")
     evaluator = RelatednessEvaluator.from_file(tmp_path / "x.csv", terms=("uno", "due"), score="voto", name="it")
