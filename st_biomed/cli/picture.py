@@ -11,11 +11,16 @@ from st_biomed.errors import InputError
 
 if TYPE_CHECKING:
     from st_biomed.evaluators.embedders import Embed
+    from st_biomed.measuring.results import Result
+    from st_biomed.metrics.units import Units
 
-app = typer.Typer(help="Draw where names lie, or how hard the mined pairs are, as a PNG file.", no_args_is_help=True)
+app = typer.Typer(
+    help="Draw where names lie, how hard the mined pairs are, or what was measured, as a PNG or SVG file.",
+    no_args_is_help=True,
+)
 
 _Terminology = Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path.")]
-_Output = Annotated[Path, typer.Option("--output", "-o", help="The PNG file.")]
+_Output = Annotated[Path, typer.Option("--output", "-o", help="The PNG or SVG file.")]
 _Seed = Annotated[int, typer.Option(help="Seed of the draw.", min=0)]
 _Device = Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")]
 
@@ -72,6 +77,76 @@ def pairs(
     typer.echo(
         f"overlap of positives and negatives: sampled {sampled.overlap:.3f}, mined {mined.overlap:.3f}; {output}"
     )
+
+
+_Folder = Annotated[Path, typer.Argument(help="A folder of results, written by `st-biomed evaluate`.")]
+_Evaluator = Annotated[str | None, typer.Option(help="Name of the evaluator, where there are several of the kind.")]
+
+
+@app.command("results")
+def results(folder: _Folder, output: _Output) -> None:
+    """The primary metric of every benchmark with its interval, a dot for each model."""
+    from st_biomed.pictures.measurements import dot_chart
+
+    found = _results(folder, output)
+    typer.echo(f"{len(found)} results drawn to {dot_chart(output, found)}")
+
+
+@app.command("types")
+def types(folder: _Folder, output: _Output, evaluator: _Evaluator = None) -> None:
+    """The MCSM of every semantic type, a dot for each model."""
+    from st_biomed.pictures.measurements import type_chart
+
+    found = [one for one in _results(folder, output) if evaluator in (None, one.evaluator)]
+    typer.echo(f"drawn to {type_chart(output, found)}")
+
+
+@app.command("curves")
+def curves(
+    folder: _Folder,
+    output: _Output,
+    curve: Annotated[str, typer.Option(help="roc or pr (precision and recall).")] = "roc",
+    evaluator: _Evaluator = None,
+) -> None:
+    """ROC or precision-recall curves of a tree benchmark, a panel for each two distances."""
+    from st_biomed.pictures.measurements import tree_curves
+
+    typer.echo(f"drawn to {tree_curves(output, _tree_units(folder, output, evaluator), curve=curve)}")
+
+
+@app.command("distances")
+def distances(folder: _Folder, output: _Output, evaluator: _Evaluator = None) -> None:
+    """The cosines of the pairs at each distance of a tree benchmark, a panel for each model."""
+    from st_biomed.pictures.measurements import distance_histograms
+
+    typer.echo(f"drawn to {distance_histograms(output, _tree_units(folder, output, evaluator))}")
+
+
+def _results(folder: Path, output: Path) -> list[Result]:
+    from st_biomed.measuring.results import ResultsFolder
+    from st_biomed.pictures.canvas import check_picture
+
+    check_picture(output)
+    found = list(ResultsFolder(folder).results.values())
+    if not found:
+        raise InputError(f"{folder}: holds no results; `st-biomed evaluate --output {folder}` writes them")
+    latest = {(one.model, one.evaluator): one for one in found}
+    return list(latest.values())
+
+
+def _tree_units(folder: Path, output: Path, evaluator: str | None) -> dict[str, Units]:
+    """Model to the pairs of the one tree benchmark that was measured, or of the one that was asked for."""
+    from st_biomed.measuring.results import ResultsFolder
+
+    found = [one for one in _results(folder, output) if one.primary.endswith("mean_auc")]
+    names = list(dict.fromkeys(one.evaluator for one in found))
+    if evaluator is None and len(names) == 1:
+        evaluator = names[0]
+    if evaluator not in names:
+        asked = "" if evaluator is None else f", found {evaluator!r}"
+        raise InputError(f"--evaluator: one of {', '.join(names) or 'no tree benchmark'} is needed{asked}")
+    opened = ResultsFolder(folder)
+    return {one.model: opened.units(one)["mean_auc"] for one in found if one.evaluator == evaluator}
 
 
 def _embedder(model: str, device: str | None) -> Embed:

@@ -6,8 +6,8 @@ from st_biomed.metrics.cosine import cosine_of_pairs, unit_rows
 from st_biomed.metrics.discrimination import discrimination, mean_auc
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, share_of_parts
 from st_biomed.metrics.linking_gold import Gold, gold_of_mentions
-from st_biomed.metrics.precision_recall import average_precision, pr_auc
-from st_biomed.metrics.ranking import roc_auc, spearman
+from st_biomed.metrics.precision_recall import average_precision, pr_auc, precision_recall_curve
+from st_biomed.metrics.ranking import roc_auc, roc_curve, spearman
 from st_biomed.metrics.units import Interval, PairedTest, Units, load_units, save_units
 
 __all__ = [
@@ -26,7 +26,9 @@ __all__ = [
     "mean_auc",
     "mention_ranks",
     "pr_auc",
+    "precision_recall_curve",
     "roc_auc",
+    "roc_curve",
     "save_units",
     "share_of_parts",
     "spearman",

@@ -8,13 +8,21 @@ from numpy.typing import ArrayLike
 from st_biomed.metrics.scores import checked
 
 
-def _curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Precision and recall at every distinct score from the highest down, both ``[K + 1]``, from (1, 0) on."""
+def precision_recall_curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Recall and precision at every distinct score from the highest down, ``[K + 1]`` both, from recall 0, precision 1 on.
+
+    Args:
+        positive: Scores of the positives, ``[P]``.
+        negative: Scores of the negatives, ``[N]``.
+
+    Raises:
+        InputError: An empty class, or NaN.
+    """
     positive, negative = checked(positive, "positive scores"), checked(negative, "negative scores")
     thresholds = np.unique(np.concatenate([positive, negative]))[::-1]
     hits = len(positive) - np.searchsorted(np.sort(positive), thresholds)
     false = len(negative) - np.searchsorted(np.sort(negative), thresholds)
-    return np.r_[1.0, hits / (hits + false)], np.r_[0.0, hits / len(positive)]
+    return np.r_[0.0, hits / len(positive)], np.r_[1.0, hits / (hits + false)]
 
 
 def pr_auc(positive: ArrayLike, negative: ArrayLike) -> float:
@@ -30,7 +38,7 @@ def pr_auc(positive: ArrayLike, negative: ArrayLike) -> float:
     Raises:
         InputError: An empty class, or NaN.
     """
-    precision, recall = _curve(positive, negative)
+    recall, precision = precision_recall_curve(positive, negative)
     return float(np.trapezoid(precision, recall))
 
 
@@ -44,5 +52,5 @@ def average_precision(positive: ArrayLike, negative: ArrayLike) -> float:
     Raises:
         InputError: An empty class, or NaN.
     """
-    precision, recall = _curve(positive, negative)
+    recall, precision = precision_recall_curve(positive, negative)
     return float(np.diff(recall) @ precision[1:])

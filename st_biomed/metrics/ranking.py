@@ -28,6 +28,22 @@ def roc_auc(positive: ArrayLike, negative: ArrayLike) -> float:
     return float((below + below_or_tied) / (2 * len(positive) * len(negative)))
 
 
+def roc_curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """False and true positive rate at every distinct score from the highest down, ``[K + 1]`` both, from (0, 0) on.
+
+    Args:
+        positive: Scores of the positives, ``[P]``.
+        negative: Scores of the negatives, ``[N]``.
+
+    Raises:
+        InputError: An empty class, or NaN.
+    """
+    positive, negative = checked(positive, "positive scores"), checked(negative, "negative scores")
+    thresholds = np.unique(np.concatenate([positive, negative]))[::-1]
+    rates = [1 - np.searchsorted(np.sort(one), thresholds) / len(one) for one in (negative, positive)]
+    return np.r_[0.0, rates[0]], np.r_[0.0, rates[1]]
+
+
 def spearman(a: ArrayLike, b: ArrayLike) -> float:
     """Spearman's rank correlation with average ranks for ties.
 

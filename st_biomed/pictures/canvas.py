@@ -13,41 +13,65 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+SUFFIXES = (".png", ".svg")
+
+COLOURS = ("#000000", "#c8553d", "#3d6fb0", "#e0a63b", "#6aa37c", "#b9b9b9")
+"""Of lines and dots; no two neighbours are equally dark, so that a print in grey can be read, too."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+
+
 def check_picture(path: str | Path) -> Path:
     """The path of a picture that is about to be made.
 
     Raises:
-        InputError: matplotlib is not installed, or the path does not end in ``.png``.
+        InputError: matplotlib is not installed, or the path ends neither in ``.png`` nor in ``.svg``.
     """
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise InputError("pictures need matplotlib: pip install 'st-biomed[viz]'") from error
     path = Path(path)
-    if path.suffix.lower() != ".png":
-        raise InputError(f"{path}: a picture is written as .png, found suffix {path.suffix!r}")
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"{path}: a picture is written as .png or .svg, found suffix {path.suffix!r}")
     return path
 
 
 @contextmanager
-def panels(path: str | Path, titles: list[str], *, shared: bool = False) -> Iterator[list[Axes]]:
+def panels(
+    path: str | Path,
+    titles: list[str],
+    *,
+    shared: bool = False,
+    columns: int | None = None,
+    size: tuple[float, float] = (5, 4.5),
+) -> Iterator[list[Axes]]:
     """Axes side by side, one for each title; saved when the block ends.
 
     Args:
-        path: The PNG file.
+        path: The PNG or SVG file.
         titles: A title for each panel.
         shared: Whether the panels have one scale.
+        columns: Panels of a row; all of them by default.
+        size: Width and height of a panel in inches.
     """
+    import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     path = check_picture(path)
-    figure = Figure(figsize=(5 * len(titles), 4.5), layout="constrained")
+    columns = min(columns or len(titles), len(titles))
+    rows = -(-len(titles) // columns)
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(1, len(titles), squeeze=False, sharex=shared, sharey=shared)[0]
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=shared, sharey=shared).ravel()
     for axis, title in zip(axes, titles):
         axis.set_title(title)
-    yield list(axes)
+    for axis in axes[len(titles) :]:
+        axis.set_axis_off()
+    yield list(axes[: len(titles)])
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Without the version and date that the library would write, equal numbers give equal files.
-    figure.savefig(path, dpi=150, metadata={"Software": None})
+    # Without the version, date and random ids that the library would write, equal numbers give equal files.
+    metadata = {"Software": None} if path.suffix.lower() == ".png" else {"Date": None, "Creator": None}
+    with matplotlib.rc_context({"svg.hashsalt": "st-biomed"}):
+        figure.savefig(path, dpi=150, metadata=metadata)

@@ -51,7 +51,7 @@ def test_a_file_becomes_an_evaluator(data: Path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("title:", "titel:", r"zorb\.yaml: unknown key 'titel'.*did you mean 'title'"),
+        ("title:", "name_of:", r"zorb\.yaml: unknown key 'name_of'"),
         ("name: zorb", "", r"zorb\.yaml: name is missing"),
         ("evaluator: relatedness", "evaluator: relatednes", "unknown evaluator 'relatednes'.*did you mean"),
         ("score: mean", "scores: mean", r"zorb\.yaml: settings: unknown key 'scores'"),

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_auc_score
+from sklearn.metrics import roc_curve as sklearn_roc_curve
 
+from st_biomed import metrics
 from st_biomed.errors import InputError
 from st_biomed.metrics import average_precision, cosine_of_pairs, discrimination, pr_auc, roc_auc, spearman, unit_rows
 
@@ -29,6 +31,19 @@ def test_areas_equal_those_of_scikit_learn_with_any_ties(positive, negative):
     assert roc_auc(positive, negative) == pytest.approx(roc_auc_score(label, score), abs=1e-12)
     assert pr_auc(positive, negative) == pytest.approx(auc(recall, precision), abs=1e-12)
     assert average_precision(positive, negative) == pytest.approx(average_precision_score(label, score), abs=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(scores, scores)
+def test_curves_are_those_of_scikit_learn(positive, negative):
+    """Would catch a point missing at an end, and rates that are exchanged."""
+    label, score = labelled(positive, negative)
+    false, true, _ = sklearn_roc_curve(label, score, drop_intermediate=False)
+    np.testing.assert_allclose(metrics.roc_curve(positive, negative), (false, true), atol=1e-12)
+    precision, recall, _ = precision_recall_curve(label, score)
+    np.testing.assert_allclose(
+        metrics.precision_recall_curve(positive, negative), (recall[::-1], precision[::-1]), atol=1e-12
+    )
 
 
 @settings(deadline=None, max_examples=60)

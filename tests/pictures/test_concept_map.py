@@ -58,7 +58,7 @@ def test_the_file_is_the_same_every_time(tmp_path: Path):
 
 
 def test_a_picture_is_a_png_and_needs_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(InputError, match=r"a picture is written as \.png, found suffix '\.pdf'"):
+    with pytest.raises(InputError, match=r"a picture is written as .png or .svg, found suffix '\.pdf'"):
         check_picture(tmp_path / "a.pdf")
     real = builtins.__import__
 
