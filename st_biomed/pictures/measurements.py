@@ -152,7 +152,7 @@ def _dots(
                 label=model,
             )
         axis.set_yticks(range(len(labels)), labels)
-        axis.invert_yaxis()
+        axis.set_ylim(len(labels) - 0.4, -0.6)
         axis.grid(axis="x", color="0.9")
         axis.legend(
             loc="upper center", bbox_to_anchor=(0.5, -0.06 - 0.25 / max(1, len(keys))), ncols=min(4, len(models))
