@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from st_biomed.evaluators.embedders import table_embedder as table_embedder
     from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator as EntityLinkingEvaluator
     from st_biomed.evaluators.linking_predictions import LinkingPredictions as LinkingPredictions
+    from st_biomed.evaluators.mcsm import MCSMEvaluator as MCSMEvaluator
     from st_biomed.evaluators.relatedness import RelatednessEvaluator as RelatednessEvaluator
     from st_biomed.evaluators.report import metrics_table as metrics_table
     from st_biomed.evaluators.tree import TreeEvaluator as TreeEvaluator
@@ -20,6 +21,7 @@ _HOME = {
     "EmbeddingEvaluator": "base",
     "EntityLinkingEvaluator": "entity_linking",
     "LinkingPredictions": "linking_predictions",
+    "MCSMEvaluator": "mcsm",
     "RelatednessEvaluator": "relatedness",
     "TreeEvaluator": "tree",
     "draw_pairs": "tree_pairs",

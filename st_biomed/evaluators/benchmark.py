@@ -17,6 +17,7 @@ FOLDER = "evaluation/benchmarks"
 
 PROTOCOLS = {
     "entity_linking": "linking_protocol.LinkingProtocol",
+    "mcsm": "mcsm.MCSMProtocol",
     "relatedness": "relatedness.RelatednessProtocol",
     "tree": "tree_protocol.TreeProtocol",
 }

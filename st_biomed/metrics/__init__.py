@@ -6,11 +6,13 @@ from st_biomed.metrics.cosine import cosine_of_pairs, unit_rows
 from st_biomed.metrics.discrimination import discrimination, mean_auc
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, share_of_parts
 from st_biomed.metrics.linking_gold import Gold, gold_of_mentions
+from st_biomed.metrics.mcsm import MCSM, largest_mcsm, mcsm_scores, type_gains, without_self
 from st_biomed.metrics.precision_recall import average_precision, pr_auc, precision_recall_curve
 from st_biomed.metrics.ranking import roc_auc, roc_curve, spearman
 from st_biomed.metrics.units import Interval, PairedTest, Units, load_units, save_units
 
 __all__ = [
+    "MCSM",
     "Gold",
     "Interval",
     "PairedTest",
@@ -21,8 +23,10 @@ __all__ = [
     "distinct_entries",
     "first_hits",
     "gold_of_mentions",
+    "largest_mcsm",
     "linking_metrics",
     "load_units",
+    "mcsm_scores",
     "mean_auc",
     "mention_ranks",
     "pr_auc",
@@ -32,5 +36,7 @@ __all__ = [
     "save_units",
     "share_of_parts",
     "spearman",
+    "type_gains",
     "unit_rows",
+    "without_self",
 ]

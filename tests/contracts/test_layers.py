@@ -22,6 +22,8 @@ LAYERS = [
     ["terminology"],
     ["crosswalk", "lookup"],
     ["hierarchy"],
+    ["type_groups"],
+    ["concept_types"],
     ["linking_data"],
     ["metrics", "neighbours"],
     ["samples"],
@@ -29,7 +31,8 @@ LAYERS = [
     ["encoder", "model_digest", "modules"],
     ["losses"],
     ["evaluators", "linking"],
-    ["measuring", "pictures", "release"],
+    ["measuring"],
+    ["pictures", "release"],
     ["training"],
     ["cli"],
 ]

@@ -1,0 +1,50 @@
+"""MCSM as a benchmark: types from where the settings say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.mcsm import MCSMEvaluator, MCSMProtocol
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.terminology import Terminology
+
+TOY = Terminology.read("toy")
+ROOTS = [TOY.codes[root] for root in Hierarchy(TOY).graph.roots]
+
+
+def made(**settings: object) -> MCSMEvaluator:
+    (evaluator,) = MCSMProtocol("zorb", ["toy"], **settings).evaluators(n_bootstrap=0)
+    assert evaluator.name == "zorb"
+    return evaluator
+
+
+def test_branches_are_types_and_the_root_is_of_none():
+    evaluator = made(branches=ROOTS[:2], k=3)
+    assert evaluator.types.names == tuple(ROOTS[:2]) and evaluator.k == 3
+    below = TOY.subset(below=ROOTS[:2]).n_concepts - 2
+    assert len(evaluator.rows) == below
+    assert len(made(branches=ROOTS[:2], keep_untyped=True).rows) == TOY.n_concepts
+    children = made(children_of=ROOTS[0])
+    assert 0 < len(children.rows) < below
+
+
+def test_a_table_says_types_and_a_part_is_measured(tmp_path: Path):
+    codes = TOY.subset(below=[ROOTS[0]]).codes
+    rows = "".join(f"{code},{'even' if i % 2 else 'odd'}\n" for i, code in enumerate(TOY.codes))
+    (tmp_path / "types.csv").write_text(f"code,type\n{rows}")
+    evaluator = made(types=str(tmp_path / "types.csv"), below=[ROOTS[0]])
+    assert len(evaluator.rows) == len(codes) and set(evaluator.types.names) == {"even", "odd"}
+    assert made(types=str(tmp_path / "types.csv"), keys="codes").texts == TOY.codes
+
+
+def test_types_from_two_places_are_refused():
+    with pytest.raises(InputError, match="zorb: types, branches and children_of: one of them"):
+        made(branches=ROOTS, children_of=ROOTS[0])
+
+
+def test_as_published_the_last_type_counts_alone():
+    (evaluator,) = MCSMProtocol("zorb", ["toy"], branches=ROOTS[:2]).evaluators(as_published=True)
+    assert evaluator.last_type_only
