@@ -10,23 +10,31 @@ if TYPE_CHECKING:
     from st_biomed.evaluators.embedders import model_embedder as model_embedder
     from st_biomed.evaluators.embedders import table_embedder as table_embedder
     from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator as EntityLinkingEvaluator
+    from st_biomed.evaluators.link_prediction import LinkPredictionEvaluator as LinkPredictionEvaluator
     from st_biomed.evaluators.linking_predictions import LinkingPredictions as LinkingPredictions
     from st_biomed.evaluators.mcsm import MCSMEvaluator as MCSMEvaluator
     from st_biomed.evaluators.relatedness import RelatednessEvaluator as RelatednessEvaluator
+    from st_biomed.evaluators.relation import RelationEvaluator as RelationEvaluator
+    from st_biomed.evaluators.relation_draw import draw_relation_pairs as draw_relation_pairs
     from st_biomed.evaluators.report import metrics_table as metrics_table
     from st_biomed.evaluators.tree import TreeEvaluator as TreeEvaluator
     from st_biomed.evaluators.tree_pairs import draw_pairs as draw_pairs
+    from st_biomed.evaluators.vector_scorer import scorer_from_vectors as scorer_from_vectors
 
 _HOME = {
     "EmbeddingEvaluator": "base",
     "EntityLinkingEvaluator": "entity_linking",
+    "LinkPredictionEvaluator": "link_prediction",
     "LinkingPredictions": "linking_predictions",
     "MCSMEvaluator": "mcsm",
     "RelatednessEvaluator": "relatedness",
+    "RelationEvaluator": "relation",
     "TreeEvaluator": "tree",
     "draw_pairs": "tree_pairs",
+    "draw_relation_pairs": "relation_draw",
     "metrics_table": "report",
     "model_embedder": "embedders",
+    "scorer_from_vectors": "vector_scorer",
     "table_embedder": "embedders",
 }
 

@@ -137,15 +137,6 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
             embed: From N texts to ``[N, D]``; a text that was embedded before is looked up.
         """
 
-    def compute(self, embed: Embed) -> dict[str, float]:
-        """The metrics without prefix, the intervals behind them; ``units`` is renewed."""
-        metrics, self.units = self.observe(EmbedOnce(embed))
-        if self.n_bootstrap:
-            for metric, units in self.units.items():
-                drawn = units.interval(n_resamples=self.n_bootstrap, seed=self.bootstrap_seed)
-                metrics |= {f"{metric}_low": drawn.low, f"{metric}_high": drawn.high}
-        return metrics
-
     @property
     def headline(self) -> dict[str, str]:
         """What a table shows: label to the key of a metric; by default the primary metric alone."""
@@ -202,12 +193,23 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         Returns:
             Prefixed metrics.
         """
+        self._announce(epoch, steps)
+        return self._report(self.observe(EmbedOnce(embed)), output_path, epoch, steps)
+
+    def _announce(self, epoch: int, steps: int) -> None:
         when = (
             "" if epoch == -1 else f" after epoch {epoch}" if steps == -1 else f" in epoch {epoch} after {steps} steps"
         )
         cut = "" if self.truncate_dim is None else f" (truncated to {self.truncate_dim})"
         logger.info("%s: Evaluating the model on the %s dataset%s%s:", type(self).__name__, self.name, when, cut)
-        metrics = self.compute(embed)
+
+    def _report(self, observation: Observation, output_path: str | None, epoch: int, steps: int) -> dict[str, float]:
+        """Add the intervals, log the primary metric, write the row, and put the name before every metric."""
+        metrics, self.units = observation
+        if self.n_bootstrap:
+            for metric, units in self.units.items():
+                drawn = units.interval(n_resamples=self.n_bootstrap, seed=self.bootstrap_seed)
+                metrics |= {f"{metric}_low": drawn.low, f"{metric}_high": drawn.high}
         logger.info("%s: %.4f", self._primary, metrics[self._primary])
         if output_path is not None and self.write_csv:
             append_row(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **metrics})

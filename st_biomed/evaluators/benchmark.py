@@ -17,8 +17,10 @@ FOLDER = "evaluation/benchmarks"
 
 PROTOCOLS = {
     "entity_linking": "linking_protocol.LinkingProtocol",
+    "link_prediction": "link_prediction_protocol.LinkPredictionProtocol",
     "mcsm": "mcsm.MCSMProtocol",
     "relatedness": "relatedness.RelatednessProtocol",
+    "relation": "relation_protocol.RelationProtocol",
     "tree": "tree_protocol.TreeProtocol",
 }
 """Evaluator to the dataclass of its settings: a new evaluator is a line here."""

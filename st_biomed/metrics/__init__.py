@@ -4,23 +4,38 @@ from __future__ import annotations
 
 from st_biomed.metrics.cosine import cosine_of_pairs, unit_rows
 from st_biomed.metrics.discrimination import discrimination, mean_auc
+from st_biomed.metrics.link_prediction import (
+    KnownTriples,
+    Ranks,
+    Scorer,
+    filtered_ranks,
+    rank_metrics,
+    rank_triples,
+    target_ranks,
+)
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, share_of_parts
 from st_biomed.metrics.linking_gold import Gold, gold_of_mentions
 from st_biomed.metrics.mcsm import MCSM, largest_mcsm, mcsm_scores, type_gains, without_self
 from st_biomed.metrics.precision_recall import average_precision, pr_auc, precision_recall_curve
 from st_biomed.metrics.ranking import roc_auc, roc_curve, spearman
+from st_biomed.metrics.relation_auc import detection_power, relation_metrics
 from st_biomed.metrics.units import Interval, PairedTest, Units, load_units, save_units
 
 __all__ = [
     "MCSM",
     "Gold",
     "Interval",
+    "KnownTriples",
     "PairedTest",
+    "Ranks",
+    "Scorer",
     "Units",
     "average_precision",
     "cosine_of_pairs",
+    "detection_power",
     "discrimination",
     "distinct_entries",
+    "filtered_ranks",
     "first_hits",
     "gold_of_mentions",
     "largest_mcsm",
@@ -31,11 +46,15 @@ __all__ = [
     "mention_ranks",
     "pr_auc",
     "precision_recall_curve",
+    "rank_metrics",
+    "rank_triples",
+    "relation_metrics",
     "roc_auc",
     "roc_curve",
     "save_units",
     "share_of_parts",
     "spearman",
+    "target_ranks",
     "type_gains",
     "unit_rows",
     "without_self",

@@ -1,0 +1,197 @@
+"""Link prediction: where a model ranks the entity that completes a triple among all entities.
+
+The ranks are those of PyKEEN's rank-based evaluation, so that figures compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError, unknown_name
+
+SIDES = ("head", "tail")
+"""The end of a triple (head, relation, tail) that is asked for."""
+
+_CELLS = 1 << 24  # scores at once, or those of one query where E is larger: 64 MB in float32
+
+
+class Scorer(Protocol):
+    """Anything that scores every entity as the missing end of a triple, e.g. a graph embedding."""
+
+    def __call__(self, given: np.ndarray, relations: np.ndarray, side: str, /) -> np.ndarray:
+        """Score all entities, the higher the likelier.
+
+        Args:
+            given: The end that is known, entity indices ``[B]``: tails where ``side`` is ``"head"``, heads otherwise.
+            relations: Relation indices ``[B]``.
+            side: ``"head"`` or ``"tail"``, the end that is asked for.
+
+        Returns:
+            ``[B, E]``; may be of any float type, without NaN.
+        """
+        ...
+
+
+class Ranks(NamedTuple):
+    """Ranks from 1 of the right entities.
+
+    Attributes:
+        optimistic: Every entity with the same score stands behind the right one, int64 ``[Q]``.
+        pessimistic: Every entity with the same score stands before it, int64 ``[Q]``.
+    """
+
+    optimistic: np.ndarray
+    pessimistic: np.ndarray
+
+    @property
+    def realistic(self) -> np.ndarray:
+        """The mean of the two, float64 ``[Q]``: what is expected of a random order among equal scores."""
+        return (self.optimistic + self.pessimistic) / 2
+
+
+class KnownTriples:
+    """True triples, to leave their entities out of a ranking (the filtered setting of Bordes et al. 2013, section 4.2).
+
+    Args:
+        triples: (head, relation, tail), integers ``[K, 3]``, repeats allowed: those of train, valid and test together.
+        n_relations: Number of relations.
+    """
+
+    def __init__(self, triples: np.ndarray, n_relations: int) -> None:
+        self._n_relations = n_relations
+        self._tables: dict[str, tuple[np.ndarray, CSR]] = {}
+        for side in SIDES:
+            given, relations, targets = columns_of(triples, side)
+            keys, row = np.unique(given * n_relations + relations, return_inverse=True)
+            self._tables[side] = keys, CSR.from_pairs(row, targets, len(keys) + 1)
+
+    def answers(self, triples: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray]:
+        """Entities that complete the other end and the relation of each triple to a known one.
+
+        Args:
+            triples: ``[Q, 3]``.
+            side: The end that is asked for.
+
+        Returns:
+            ``(query, entity)``, both ``[M]``: ``entity[m]`` is an answer to the query of ``triples[query[m]]``.
+        """
+        given, relations, _ = columns_of(triples, side)
+        keys, entities = self._tables[side]
+        wanted = given * self._n_relations + relations
+        place = np.searchsorted(keys, wanted)
+        known = np.append(keys, -1)[place] == wanted
+        return entities.take(np.where(known, place, len(keys)))  # the last row is empty
+
+
+def columns_of(triples: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What is given, the relation, and what is asked for, int64 ``[Q]`` each.
+
+    Raises:
+        InputError: ``side`` is neither ``"head"`` nor ``"tail"``.
+    """
+    if side not in SIDES:
+        raise unknown_name("side", side, SIDES)
+    heads, relations, tails = np.asarray(triples, dtype=np.int64).reshape(-1, 3).T
+    return (tails, relations, heads) if side == "head" else (heads, relations, tails)
+
+
+def target_ranks(scores: np.ndarray, targets: np.ndarray) -> Ranks:
+    """Rank of the right entity of each query among all entities.
+
+    Args:
+        scores: Higher is better, ``[Q, E]``.
+        targets: The right entity of each query, ``[Q]``.
+
+    Raises:
+        InputError: Scores that are no ``[Q, E]``, or NaN among them.
+    """
+    if scores.ndim != 2 or len(scores) != len(targets):
+        raise InputError(f"scores: expected [{len(targets)}, E], found shape {scores.shape}")
+    if scores.size and np.isnan(scores.min()):
+        raise InputError(f"scores: {int(np.isnan(scores).sum()):,} of {scores.size:,} are NaN")
+    own = scores[np.arange(len(scores)), targets][:, None]
+    return Ranks(1 + np.count_nonzero(scores > own, axis=1), np.count_nonzero(scores >= own, axis=1))
+
+
+def filtered_ranks(
+    ranks: Ranks, scores: np.ndarray, targets: np.ndarray, left_out: tuple[np.ndarray, np.ndarray]
+) -> Ranks:
+    """The ranks where some entities do not count.
+
+    Args:
+        ranks: Of the right entities among all, from :func:`target_ranks`.
+        scores, targets: As there, ``[Q, E]`` and ``[Q]``.
+        left_out: ``(query, entity)``, both ``[M]`` and no pair twice, as :meth:`KnownTriples.answers` gives them. The
+            right entity counts even if it is among them.
+    """
+    query, entity = left_out
+    other = entity != targets[query]
+    query, entity = query[other], entity[other]
+    own, of_other = scores[query, targets[query]], scores[query, entity]
+    above = np.bincount(query[of_other > own], minlength=len(scores))
+    not_below = np.bincount(query[of_other >= own], minlength=len(scores))
+    return Ranks(ranks.optimistic - above, ranks.pessimistic - not_below)
+
+
+def rank_triples(
+    scorer: Scorer,
+    triples: np.ndarray,
+    side: str,
+    *,
+    n_entities: int,
+    known: KnownTriples | None = None,
+    cells: int = _CELLS,
+) -> dict[str, Ranks]:
+    """Ranks of one end of triples, a few queries at a time.
+
+    Args:
+        scorer: The model.
+        triples: (head, relation, tail), integers ``[Q, 3]``.
+        side: The end that is asked for.
+        n_entities: E.
+        known: What the filtered ranks leave out; without it the ranks are raw only.
+        cells: Scores held at once; never fewer than one row of E.
+
+    Returns:
+        ``"raw"``, and ``"filtered"`` where triples are known, to ranks of the Q triples.
+
+    Raises:
+        InputError: No triple; scores of another shape than ``[B, E]`` or with NaN.
+    """
+    given, relations, targets = columns_of(triples, side)
+    if not len(targets):
+        raise InputError("triples: expected at least one to rank, found none")
+    parts: dict[str, list[Ranks]] = {"raw": []} if known is None else {"filtered": [], "raw": []}
+    step = max(1, cells // n_entities)
+    for start in range(0, len(targets), step):
+        part = slice(start, start + step)
+        scores = np.asarray(scorer(given[part], relations[part], side))
+        if scores.shape != (len(targets[part]), n_entities):
+            raise InputError(f"scores: expected [{len(targets[part])}, {n_entities}], found shape {scores.shape}")
+        ranks = target_ranks(scores, targets[part])
+        parts["raw"].append(ranks)
+        if known is not None:
+            left_out = known.answers(triples[part], side)
+            parts["filtered"].append(filtered_ranks(ranks, scores, targets[part], left_out))
+    return {setting: Ranks(*map(np.concatenate, zip(*chunks))) for setting, chunks in parts.items()}
+
+
+def rank_metrics(ranks: np.ndarray, ks: Iterable[int] = (1, 3, 10)) -> dict[str, float]:
+    """``mrr`` (mean of one over the rank), ``mr`` (mean rank) and ``hits@k`` (share of ranks of at most k).
+
+    Args:
+        ranks: From 1, ``[Q]``; realistic ones may end in a half, and 1.5 is no hit at 1.
+        ks: The k of the hits.
+
+    Raises:
+        InputError: No rank, or one below 1.
+    """
+    ranks = np.asarray(ranks, dtype=np.float64)
+    if not ranks.size or not (ranks >= 1).all():
+        raise InputError(f"ranks: expected at least one, each from 1, found {ranks.size:,}")
+    metrics = {"mrr": float((1 / ranks).mean()), "mr": float(ranks.mean())}
+    return metrics | {f"hits@{k}": float((ranks <= k).mean()) for k in ks}

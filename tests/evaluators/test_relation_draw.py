@@ -1,0 +1,335 @@
+"""Related and unrelated pairs of a terminology, against loops over all its records."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from st_biomed import Terminology
+from st_biomed.errors import InputError
+from st_biomed.evaluators import draw_relation_pairs
+from st_biomed.evaluators.related_pairs import RelatedPairs
+from st_biomed.readers.records import Parent, Relation, SourceInfo, Tally, Term, Type
+
+
+def terminology(*records) -> Terminology:
+    return Terminology.from_records(records, SourceInfo("G", "glands"))
+
+
+def named(*codes: str) -> list[Term]:
+    """One name for each code: its last part."""
+    return [Term(code, code.split(":")[1]) for code in codes]
+
+
+@pytest.fixture(scope="module")
+def toy() -> Terminology:
+    return Terminology.read("toy", trees=4)
+
+
+def edges(terminology: Terminology) -> set[frozenset[int]]:
+    """Unordered pairs of concepts that a relation or a parent joins."""
+    rows = [*terminology.relations.to_pylist(), *terminology.parents.to_pylist()]
+    return {frozenset((row.get("head", row.get("child")), row.get("tail", row.get("parent")))) for row in rows}
+
+
+def is_related(terminology: Terminology, one: str, other: str) -> bool:
+    """By loops over all concepts that the two strings name."""
+    joined = edges(terminology)
+    concepts_of = {text: set() for text in (one, other)}
+    for term in terminology.terms.to_pylist():
+        text = terminology.strings[term["text"]]
+        if text in concepts_of:
+            concepts_of[text].add(term["concept"])
+    return any(a == b or frozenset((a, b)) in joined for a in concepts_of[one] for b in concepts_of[other])
+
+
+# ---------------------------------------------------------------------- positives
+
+
+def test_positives_are_the_pairs_of_each_relation_by_their_preferred_names(toy):
+    """Catches heads and tails of other rows, and a synonym drawn by chance."""
+    drawn = draw_relation_pairs(toy, n_negatives=10, min_pairs=1)
+    name = [toy.strings[text] for text in toy.preferred_texts]
+    for relation in ("adjacent_to", "has_site", "progresses_to"):
+        expected = {
+            frozenset((name[row["head"]], name[row["tail"]]))
+            for row in toy.relations.to_pylist()
+            if row["relation"] == relation
+        }
+        assert {frozenset(pair) for pair in drawn.positives[relation]} == expected
+        assert len(drawn.positives[relation]) == len(expected)
+    assert drawn.unknown == [] and all(tally.adds_up() for tally in drawn.tallies.values())
+
+
+def test_a_pair_in_both_directions_or_of_two_sources_is_one_pair():
+    """Catches symmetric relations that count twice."""
+    rows = [("G:a", "near", "G:b"), ("G:b", "near", "G:a"), ("G:a", "near", "G:b", "H"), ("G:a", "isa", "G:b")]
+    glands = terminology(
+        *named("G:a", "G:b", "G:c"), SourceInfo("H", "h"), Parent("G:b", "G:c"), *(Relation(*row) for row in rows)
+    )
+    drawn = draw_relation_pairs(glands, ["near"], n_negatives=1)
+    assert drawn.positives == {"near": [("a", "b")]}
+    assert drawn.tallies["positives"].to_dict() == {"read": 3, "kept": 1, "dropped": {"repeated or reversed": 2}}
+
+
+def test_parents_are_isa_and_its_inverse_where_these_are_asked_for():
+    """Catches the relation that readers turn into parents reported as missing, or its rows lost beside them."""
+    glands = terminology(
+        *named("G:a", "G:b", "G:c", "G:d"), Parent("G:a", "G:b"), Relation("G:c", "isa", "G:a"), Type("G:a", "t")
+    )
+    drawn = draw_relation_pairs(glands, ["isa", "inverse_isa", "has_isa"], n_negatives=9)
+    assert drawn.positives == {"isa": [("c", "a"), ("a", "b")], "inverse_isa": [("b", "a")], "has_isa": []}
+    assert sorted(map(sorted, drawn.negatives)) == [["a", "d"], ["b", "c"], ["b", "d"], ["c", "d"]]
+    assert list(draw_relation_pairs(glands, n_negatives=1, min_pairs=1).positives) == ["isa"]
+
+
+def test_more_pairs_than_wanted_are_sampled_and_counted(toy):
+    """Catches the first pairs instead of a sample, and a sample that changes with the list."""
+    some = draw_relation_pairs(toy, ["has_site"], max_pairs=20, n_negatives=1)
+    again = draw_relation_pairs(toy, ["progresses_to", "has_site"], max_pairs=20, n_negatives=1)
+    other = draw_relation_pairs(toy, ["has_site"], max_pairs=20, n_negatives=1, seed=1)
+    every = draw_relation_pairs(toy, ["has_site"], n_negatives=1).positives["has_site"]
+    assert some.positives["has_site"] == again.positives["has_site"] != other.positives["has_site"]
+    assert len(some.positives["has_site"]) == 20 and set(some.positives["has_site"]) < set(every)
+    assert some.positives["has_site"] != every[:20]
+    assert some.tallies["positives"].dropped == {"beyond 20 of a relation": len(every) - 20}
+
+
+def test_two_concepts_of_one_name_are_no_pair_and_counted():
+    """Catches a cosine of 1 that any model gets."""
+    glands = terminology(
+        *named("G:a", "G:b", "G:c"), Term("G:d", "a"), Relation("G:a", "near", "G:d"), Relation("G:a", "near", "G:b")
+    )
+    drawn = draw_relation_pairs(glands, ["near"], n_negatives=1)
+    assert drawn.positives == {"near": [("a", "b")]}
+    assert drawn.tallies["names"].dropped == {"one name for both": 1}
+    assert draw_relation_pairs(glands, ["near"], n_negatives=1, keys="codes").positives == {
+        "near": [("G:a", "G:b"), ("G:a", "G:d")]
+    }
+
+
+def test_several_names_of_a_pair_are_drawn_without_repeats(toy):
+    """Catches the head's names paired with another concept's, repeats, and more pairs than asked for."""
+    drawn = draw_relation_pairs(toy, ["has_site"], names_per_pair=3, n_negatives=40)
+    pairs = drawn.positives["has_site"]
+    assert len(set(pairs)) == len(pairs) > len(draw_relation_pairs(toy, ["has_site"]).positives["has_site"])
+    names = [{toy.strings[text] for text in toy.concept_texts.row(c)} for c in range(toy.n_concepts)]
+    rows = [row for row in toy.relations.to_pylist() if row["relation"] == "has_site"]
+    for one, other in pairs:
+        assert any(one in names[row["head"]] and other in names[row["tail"]] for row in rows)
+    most = draw_relation_pairs(toy, ["has_site"], names_per_pair=10**6, n_negatives=1).positives["has_site"]
+    assert set(most) == {(a, b) for row in rows for a in names[row["head"]] for b in names[row["tail"]]}
+    assert not any(is_related(toy, *pair) for pair in drawn.negatives)
+
+
+# ---------------------------------------------------------------------- negatives
+
+
+def test_no_negative_is_related_and_every_unrelated_pair_can_be_one(toy):
+    """Catches edges in one direction only, parents that are forgotten, and unrelated pairs that are never drawn."""
+    small = toy.subset(np.arange(30))
+    drawn = draw_relation_pairs(small, n_negatives=10_000, min_pairs=1)
+    strings = [small.strings[text] for text in small.preferred_texts]
+    expected = {
+        frozenset((strings[a], strings[b]))
+        for a in range(30)
+        for b in range(a)
+        if not is_related(small, strings[a], strings[b])
+    }
+    assert {frozenset(pair) for pair in drawn.negatives} == expected
+    assert len(drawn.negatives) == len(expected)
+    assert drawn.tallies["negatives"].to_dict() == {
+        "read": 435,
+        "kept": len(expected),
+        "dropped": {"related": 435 - len(expected)},
+    }
+
+
+def test_a_name_of_two_concepts_is_unrelated_to_what_neither_is_related_to():
+    """Catches relatedness of the concept that was drawn alone: 'a' also names G:d, which is near b."""
+    glands = terminology(
+        *named("G:a", "G:b", "G:c", "G:d"), Term("G:d", "a", "synonym"), Relation("G:d", "near", "G:b")
+    )
+    drawn = draw_relation_pairs(glands, ["near"], n_negatives=100)
+    assert {frozenset(pair) for pair in drawn.negatives} == {
+        frozenset(pair) for pair in (("a", "c"), ("b", "c"), ("c", "d"))
+    }
+    by_code = draw_relation_pairs(glands, ["near"], n_negatives=100, keys="codes")
+    assert frozenset(("G:a", "G:b")) in {frozenset(pair) for pair in by_code.negatives}
+
+
+def test_only_pairs_up_to_the_last_negative_are_counted(toy):
+    """Catches a count of excluded pairs that grows with candidates nobody looked at."""
+    some, more = (draw_relation_pairs(toy, n_negatives=n, min_pairs=1) for n in (250, 500))
+    assert some.negatives == more.negatives[:250] and len(some.negatives) == 250
+    counts = [drawn.tallies["negatives"] for drawn in (some, more)]
+    assert [tally.n_kept for tally in counts] == [250, 500]
+    assert 0 < counts[0].n_dropped < counts[1].n_dropped < 100
+
+
+def test_many_concepts_are_drawn_from_evenly_and_without_repeats():
+    """Catches a draw that prefers some concepts, and pairs of a concept with itself: 2,000 concepts have 2 M pairs."""
+    codes = [f"G:{i:04}" for i in range(2000)]
+    draw = RelatedPairs(terminology(*named(*codes), Relation(codes[0], "near", codes[1])))
+    heads, tails = draw.random(5000)
+    assert len({frozenset(pair) for pair in zip(heads.tolist(), tails.tolist())}) == len(heads) > 95_000
+    assert (heads != tails).all()
+    times = Counter([*heads[:5000].tolist(), *tails[:5000].tolist()])
+    assert max(times.values()) < 20 and len(times) > 1900
+
+
+def test_chosen_concepts_hold_both_ends_and_what_is_related_is_a_matter_of_all(toy):
+    """Catches an end outside those held out, and relations that are forgotten with the concepts left out."""
+    chosen = np.random.default_rng(0).permutation(toy.n_concepts)[:40]
+    drawn = draw_relation_pairs(
+        toy, ["has_site", "isa"], concepts=chosen, keys="codes", negatives="type_matched", n_negatives=50
+    )
+    inside = {toy.codes[i] for i in chosen}
+    for pairs in (*drawn.positives.values(), *drawn.negatives.values()):
+        assert pairs and {code for pair in pairs for code in pair} <= inside
+    glands = terminology(*named("G:a", "G:b", "G:c", "G:d"), Term("G:d", "a", "synonym"), Relation("G:d", "x", "G:b"))
+    mask = np.array([True, True, True, False])
+    drawn = draw_relation_pairs(glands, ["x"], concepts=mask, n_negatives=9)
+    assert drawn.positives == {"x": []} and drawn.tallies["positives"].dropped == {"of other concepts": 1}
+    assert {frozenset(pair) for pair in drawn.negatives} == {frozenset("ac"), frozenset("bc")}
+
+
+def test_the_random_negatives_are_the_same_whatever_is_measured(toy):
+    """Catches a set R that changes with the list of relations, or that ignores the seed."""
+    draws = [
+        draw_relation_pairs(toy, relations, n_negatives=40, seed=seed).negatives
+        for relations, seed in ((["has_site"], 0), (["progresses_to", "has_site"], 0), (["has_site"], 1))
+    ]
+    assert draws[0] == draws[1] != draws[2]
+
+
+# ---------------------------------------------------------------------- semantic types
+
+
+def test_type_matched_negatives_have_the_types_of_the_pairs_and_nothing_relates_them(toy):
+    """Catches ends whose types are swapped or mixed, and related pairs among them."""
+    drawn = draw_relation_pairs(
+        toy, ["has_site", "adjacent_to"], negatives="type_matched", n_negatives=200, keys="codes"
+    )
+    kind = {toy.codes[row["concept"]]: row["type"] for row in toy.types.to_pylist()}
+    concept = {code: i for i, code in enumerate(toy.codes)}
+    joined = edges(toy)
+    assert {(kind[a], kind[b]) for a, b in drawn.negatives["has_site"]} == {("disorder", "organ")}
+    assert {(kind[a], kind[b]) for a, b in drawn.negatives["adjacent_to"]} == {("organ", "organ")}
+    for pairs in drawn.negatives.values():
+        assert not any(a == b or frozenset((concept[a], concept[b])) in joined for a, b in pairs)
+    assert len(drawn.negatives["has_site"]) == 200
+    assert {a for a, _ in drawn.negatives["has_site"]} > {a for a, _ in drawn.negatives["has_site"][:50]}
+
+
+def test_concepts_without_a_type_are_matched_with_each_other():
+    """Catches untyped ends that match anything, or that make a draw fail."""
+    codes = [f"G:{i}" for i in range(8)]
+    glands = terminology(*named(*codes), Relation("G:0", "near", "G:4"), *(Type(code, "organ") for code in codes[:4]))
+    drawn = draw_relation_pairs(glands, ["near"], negatives="type_matched", n_negatives=60)
+    assert {a for a, _ in drawn.negatives["near"]} == set("0123")
+    assert {b for _, b in drawn.negatives["near"]} == set("4567")
+
+
+def test_a_type_is_drawn_as_often_as_the_pairs_have_it():
+    """Catches types weighed by their concepts: three pairs in four are of organs, which are few."""
+    organs, cells = [f"G:o{i}" for i in range(10)], [f"G:c{i}" for i in range(40)]
+    pairs = [(organs[0], organs[1]), (organs[2], organs[3]), (organs[4], organs[5]), (cells[0], cells[1])]
+    glands = terminology(
+        *named(*organs, *cells),
+        *(Relation(a, "near", b) for a, b in pairs),
+        *(Type(code, "organ") for code in organs),
+        *(Type(code, "cell") for code in cells),
+    )
+    negatives = draw_relation_pairs(glands, ["near"], negatives="type_matched", n_negatives=2000).negatives["near"]
+    assert {(a[0], b[0]) for a, b in negatives} == {("o", "o"), ("c", "c")}
+    assert np.mean([a[0] == "o" for a, _ in negatives]) == pytest.approx(0.72, abs=0.04)  # fewer, as some are related
+
+
+def test_nulls_are_matched_and_drawn_apart_from_the_negatives(toy):
+    """Catches a null that is the set of negatives again."""
+    n = 10_000
+    drawn = draw_relation_pairs(toy, ["has_site"], negatives="type_matched", n_negatives=n, power=True, keys="codes")
+    (null,) = drawn.nulls.values()
+    kind = {toy.codes[row["concept"]]: row["type"] for row in toy.types.to_pylist()}
+    assert len(null) == drawn.tallies["nulls"].n_kept == n
+    assert {(kind[a], kind[b]) for a, b in null} == {("disorder", "organ")}
+    assert null != drawn.negatives["has_site"]
+    assert draw_relation_pairs(toy, ["has_site"], n_negatives=1).nulls is None
+
+
+def test_relations_of_too_few_pairs_cost_no_draw(toy):
+    drawn = draw_relation_pairs(toy, negatives="type_matched", n_negatives=5, min_pairs=10)
+    assert len(drawn.positives["adjacent_to"]) == 3 and set(drawn.negatives) == {"has_site", "progresses_to"}
+
+
+# ---------------------------------------------------------------------- the same everywhere, and mistakes
+
+
+def test_two_processes_draw_the_same_pairs(toy):
+    """Catches an order that comes from a set or a hash."""
+    program = (
+        "from st_biomed import Terminology\n"
+        "from st_biomed.evaluators import draw_relation_pairs\n"
+        "drawn = draw_relation_pairs(Terminology.read('toy', trees=4), negatives='type_matched', n_negatives=20, "
+        "min_pairs=1, names_per_pair=2)\n"
+        "print((drawn.positives, drawn.negatives))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "123"}
+    printed = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    drawn = draw_relation_pairs(toy, negatives="type_matched", n_negatives=20, min_pairs=1, names_per_pair=2)
+    assert printed.stdout.strip() == str((drawn.positives, drawn.negatives))
+
+
+def test_draws_for_different_purposes_differ(toy):
+    """Catches one stream of random numbers that serves two draws: seeds [s, k] and [s, k, 0] are the same."""
+    draw = RelatedPairs(toy)
+    streams = [draw._rng(purpose, label).random() for purpose in ("names", "sample") for label in ("", "a", "b")]
+    assert len(set(streams)) == 6
+
+
+def test_candidates_that_are_all_related_leave_nothing():
+    glands = terminology(*named("G:a", "G:b"), Relation("G:a", "near", "G:b"))
+    tally = Tally()
+    draw = RelatedPairs(glands)
+    assert len(draw.unrelated(draw.random(5), 5, "x", tally).row) == 0
+    assert tally.to_dict() == {"read": 1, "kept": 0, "dropped": {"related": 1}}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"relations": []}, "relations: expected a list with at least one name, found \\[\\]"),
+        ({"relations": "isa"}, "relations: expected a list with at least one name, found 'isa'"),
+        ({"relations": ["isa", "isa"]}, "relations: 'isa' is there twice"),
+        ({"negatives": "typed"}, "unknown value of negatives 'typed': allowed are 'random', 'type_matched'"),
+        ({"keys": "code"}, "unknown value of keys 'code': allowed are 'codes', 'names'; did you mean 'codes'"),
+        ({"n_negatives": 0}, "n_negatives must be at least 1, found 0"),
+        ({"max_pairs": 0}, "max_pairs must be at least 1, found 0"),
+        ({"min_pairs": 0}, "min_pairs must be at least 1, found 0"),
+        ({"names_per_pair": 0}, "names_per_pair must be at least 1"),
+        ({"names_per_pair": 2, "keys": "codes"}, "names_per_pair must be at least 1, with keys='names', found 2"),
+        ({"seed": -1}, "seed must not be negative, found -1"),
+        ({"concepts": [3]}, "concepts: at least two are needed, found 1"),
+        ({"concepts": [0, 10**6]}, "concepts go from 0 to"),
+    ],
+)
+def test_bad_arguments_are_refused(toy, options, message):
+    with pytest.raises(InputError, match=message):
+        draw_relation_pairs(toy, **options)
+
+
+def test_matching_types_needs_types_and_relations_something_to_draw():
+    glands = terminology(*named("G:a", "G:b", "G:c"), Relation("G:a", "near", "G:b"))
+    for options in ({"negatives": "type_matched"}, {"power": True}):
+        with pytest.raises(InputError, match="types: none in Terminology.*which type-matched pairs need"):
+            draw_relation_pairs(glands, ["near"], **options)
+    with pytest.raises(InputError, match="relations: expected a list with at least one name, found \\[\\]"):
+        draw_relation_pairs(terminology(*named("G:a", "G:b")))
