@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from st_biomed.evaluators.base import EmbeddingEvaluator as EmbeddingEvaluator
+    from st_biomed.evaluators.clustering_pair import ClusteringPairEvaluator as ClusteringPairEvaluator
     from st_biomed.evaluators.embedders import model_embedder as model_embedder
     from st_biomed.evaluators.embedders import table_embedder as table_embedder
     from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator as EntityLinkingEvaluator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from st_biomed.evaluators.vector_scorer import scorer_from_vectors as scorer_from_vectors
 
 _HOME = {
+    "ClusteringPairEvaluator": "clustering_pair",
     "EmbeddingEvaluator": "base",
     "EntityLinkingEvaluator": "entity_linking",
     "LinkPredictionEvaluator": "link_prediction",

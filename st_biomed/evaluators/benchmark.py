@@ -16,6 +16,7 @@ from st_biomed.settings import filled, read_yaml
 FOLDER = "evaluation/benchmarks"
 
 PROTOCOLS = {
+    "clustering_pair": "clustering_pair_protocol.ClusteringPairProtocol",
     "entity_linking": "linking_protocol.LinkingProtocol",
     "link_prediction": "link_prediction_protocol.LinkPredictionProtocol",
     "mcsm": "mcsm.MCSMProtocol",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from st_biomed.metrics.clustering_pair import PUBLISHED_THETAS, clustering_pair_metrics, concept_counts
 from st_biomed.metrics.cosine import cosine_of_pairs, unit_rows
 from st_biomed.metrics.discrimination import discrimination, mean_auc
 from st_biomed.metrics.link_prediction import (
@@ -16,6 +17,7 @@ from st_biomed.metrics.link_prediction import (
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, share_of_parts
 from st_biomed.metrics.linking_gold import Gold, gold_of_mentions
 from st_biomed.metrics.mcsm import MCSM, largest_mcsm, mcsm_scores, type_gains, without_self
+from st_biomed.metrics.pair_levels import AllPairLevels, GoldPairs, ListedPairLevels, PairLevels
 from st_biomed.metrics.precision_recall import average_precision, pr_auc, precision_recall_curve
 from st_biomed.metrics.ranking import roc_auc, roc_curve, spearman
 from st_biomed.metrics.relation_auc import detection_power, relation_metrics
@@ -23,14 +25,21 @@ from st_biomed.metrics.units import Interval, PairedTest, Units, load_units, sav
 
 __all__ = [
     "MCSM",
+    "PUBLISHED_THETAS",
+    "AllPairLevels",
     "Gold",
+    "GoldPairs",
     "Interval",
     "KnownTriples",
+    "ListedPairLevels",
+    "PairLevels",
     "PairedTest",
     "Ranks",
     "Scorer",
     "Units",
     "average_precision",
+    "clustering_pair_metrics",
+    "concept_counts",
     "cosine_of_pairs",
     "detection_power",
     "discrimination",

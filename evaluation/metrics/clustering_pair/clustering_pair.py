@@ -44,5 +44,5 @@ class ClusteringPair(evaluate.Metric):
 
     def _compute(self, predictions, references, theta=None):
         terms = [f"term {i}" for i in range(len(predictions))]
-        evaluator = ClusteringPairEvaluator(terms, [[one] for one in references], theta=theta, n_bootstrap=0)
+        evaluator = ClusteringPairEvaluator(terms, references, theta=theta, n_bootstrap=0)
         return evaluator.measure(table_embedder(terms, np.asarray(predictions)))
