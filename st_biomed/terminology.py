@@ -19,7 +19,7 @@ from st_biomed import __version__
 from st_biomed.assemble import assemble, sources_of
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
-from st_biomed.readers import check_options, reader, reader_names, resolved_options
+from st_biomed.readers import check_options, parse_options, reader, reader_names, resolved_options
 from st_biomed.readers.records import Record, Rows, SourceInfo, Tally
 from st_biomed.selection import and_below, having, mask, on_cycles, renumbered, with_codes
 from st_biomed.store import TABLES, digest_of, read_tables, write_tables
@@ -94,23 +94,26 @@ class Terminology:
 
     @classmethod
     def open(cls, name: str | Path) -> Terminology:
-        """A saved terminology, or a source read with its reader's defaults.
+        """A saved terminology, or a source that is read.
 
         Args:
             name: A folder written by :meth:`save`, a reader's name (``"icd10cm"``), or ``reader:path``
-                (``"phecode:phecode.csv"``).
+                (``"phecode:phecode.csv"``), with the reader's options behind a question mark
+                (``"obo:doid.obo?scopes=EXACT,RELATED&name=DOID"``).
 
         Raises:
-            InputError: None of these.
+            InputError: None of these, or what :meth:`read` refuses.
         """
         if Path(name).is_dir():
             return cls.load(name)
-        source, _, path = str(name).partition(":")
+        place, asked, options = str(name).partition("?")
+        source, _, path = place.partition(":")
         if not path and source not in reader_names():
             raise InputError(
                 f"terminology {str(name)!r}: no such folder, and no reader of this name; readers are {', '.join(reader_names())}"
             )
-        return cls.read(source, path or None)
+        given = parse_options(source, options.split("&")) if asked else {}
+        return cls.read(source, path or None, **given)
 
     @classmethod
     def from_records(cls, records: Iterable[Record], source: SourceInfo) -> Terminology:

@@ -54,6 +54,15 @@ def single(records: Iterable[Record]) -> Iterator[Record]:
         yield from record.one_by_one() if isinstance(record, Rows) else [record]
 
 
+def test_a_source_is_opened_with_options() -> None:
+    """Catches a number that stays text, and a question mark read as part of the path."""
+    assert Terminology.open("toy?trees=2&branching=3").digest == Terminology.read("toy", trees=2, branching=3).digest
+    with pytest.raises(InputError, match="option trees must be a number like"):
+        Terminology.open("toy?trees=two")
+    with pytest.raises(InputError, match="option takes key=value, found ''"):
+        Terminology.open("toy?")
+
+
 def test_codes_and_strings_are_sorted_and_distinct(terminology: Terminology) -> None:
     """Catches indices by order of appearance: two reads of one source would disagree."""
     assert terminology.codes == ["O:1", "S:1", "S:10", "S:2"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated
 
 import typer
 
 from st_biomed.errors import InputError
-from st_biomed.readers import check_options, reader, reader_names, reader_options
+from st_biomed.readers import parse_options, reader, reader_names, reader_options
 from st_biomed.readers.records import Tally
 
 
@@ -36,7 +36,7 @@ def run(
     if output is None:
         raise InputError("read needs a folder to save to: --output FOLDER")
     start = time.perf_counter()
-    options = _parsed(source, option or [])
+    options = parse_options(source, option or [], "--option")
 
     from st_biomed.store import check_folder
     from st_biomed.terminology import Terminology
@@ -56,35 +56,6 @@ def _description(source: str) -> str:
     return "\n".join(
         [*shown, "", f"Options as --option key=value; by default {options}." if options else "No options."]
     )
-
-
-def _parsed(source: str, pairs: list[str]) -> dict[str, Any]:
-    """``["key=value"]`` as the keyword arguments of a reader, each of the type that the reader declares."""
-    texts: dict[str, str] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise InputError(f"--option takes key=value, found {pair!r}")
-        if key in texts:
-            raise InputError(f"--option {key} is given twice; a list is written {key}={texts[key]},{value}")
-        texts[key] = value
-    known = reader_options(source)
-    check_options(source, texts)
-    hints = get_type_hints(reader(source).records)
-    return {key: _value(key, value, hints[key], known[key]) for key, value in texts.items()}
-
-
-def _value(key: str, value: str, hint: Any, option: inspect.Parameter) -> Any:
-    kinds = get_args(hint) or (hint,)
-    if bool in kinds:
-        if value.lower() not in ("true", "false"):
-            raise InputError(f"--option {key} must be true or false, found {value!r}")
-        return value.lower() == "true"
-    convert: Callable[[str], Any] = next((kind for kind in (int, float) if kind in kinds), str)
-    try:
-        return convert(value)
-    except ValueError:
-        raise InputError(f"--option {key} must be a number like {option.default}, found {value!r}") from None
 
 
 def tally_table(tallies: Mapping[str, Tally]) -> str:

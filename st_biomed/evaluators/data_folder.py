@@ -29,9 +29,10 @@ def open_terminology(sources: Sequence[str]) -> Terminology:
     """
     resolved = []
     for source in sources:
-        reader, colon, path = source.partition(":")
+        reader, colon, rest = source.partition(":")
+        path, *options = rest.split("?", 1)
         if colon:
-            resolved.append(f"{reader}:{data_path(path)}")
+            resolved.append("?".join([f"{reader}:{data_path(path)}", *options]))
         else:
             resolved.append(str(data_path(source)) if data_path(source).is_dir() else source)
     return _opened(tuple(resolved))

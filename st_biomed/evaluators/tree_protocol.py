@@ -39,6 +39,7 @@ class TreeProtocol:
         dev, test: Shares of the roots.
         seed: Of the split; the pairs of dev and test are drawn with ``seed + 1`` and ``seed + 2``.
         pairs_per_class: Pairs at each distance.
+        distances: Which distances; all there are where empty. Without synonyms there is none of 0.
         terminology: Digest of the terminology this was frozen on; empty when it is not frozen.
         dev_pairs, test_pairs: SHA-256 of the pair lists; empty when not frozen.
     """
@@ -53,6 +54,7 @@ class TreeProtocol:
     test: float = 1 / 6
     seed: int = 0
     pairs_per_class: int = 800
+    distances: list[int] = field(default_factory=list)
     terminology: str = ""
     dev_pairs: str = ""
     test_pairs: str = ""
@@ -77,13 +79,17 @@ class TreeProtocol:
         if terminology.parents.num_rows == 0:
             raise InputError(f"{self.name}: no concept has a parent, the hierarchy is empty")
         hierarchy = Hierarchy(terminology)
-        if terminology.concept_texts.counts.max() < 2:
+        if 0 in (self.distances or [0]) and terminology.concept_texts.counts.max() < 2:
             raise InputError(f"{self.name}: no concept has a synonym, so no pair is at distance 0")
         if self.whole:
             options["name"] = self.name
             return [
                 TreeEvaluator.from_hierarchy(
-                    hierarchy, pairs_per_class=self.pairs_per_class, seed=self.seed, **options
+                    hierarchy,
+                    pairs_per_class=self.pairs_per_class,
+                    distances=self.distances or None,
+                    seed=self.seed,
+                    **options,
                 )
             ]
         return [self.hold_out(hierarchy, **options).test]
@@ -123,6 +129,7 @@ class TreeProtocol:
                 hierarchy,
                 np.flatnonzero(splits.text_side == side),
                 pairs_per_class=self.pairs_per_class,
+                distances=self.distances or None,
                 seed=self.seed + side,
                 **own,
             )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from st_biomed.errors import unknown_name
-from st_biomed.readers.options import keyword_options, refuse_unknown
+from st_biomed.readers.options import keyword_options, parsed, refuse_unknown
 from st_biomed.readers.records import Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
 
 __all__ = [
@@ -61,6 +61,22 @@ def reader(name: str) -> Reader:
 def reader_options(name: str) -> dict[str, inspect.Parameter]:
     """The options of a reader: the keyword-only parameters of its ``records`` besides the tally."""
     return keyword_options(reader(name).records)
+
+
+def parse_options(name: str, pairs: Iterable[str], label: str = "option") -> dict[str, Any]:
+    """``["key=value"]`` as the options of a reader, each of the type that it declares.
+
+    Args:
+        name: The reader.
+        pairs: What a person wrote.
+        label: What stands before a key in an error.
+
+    Raises:
+        InputError: Unknown reader or option, or a value of another type.
+    """
+    options = parsed(reader(name).records, pairs, label)
+    check_options(name, options)
+    return options
 
 
 def resolved_options(name: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from st_biomed.errors import InputError, unknown_name
 
@@ -49,3 +49,42 @@ def listed(option: str, value: str | Iterable[str], allowed: Collection[str] | N
         if member and allowed is not None and member not in allowed:
             raise unknown_name(option, member, allowed)
     return tuple(dict.fromkeys(filter(None, members)))
+
+
+def parsed(function: Callable[..., Any], pairs: Iterable[str], label: str = "option") -> dict[str, Any]:
+    """``["key=value"]`` as keyword arguments of a function, each of the type that it declares.
+
+    Args:
+        function: Declares the options, see :func:`keyword_options`; one that it does not declare stays text.
+        pairs: What a person wrote.
+        label: What stands before a key in an error.
+
+    Raises:
+        InputError: Not of this form, a key twice, or a value of another type.
+    """
+    texts: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise InputError(f"{label} takes key=value, found {pair!r}")
+        if key in texts:
+            raise InputError(f"{label} {key} is given twice; a list is written {key}={texts[key]},{value}")
+        texts[key] = value
+    known, hints = keyword_options(function), get_type_hints(function)
+    return {
+        key: _value(f"{label} {key}", value, hints[key], known[key]) if key in known else value
+        for key, value in texts.items()
+    }
+
+
+def _value(label: str, value: str, hint: Any, option: inspect.Parameter) -> Any:
+    kinds = get_args(hint) or (hint,)
+    if bool in kinds:
+        if value.lower() not in ("true", "false"):
+            raise InputError(f"{label} must be true or false, found {value!r}")
+        return value.lower() == "true"
+    convert: Callable[[str], Any] = next((kind for kind in (int, float) if kind in kinds), str)
+    try:
+        return convert(value)
+    except ValueError:
+        raise InputError(f"{label} must be a number like {option.default}, found {value!r}") from None

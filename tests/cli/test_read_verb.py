@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed.cli import read
+from st_biomed.readers import parse_options
 from st_biomed.terminology import Terminology
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "readers"
@@ -26,9 +26,9 @@ def test_a_source_is_saved_and_its_tally_printed(run: Callable, tmp_path: Path) 
 
 def test_options_have_the_type_that_the_reader_declares() -> None:
     """Catches "false" as a true string and "3" as a text."""
-    assert read._parsed("toy", ["trees=3"]) == {"trees": 3}
-    assert read._parsed("icd10cm", ["extensions=true", "includes=all"]) == {"extensions": True, "includes": "all"}
-    assert read._parsed("parent_child", ["header=False", "code=a=b"]) == {"header": False, "code": "a=b"}
+    assert parse_options("toy", ["trees=3"]) == {"trees": 3}
+    assert parse_options("icd10cm", ["extensions=true", "includes=all"]) == {"extensions": True, "includes": "all"}
+    assert parse_options("parent_child", ["header=False", "code=a=b"]) == {"header": False, "code": "a=b"}
 
 
 def test_a_terminology_in_the_output_folder_is_replaced_when_asked(
