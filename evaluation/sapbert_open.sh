@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SapBERT's objective on open ontologies, and the paper's ablations on one budget: the figures of results/sapbert_open.md.
-# ST_BIOMED_DATA names the folder with the files of data.yaml. Usage: bash evaluation/sapbert_open.sh [ablations | united]
+# ST_BIOMED_DATA names the folder with the files of data.yaml. Usage: bash evaluation/sapbert_open.sh [ablations | united | medic]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -31,6 +31,15 @@ both="evaluation/benchmarks/ncbi_disease.yaml evaluation/benchmarks/ncbi_disease
 case "${1:-ablations}" in
 united) # concepts of several ontologies made one first; 400 steps
     train united --linking $both --output_dir out/sapbert_open/united
+    ;;
+medic) # the synonyms of the dictionary itself, which UMLS has too, as one more terminology; 400 steps
+    gzip -dc "$ST_BIOMED_DATA"/benchmarks_dev/ncbi_disease/medic_06Jul2012.txt.gz |
+        awk -F'\\|\\|' '{split($1, id, "|"); n = split($2, name, "|"); for (i = 1; i <= n; i++) if (name[i] != "") print id[1] "||" name[i]}' \
+            > out/open/medic.txt
+    st-biomed read parent_child out/open/medic.txt --option name=MEDIC --output $open/medic --overwrite
+    st-biomed merge $open/all $open/medic --output $open/all_medic --overwrite
+    train all_medic --linking $both --eval_strategy no --save_strategy no --load_best_model_at_end false \
+        --output_dir out/sapbert_open/medic
     ;;
 ablations) # 100 steps each
     short="--linking $both --max_steps 100 --eval_strategy no --save_strategy no --load_best_model_at_end false"

@@ -13,7 +13,9 @@ from st_biomed.bundled import bundled
 from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator
-from st_biomed.evaluators.embedders import table_embedder
+from st_biomed.evaluators.embedders import model_embedder, table_embedder
+from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
+from st_biomed.measuring.dense_and_sparse import dense_and_sparse, read_sparse_weight
 from st_biomed.model_digest import model_digest, table_digest
 from st_biomed.settings import filled, read_yaml
 
@@ -29,6 +31,7 @@ class MeasuredModel:
         model: A folder, an id on the Hub, or a ``.npz`` file with ``texts`` ``[N]`` and ``vectors`` ``[N, D]``.
         pooling: As :func:`~st_biomed.encoder.load_encoder` takes it; empty for the model's own.
         max_length: Tokens a text is cut at; 0 for the model's own.
+        sparse: Whether it is a BioSyn model, whose score in linking has a sparse part.
         source: Paper, and where its way of pooling is from.
     """
 
@@ -36,6 +39,7 @@ class MeasuredModel:
     model: str
     pooling: str = ""
     max_length: int = 0
+    sparse: bool = False
     source: str = ""
 
     @classmethod
@@ -110,9 +114,23 @@ class OpenModel:
             self.digest = model_digest(self.encoder)
 
     def measure(self, evaluator: EmbeddingEvaluator) -> dict[str, float]:
-        """The evaluator's metrics of this model."""
+        """The evaluator's metrics of this model.
+
+        Raises:
+            InputError: BioSyn's score where vectors are not compared by their inner product, or what the evaluator
+                refuses.
+        """
         if self.encoder is None:
             return evaluator.measure(self.table)
+        if self.measured.sparse and isinstance(evaluator, EntityLinkingEvaluator):
+            if evaluator.scoring.similarity != "dot":
+                raise InputError(
+                    f"{self.measured.name}: its score is an inner product, found similarity "
+                    f"{evaluator.scoring.similarity!r}: measure it --as-published"
+                )
+            dense = model_embedder(self.encoder, batch_size=evaluator.batch_size, bf16=evaluator.bf16)
+            weight = read_sparse_weight(self.measured.model)
+            return evaluator.measure(dense_and_sparse(dense, evaluator.names.texts, weight))
         return evaluator(self.encoder)
 
 
