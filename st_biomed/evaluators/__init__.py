@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from st_biomed.evaluators.relation import RelationEvaluator as RelationEvaluator
     from st_biomed.evaluators.relation_draw import draw_relation_pairs as draw_relation_pairs
     from st_biomed.evaluators.report import metrics_table as metrics_table
+    from st_biomed.evaluators.shared import SharedEvaluator as SharedEvaluator
     from st_biomed.evaluators.tree import TreeEvaluator as TreeEvaluator
     from st_biomed.evaluators.tree_pairs import draw_pairs as draw_pairs
     from st_biomed.evaluators.vector_scorer import scorer_from_vectors as scorer_from_vectors
@@ -31,6 +32,7 @@ _HOME = {
     "MCSMEvaluator": "mcsm",
     "RelatednessEvaluator": "relatedness",
     "RelationEvaluator": "relation",
+    "SharedEvaluator": "shared",
     "TreeEvaluator": "tree",
     "draw_pairs": "tree_pairs",
     "draw_relation_pairs": "relation_draw",

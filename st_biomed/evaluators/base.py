@@ -164,6 +164,10 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         Returns:
             Prefixed metrics.
         """
+        return self.measure_shared(self.embedder(model), model, output_path, epoch, steps)
+
+    def embedder(self, model: SentenceTransformer) -> Embed:
+        """How this evaluator embeds with a model; evaluators with equal :attr:`embedding_options` embed alike."""
         embed = model_embedder(
             model,
             batch_size=self.batch_size,
@@ -171,8 +175,22 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
             truncate_dim=self.truncate_dim,
             bf16=self.bf16,
         )
-        if self.cache_dir is not None:
-            embed = self._stored(embed, model_digest(model))
+        return embed if self.cache_dir is None else self._stored(embed, model_digest(model))
+
+    @property
+    def embedding_options(self) -> tuple[object, ...]:
+        """What a vector depends on beside the model and its text."""
+        return self.truncate_dim, self.bf16, self.cache_dir, self.cache_dtype
+
+    def measure_shared(
+        self,
+        embed: Embed,
+        model: SentenceTransformer,
+        output_path: str | None = None,
+        epoch: int = -1,
+        steps: int = -1,
+    ) -> dict[str, float]:
+        """A call with a model whose texts are embedded by ``embed``, which several evaluators may share."""
         metrics = self.measure(embed, output_path, epoch, steps)
         self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
         return metrics

@@ -82,10 +82,15 @@ def table_embedder(texts: Sequence[str], matrix: np.ndarray) -> Embed:
 
 
 class EmbedOnce:
-    """Embed each distinct text once, however often and in however many calls it is asked for."""
+    """Embed each distinct text once, however often and in however many calls it is asked for.
 
-    def __init__(self, embed: Embed) -> None:
-        self._embed = embed
+    Args:
+        embed: From N texts to ``[N, D]``.
+        keep: Most texts whose vectors are kept; beyond them a text of another call is embedded anew.
+    """
+
+    def __init__(self, embed: Embed, keep: float = float("inf")) -> None:
+        self._embed, self._keep = embed, keep
         self._vectors: dict[str, np.ndarray] = {}
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
@@ -97,12 +102,15 @@ class EmbedOnce:
         if not texts:
             raise InputError("texts: expected at least one text to embed, found none")
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        if new:
-            matrix = self._checked(new)
-            self._vectors.update(zip(new, matrix))
-            if len(new) == len(texts):
-                return matrix
-        return np.stack([self._vectors[text] for text in texts])
+        matrix = self._checked(new) if new else np.empty((0, 0))
+        known = self._vectors
+        if len(known) + len(new) <= self._keep:
+            known.update(zip(new, matrix))
+        else:
+            known = {**known, **dict(zip(new, matrix))}
+        if len(new) == len(texts):
+            return matrix
+        return np.stack([known[text] for text in texts])
 
     def pass_through(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors ``[N, D]`` of N distinct texts that nobody asks for again, so that they are not kept.

@@ -7,21 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sentence_transformers.base.evaluation import SequentialEvaluator
-
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
 from st_biomed.evaluators.relatedness import RelatednessEvaluator
+from st_biomed.evaluators.shared import KEPT_TEXTS, SharedEvaluator
 from st_biomed.linking_data import LinkingDataset, open_linking
 from st_biomed.linking_data.preparation import prepare
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
-
-_KEPT_NAMES = 500_000  # vectors of 1.5 GB at 768 dimensions
 
 
 @dataclass(frozen=True)
@@ -145,11 +142,9 @@ class LinkingSuite:
         self.tests.append(evaluator)
 
     @property
-    def dev(self) -> SequentialEvaluator | None:
+    def dev(self) -> SharedEvaluator | None:
         """Measures every dev split; its primary metric, ``sequential_score``, is the mean of their accuracies."""
-        if not self._devs:
-            return None
-        return SequentialEvaluator(self._devs, main_score_function=lambda scores: sum(scores) / len(scores))
+        return SharedEvaluator(self._devs) if self._devs else None
 
     @property
     def headline(self) -> list[str]:
@@ -168,7 +163,7 @@ class LinkingSuite:
             model, batch_size=first.batch_size, show_progress_bar=first.show_progress_bar, bf16=first.bf16
         )
         linking = [one for one in self.tests if isinstance(one, EntityLinkingEvaluator)]
-        if len({text for one in linking for text in one.names.texts}) <= _KEPT_NAMES:
+        if len({text for one in linking for text in one.names.texts}) <= KEPT_TEXTS:
             embed = EmbedOnce(embed)
         return {one.name: one.measure(embed) for one in self.tests}
 

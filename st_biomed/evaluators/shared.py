@@ -1,0 +1,72 @@
+"""Several evaluators, the texts that they have in common embedded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from statistics import fmean
+from typing import TYPE_CHECKING, cast
+
+from sentence_transformers.base.evaluation import BaseEvaluator, SequentialEvaluator
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator
+from st_biomed.evaluators.embedders import EmbedOnce
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+KEPT_TEXTS = 500_000  # vectors of 1.5 GB at 768 dimensions
+
+
+class SharedEvaluator(SequentialEvaluator):
+    """The host's ``SequentialEvaluator`` for evaluators that share texts.
+
+    Its primary metric, ``sequential_score``, is made of the evaluators' primary metrics, while the host's takes whatever
+    metric comes first.
+
+    Args:
+        evaluators: Any evaluators; those of this package with equal ``embedding_options`` share the vectors of texts.
+        main_score_function: From their primary metrics to the score; the mean by default.
+        max_texts: Most texts whose vectors are kept during a call.
+
+    Raises:
+        InputError: No evaluator, two that report under one name, or one whose primary metric nobody knows.
+    """
+
+    def __init__(
+        self,
+        evaluators: Iterable[BaseEvaluator],
+        main_score_function: Callable[[list[float]], float] = fmean,
+        *,
+        max_texts: int = KEPT_TEXTS,
+    ) -> None:
+        super().__init__(evaluators, main_score_function)
+        self.primary_metric = "sequential_score"
+        self.max_texts = max_texts
+        if not self.evaluators:
+            raise InputError("evaluators: expected at least one, found none")
+        names = [getattr(one, "primary_metric", None) for one in self.evaluators]
+        for one, name in zip(self.evaluators, names):
+            if name is None:
+                raise InputError(f"evaluators: {type(one).__name__} has no primary metric before it is called")
+            if names.count(name) > 1:
+                raise InputError(f"evaluators: two of them report {name!r}: give each a name of its own")
+
+    def __call__(  # type: ignore[override]  # the host's evaluators narrow the model's type as well
+        self, model: SentenceTransformer, output_path: str | None = None, epoch: int = -1, steps: int = -1
+    ) -> dict[str, float]:
+        """Measure with all of them; the metrics of all, and ``sequential_score``."""
+        shared: dict[tuple[object, ...], EmbedOnce] = {}
+        results: dict[str, float] = {}
+        scores = []
+        for evaluator in self.evaluators:
+            if isinstance(evaluator, EmbeddingEvaluator):
+                options = evaluator.embedding_options
+                if options not in shared:
+                    shared[options] = EmbedOnce(evaluator.embedder(model), self.max_texts)
+                found = evaluator.measure_shared(shared[options], model, output_path, epoch, steps)
+            else:
+                found = cast("dict[str, float]", evaluator(model, output_path, epoch, steps))
+            scores.append(found[str(evaluator.primary_metric)])
+            results |= found
+        return results | {"sequential_score": self.main_score_function(scores)}
