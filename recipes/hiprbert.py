@@ -125,7 +125,7 @@ def main() -> None:
     if recipe.benchmark in ("", "none"):
         recipe.benchmark = None
     training = with_precision(training, recipe.precision)
-    release, work = output_folders(training, "hiprbert", recipe.overwrite)
+    folders = output_folders(training, "hiprbert", recipe.overwrite)
 
     # Read, and hold whole sub-trees out.
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
@@ -134,14 +134,14 @@ def main() -> None:
         raise InputError(f"terminology {' '.join(recipe.terminology)}: empty hierarchy, no concept has a parent")
     trees = protocol(recipe).hold_out(hierarchy, bf16=training.bf16, show_progress_bar=not training.disable_tqdm)
     train = trees.splits.train
-    with training.main_process_first(desc="terminology"):
-        if training.should_save:
-            train.save(work / "terminology")
     print(f"{whole!r}\n{trees.splits}")
 
     # One dataset, one loss and one way to batch for each part.
     model = recipe.encoder()
-    parts = training_parts(model, train, work / "terminology", recipe, training.seed)
+    with training.main_process_first(desc="terminology"):
+        if training.should_save:
+            folders.begin(train)
+    parts = training_parts(model, train, folders.work / "terminology", recipe, training.seed)
     losses = {name: part.loss for name, part in parts.items()}
     training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
     training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=recipe.temperature)
@@ -173,11 +173,12 @@ def main() -> None:
     if trainer.is_world_process_zero():
         record.add_results(trees.test.name, "before", before)
         record.add_results(trees.test.name, "after", after)
-        save_release(model, release, run=record.to_dict(), terminologies=[whole], base_model=recipe.base_model)
+        folders.make_room()
+        save_release(model, folders.release, run=record.to_dict(), terminologies=[whole], base_model=recipe.base_model)
         print(
             f"\nAUC on trees held out of training ({trees.test.name}):\n{trees.test.table(before=before, after=after)}"
         )
-        print(f"\nSaved. Load it with SentenceTransformer({str(release)!r})")
+        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r})")
 
 
 class Part(NamedTuple):

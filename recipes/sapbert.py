@@ -11,6 +11,7 @@ sentence-transformers loads. Every argument of the trainer is an argument here t
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -27,9 +28,10 @@ from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
 from st_biomed.linking_data.held_out import hold_out_names
 from st_biomed.losses.ablation import LOSSES, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
-from st_biomed.modules.adapt import adapt
+from st_biomed.modules.adapt import SIZES, adapt
 from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.release.folder import save_release
+from st_biomed.release.run_data import read_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import names_dataset
 from st_biomed.settings import read_settings, run_recipe
@@ -49,7 +51,9 @@ class SapBERTArguments(EncoderArguments):
     miner: str = field(default="triplet", metadata={"help": "none, triplet (2, Eq. 1) or ms"})
     loss_options: str = field(default="", metadata={"help": "NAME=VALUE,... of the loss, e.g. beta=50,base=0.6"})
     adapter: str = field(default="none", metadata={"help": "none, lora, or bottleneck (4.2, the adapter variant)"})
-    adapter_size: str = field(default="large", metadata={"help": "of a bottleneck: large (13.22 %) or small (1.09 %)"})
+    adapter_size: str = field(
+        default="large", metadata={"help": "of a bottleneck: large (13.22%% of the parameters) or small (1.09%%)"}
+    )
     decay_all: bool = field(
         default=True, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
     )
@@ -73,11 +77,21 @@ class SapBERTArguments(EncoderArguments):
     split_seed: int = field(default=0, metadata={"help": "seed of the names that are held out"})
 
 
+ADAPTERS = ("none", "lora", "bottleneck")
+
+Measured = dict[str, dict[str, float]]
+"""Figures by the evaluator's name."""
+
+
 def main() -> None:
     recipe, training = read_settings((SapBERTArguments, SentenceTransformerTrainingArguments))
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 2, 16, 4
     training = with_precision(training, recipe.precision)
+    if recipe.adapter not in ADAPTERS:
+        raise unknown_name("adapter", recipe.adapter, ADAPTERS)
+    if recipe.adapter == "bottleneck" and recipe.adapter_size not in SIZES:
+        raise unknown_name("adapter_size", recipe.adapter_size, SIZES)
 
     # Read, and hold names out.
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
@@ -86,6 +100,7 @@ def main() -> None:
         relatedness=recipe.relatedness,
         bf16=training.bf16,
         show_progress_bar=not training.disable_tqdm,
+        cache_dir=recipe.cache_dir or None,
     )
     train = whole
     if recipe.held_out_names:
@@ -95,10 +110,16 @@ def main() -> None:
         suite.add(held_out, "held-out-names")
     print(f"{whole!r}\nlinking: {suite}")
 
-    # Train, once or with several seeds.
-    results = []
+    # Train, once or with several seeds; the base model is the same for all.
+    results, before = [], None
     for one in runs_of(training, recipe.seeds):
-        results.append(run(recipe, one, whole, train, suite))
+        finished = Path(one.output_dir or "", "run.json") if recipe.seeds else None
+        if finished is not None and finished.is_file() and not recipe.overwrite:
+            print(f"seed {one.seed}: finished in an earlier run ({finished.parent})")
+            results.append(read_results(finished))
+            continue
+        before, after = run(recipe, one, whole, train, suite, before)
+        results.append(after)
     if recipe.seeds and training.should_save:
         report_seeds(Path(training.output_dir or "out/sapbert"), recipe.seeds, results)
 
@@ -109,16 +130,12 @@ def run(
     whole: Terminology,
     train: Terminology,
     suite: LinkingSuite,
-) -> dict[str, dict[str, float]]:
-    """One run from the base model to the release folder; what the linking benchmarks gave after it."""
+    before: Measured | None = None,
+) -> tuple[Measured, Measured]:
+    """One run from the base model to the release folder; what the benchmarks gave before and after it."""
     set_seed(training.seed)
-    release, work = output_folders(training, "sapbert", recipe.overwrite)
-    with training.main_process_first(desc="terminology"):
-        if training.should_save:
-            train.save(work / "terminology")
+    folders = output_folders(training, "sapbert", recipe.overwrite)
     model = recipe.encoder()
-    before = suite.measure(model)
-    add_adapter(model, recipe)
     loss = loss_by_name(
         recipe.loss,
         model,
@@ -128,9 +145,15 @@ def run(
         gather_across_devices=recipe.gather_across_devices,
         **options_of_loss(recipe.loss_options),
     )
+    if before is None:
+        before = suite.measure(model, "the base model")
+    add_adapter(model, recipe)
+    with training.main_process_first(desc="terminology"):
+        if training.should_save:
+            folders.begin(train)
     training.batch_sampler = SynonymBatches.of(
         train,
-        work / "terminology",
+        folders.work / "terminology",
         max_pairs_per_concept=recipe.max_pairs_per_concept,
         pivot_language=recipe.pivot_language,
     )
@@ -159,15 +182,19 @@ def run(
     trainer.train(resume_from_checkpoint=resume_point(training))
     if recipe.adapter == "lora":
         merge_lora(model)
-    after = suite.measure(model)
+    if trainer.is_world_process_zero():
+        model.save_pretrained(str(folders.work / "trained"), create_model_card=False)
+    after = suite.measure(model, "the trained model")
     if trainer.is_world_process_zero():
         for name, found in after.items():
             record.add_results(name, "before", before[name])
             record.add_results(name, "after", found)
-        save_release(model, release, run=record.to_dict(), terminologies=[whole], base_model=recipe.base_model)
+        folders.make_room()
+        save_release(model, folders.release, run=record.to_dict(), terminologies=[whole], base_model=recipe.base_model)
+        shutil.rmtree(folders.work / "trained")
         print(f"\n{suite.table(before=before, after=after)}")
-        print(f"\nSaved. Load it with SentenceTransformer({str(release)!r})")
-    return after
+        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r})")
+    return before, after
 
 
 def runs_of(
@@ -180,6 +207,15 @@ def runs_of(
     yield from (replace(training, seed=seed, output_dir=str(folder / f"seed-{seed}")) for seed in seeds)
     if not seeds:
         yield training
+
+
+def read_results(path: Path) -> Measured:
+    """What a finished run found after training."""
+    results = read_run(path)["results"]
+    return {
+        name: {key: value for key, value in sides["after"].items() if value is not None}
+        for name, sides in results.items()
+    }
 
 
 def report_seeds(folder: Path, seeds: list[int], results: list[dict[str, dict[str, float]]]) -> None:
@@ -201,8 +237,6 @@ def add_adapter(model: SentenceTransformer, recipe: SapBERTArguments) -> None:
         adapt(model, recipe.adapter_size)
     elif recipe.adapter == "lora":
         add_lora(model)
-    elif recipe.adapter != "none":
-        raise unknown_name("adapter", recipe.adapter, ("none", "lora", "bottleneck"))
 
 
 def options_of_loss(text: str) -> dict[str, float]:

@@ -10,6 +10,7 @@ Test mentions are measured and nothing else. Every argument of the trainer is an
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -61,35 +62,37 @@ class FinetuningArguments(EncoderArguments):
     )
 
 
+_HOST_EPOCHS = 3.0  # the trainer's default: another number was asked for
+
+
 def main() -> None:
     recipe, training = read_settings((FinetuningArguments, SentenceTransformerTrainingArguments))
     if not recipe.linking:
         raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
     protocol = read_protocol(recipe.linking, LinkingProtocol)
-    if training.max_steps < 0:
+    if training.max_steps < 0 and (recipe.epochs or training.num_train_epochs == _HOST_EPOCHS):
         training.num_train_epochs = recipe.epochs or EPOCHS.get(protocol.format, 3)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
     training = with_precision(training, recipe.precision)
-    release, work = output_folders(training, "sapbert_finetuned", recipe.overwrite)
+    folders = output_folders(training, "sapbert_finetuned", recipe.overwrite)
     set_seed(training.seed)
 
     # What is trained on, and what is linked.
     raw = protocol.open()
     dataset = protocol.prepared(raw)
     pairs = mention_pairs(dataset, recipe.train_splits)
-    suite = LinkingSuite(bf16=training.bf16, show_progress_bar=not training.disable_tqdm)
+    suite = LinkingSuite(
+        bf16=training.bf16, show_progress_bar=not training.disable_tqdm, cache_dir=recipe.cache_dir or None
+    )
     seen = [*dict.fromkeys([*recipe.train_splits, *protocol.seen])]
     if recipe.back_off:
         raw, dataset = (prepare(one, {"add_mentions": {"splits": recipe.train_splits}}) for one in (raw, dataset))
     if protocol.steps and protocol.raw:
         suite.add(raw, f"{protocol.name}_raw", dev="", test=protocol.test, seen=seen)
-    dev = "" if protocol.dev in recipe.train_splits else protocol.dev
+    dev = "" if protocol.dev in recipe.train_splits or training.eval_strategy == "no" else protocol.dev
     suite.add(dataset, protocol.name, dev=dev, test=protocol.test, seen=seen)
     print(f"{dataset.name}: {pairs.tally}\n{len(pairs.dataset):,} pairs; linking: {suite}")
-    with training.main_process_first(desc="terminology"):
-        if training.should_save:
-            pairs.terminology.save(work / "terminology")
 
     model = recipe.encoder()
     loss = loss_by_name(
@@ -112,7 +115,10 @@ def main() -> None:
         headline=suite.headline,
     )
     record.add_losses({"mentions": loss})
-    before = suite.measure(model)
+    before = suite.measure(model, "the base model")
+    with training.main_process_first(desc="terminology"):
+        if training.should_save:
+            folders.begin(pairs.terminology)
     optimizers: Any = (decaying_all(loss, training), None) if recipe.decay_all else (None, None)
     trainer = SentenceTransformerTrainer(
         model=model,
@@ -124,16 +130,24 @@ def main() -> None:
         callbacks=[record.callback(), TerminologyDigestCallback(loss), EpochCallback()],
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
-    after = suite.measure(model)
+    if trainer.is_world_process_zero():
+        model.save_pretrained(str(folders.work / "trained"), create_model_card=False)
+    after = suite.measure(model, "the trained model")
     if trainer.is_world_process_zero():
         for name, found in after.items():
             record.add_results(name, "before", before[name])
             record.add_results(name, "after", found)
+        folders.make_room()
         save_release(
-            model, release, run=record.to_dict(), terminologies=[pairs.terminology], base_model=recipe.base_model
+            model,
+            folders.release,
+            run=record.to_dict(),
+            terminologies=[pairs.terminology],
+            base_model=recipe.base_model,
         )
+        shutil.rmtree(folders.work / "trained")
         print(f"\n{suite.table(before=before, after=after)}")
-        print(f"\nSaved. Load it with SentenceTransformer({str(release)!r})")
+        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r})")
 
 
 if __name__ == "__main__":

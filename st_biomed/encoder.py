@@ -75,6 +75,14 @@ def load_encoder(
     return model
 
 
+def has_own_pooling(name: str | Path) -> bool:
+    """Whether a model says how its tokens become a vector: a sentence-transformers model, not a plain checkpoint."""
+    from sentence_transformers.util import is_sentence_transformer_model
+
+    path = model_folder(name)
+    return (path / "modules.json").is_file() if path is not None else is_sentence_transformer_model(str(name))
+
+
 def model_folder(name: str | Path) -> Path | None:
     """The folder that ``name`` stands for, or nothing where it is left to the Hub."""
     if Path(name).is_dir():

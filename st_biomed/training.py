@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from st_biomed.encoder import computes_bf16, load_encoder
+from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.folder import check_free
 from st_biomed.release.privacy import may_leave
+from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
@@ -31,7 +32,13 @@ class EncoderArguments:
         default="microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract-fulltext",
         metadata={"help": "Hub id or folder to start from (by default PubMedBERT, of which this is the name today)"},
     )
-    pooling: str = field(default="cls", metadata={"help": "cls, mean, max, or own: what the base model has"})
+    pooling: str = field(
+        default="cls",
+        metadata={
+            "help": "cls, mean, max, lasttoken; own: what the base model has (mean for a plain checkpoint); own_or_cls: "
+            "what it has (cls for a plain checkpoint)"
+        },
+    )
     max_length: int = field(default=25, metadata={"help": "tokens a name is cut at"})
     dropout: float | None = field(default=None, metadata={"help": "dropout in training; the base model's by default"})
     frozen: str = field(default="", metadata={"help": "regular expression of parameters that are not trained"})
@@ -45,6 +52,10 @@ class EncoderArguments:
     gather_across_devices: bool = field(default=False, metadata={"help": "the texts of all processes form one batch"})
     licence: str = field(default="other", metadata={"help": "licence of the released model"})
     overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
+    cache_dir: str = field(
+        default="",
+        metadata={"help": "folder in which vectors of measured texts are kept for later runs; none by default"},
+    )
     smoke: bool = field(default=False, metadata={"help": "two small steps, for tests"})
 
     def encoder(self) -> SentenceTransformer:
@@ -53,9 +64,14 @@ class EncoderArguments:
         Raises:
             InputError: No such model, unknown pooling, or no parameter to freeze.
         """
+        if self.pooling not in (*POOLINGS, "own", "own_or_cls"):
+            raise unknown_name("pooling", self.pooling, (*POOLINGS, "own", "own_or_cls"))
+        pooling = None if self.pooling.startswith("own") else self.pooling
+        if self.pooling == "own_or_cls" and not has_own_pooling(self.base_model):
+            pooling = "cls"
         model = load_encoder(
             self.base_model,
-            pooling=None if self.pooling == "own" else self.pooling,
+            pooling=pooling,
             max_length=self.max_length,
             card=BiomedCard(),
         )
@@ -82,19 +98,64 @@ def with_precision(
     return replace(training, bf16=True, use_cpu=training.use_cpu or not torch.cuda.is_available())
 
 
-def output_folders(training: SentenceTransformerTrainingArguments, name: str, overwrite: bool) -> tuple[Path, Path]:
+@dataclass
+class OutputFolders:
+    """Where a run writes: the release, and beside it checkpoints and what holds training strings.
+
+    What an earlier run left is removed only when something new takes its place: its checkpoints when training begins,
+    its release when the new one is saved. A run that is resumed removes no checkpoint.
+
+    Attributes:
+        release: The release folder.
+        work: ``<release>-training``.
+        resumed: Whether training goes on from a checkpoint.
+    """
+
+    release: Path
+    work: Path
+    resumed: bool = False
+
+    def begin(self, terminology: Terminology) -> None:
+        """Make room for the checkpoints of a new run, and keep what is trained on beside them.
+
+        Args:
+            terminology: What is trained on.
+
+        Raises:
+            InputError: The run that is resumed was trained on something else.
+        """
+        kept = self.work / "terminology"
+        if self.resumed:
+            if kept.is_dir() and Terminology.load(kept).digest != terminology.digest:
+                raise InputError(
+                    f"{self.work}: the checkpoint was trained on another terminology or split than this run; "
+                    "resume with the same --terminology and --split_seed"
+                )
+            if kept.is_dir():
+                return
+        else:
+            for path in self.work.glob("*") if self.work.is_dir() else ():
+                if path.is_dir() and re.fullmatch(r"checkpoint-\d+|terminology|eval|runs", path.name):
+                    shutil.rmtree(path)
+        terminology.save(kept)
+
+    def make_room(self) -> None:
+        """Remove the release of an earlier run, just before the new one is saved."""
+        if (self.release / "run.json").is_file():
+            shutil.rmtree(self.release)
+
+
+def output_folders(training: SentenceTransformerTrainingArguments, name: str, overwrite: bool) -> OutputFolders:
     """The release goes to ``output_dir``; checkpoints and what holds training strings stay in ``<output_dir>-training``.
 
     Args:
         training: The trainer's arguments; its ``output_dir`` becomes the second folder.
         name: The recipe's name, for where no output folder is given.
-        overwrite: Whether an earlier run's folders are removed.
-
-    Returns:
-        The two folders.
+        overwrite: Whether an earlier run's release may be replaced.
 
     Raises:
-        InputError: The first holds something that is not to be replaced, or the trainer would upload the second.
+        InputError: The release folder holds something that is not to be replaced, there is no checkpoint to resume from,
+            or the trainer would upload the training folder.
     """
     if training.push_to_hub:
         raise InputError(
@@ -102,25 +163,45 @@ def output_folders(training: SentenceTransformerTrainingArguments, name: str, ov
         )
     release = Path(training.output_dir or f"out/{name}")
     work = release.with_name(f"{release.name}-training")
-    with training.main_process_first(desc="output folders"):
-        if training.should_save:
-            if overwrite and (release / "run.json").is_file():
-                _remove(release, work)
+    resumed = _checked_resume(training, work)
+    if (release / "run.json").is_file() and overwrite:
+        _check_replaceable(release)
+    elif training.should_save:
+        try:
             check_free(release)
+        except InputError as error:
+            hint = ", or give --overwrite true" if (release / "run.json").is_file() else ""
+            raise InputError(f"{error}{hint}") from None
     training.output_dir = str(work)
-    return release, work
+    return OutputFolders(release, work, resumed)
 
 
-def _remove(release: Path, work: Path) -> None:
-    """Remove what an earlier run left, and nothing else."""
+def _checked_resume(training: SentenceTransformerTrainingArguments, work: Path) -> bool:
+    """Whether training is resumed; from a checkpoint that is there.
+
+    Raises:
+        InputError: It is not.
+    """
+    point = resume_point(training)
+    if not point:
+        return False
+    there = sorted(path.name for path in work.glob("checkpoint-*")) if work.is_dir() else []
+    if point is True and not there:
+        raise InputError(
+            f"{work}: holds no checkpoint to resume from; leave --resume_from_checkpoint out to begin anew"
+        )
+    if isinstance(point, str) and not (Path(point) / "trainer_state.json").is_file():
+        held = f"; {work} holds {', '.join(there)}" if there else ""
+        raise InputError(f"--resume_from_checkpoint {point}: is no checkpoint{held}")
+    return True
+
+
+def _check_replaceable(release: Path) -> None:
+    """Refuse to replace a release folder in which somebody keeps something else."""
     for path in sorted(release.rglob("*")):
         name = path.relative_to(release).as_posix()
         if path.is_file() and not may_leave(name):
             raise InputError(f"{release}: holds {name} besides the release, which would be lost; move it elsewhere")
-    shutil.rmtree(release)
-    for path in work.glob("*") if work.is_dir() else ():
-        if path.is_dir() and re.fullmatch(r"checkpoint-\d+|terminology|eval|runs", path.name):
-            shutil.rmtree(path)
 
 
 def resume_point(training: SentenceTransformerTrainingArguments) -> str | bool | None:

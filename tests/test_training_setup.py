@@ -10,6 +10,7 @@ from torch import nn
 
 from st_biomed import training
 from st_biomed.errors import InputError
+from st_biomed.terminology import Terminology
 from st_biomed.training import output_folders, prepare_encoder, resume_point, with_precision
 
 
@@ -26,10 +27,15 @@ def test_an_earlier_run_is_replaced_only_when_asked(tmp_path: Path):
     with pytest.raises(InputError, match="is not empty"):
         output_folders(arguments(tmp_path), "x", overwrite=False)
     given = arguments(tmp_path)
-    assert output_folders(given, "x", overwrite=True) == (tmp_path / "out", tmp_path / "out-training")
+    folders = output_folders(given, "x", overwrite=True)
+    assert (folders.release, folders.work) == (tmp_path / "out", tmp_path / "out-training")
     assert given.output_dir == str(tmp_path / "out-training")
+    assert (tmp_path / "out" / "run.json").exists() and (tmp_path / "out-training" / "checkpoint-5").exists()
+    folders.begin(Terminology.read("toy"))
+    assert sorted(path.name for path in (tmp_path / "out-training").iterdir()) == ["mine.txt", "terminology"]
+    assert (tmp_path / "out" / "run.json").exists()
+    folders.make_room()
     assert not (tmp_path / "out").exists()
-    assert [path.name for path in (tmp_path / "out-training").iterdir()] == ["mine.txt"]
     (tmp_path / "out" / "chapters").mkdir(parents=True)
     (tmp_path / "out" / "chapters" / "thesis.txt").write_text("mine")
     for run, message in ((False, "is not empty"), (True, "holds chapters/thesis.txt besides the release")):
@@ -38,6 +44,22 @@ def test_an_earlier_run_is_replaced_only_when_asked(tmp_path: Path):
         with pytest.raises(InputError, match=message):
             output_folders(arguments(tmp_path), "x", overwrite=True)
     assert (tmp_path / "out" / "chapters" / "thesis.txt").is_file()
+
+
+def test_a_run_that_is_resumed_loses_nothing_and_goes_on_with_the_same_terms(tmp_path: Path):
+    """Catches checkpoints deleted before they are read, and a run that goes on with other data without a word."""
+    work = tmp_path / "out-training"
+    with pytest.raises(InputError, match="out-training: holds no checkpoint to resume from"):
+        output_folders(arguments(tmp_path, resume_from_checkpoint="true"), "x", overwrite=True)
+    (work / "checkpoint-5").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"nowhere: is no checkpoint; .* holds checkpoint-5"):
+        output_folders(arguments(tmp_path, resume_from_checkpoint="nowhere"), "x", overwrite=True)
+    folders = output_folders(arguments(tmp_path, resume_from_checkpoint="true"), "x", overwrite=True)
+    folders.begin(Terminology.read("toy"))
+    folders.begin(Terminology.read("toy"))
+    assert (work / "checkpoint-5").is_dir() and folders.resumed
+    with pytest.raises(InputError, match="was trained on another terminology or split"):
+        folders.begin(Terminology.read("toy", trees=2))
 
 
 def test_the_training_folder_is_not_uploaded(tmp_path: Path):

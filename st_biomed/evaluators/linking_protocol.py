@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.data_folder import data_path
-from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
+from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
 from st_biomed.evaluators.relatedness import RelatednessEvaluator
 from st_biomed.evaluators.shared import KEPT_TEXTS, SharedEvaluator
@@ -151,21 +151,23 @@ class LinkingSuite:
         """The metrics that the tables show."""
         return [key for one in self.tests for key in one.headline.values()]
 
-    def measure(self, model: SentenceTransformer) -> dict[str, dict[str, float]]:
-        """What is reported, by the evaluator's name.
+    def measure(self, model: SentenceTransformer, called: str = "") -> dict[str, dict[str, float]]:
+        """What is reported, by the evaluator's name; names that several benchmarks share are embedded once.
 
-        Names that several benchmarks share are embedded once where all of them fit in memory.
+        Args:
+            model: The model.
+            called: What to call it in a line before each benchmark; empty for no line.
         """
         if not self.tests:
             return {}
-        first = self.tests[0]
-        embed = model_embedder(
-            model, batch_size=first.batch_size, show_progress_bar=first.show_progress_bar, bf16=first.bf16
-        )
-        linking = [one for one in self.tests if isinstance(one, EntityLinkingEvaluator)]
-        if len({text for one in linking for text in one.names.texts}) <= KEPT_TEXTS:
-            embed = EmbedOnce(embed)
-        return {one.name: one.measure(embed) for one in self.tests}
+        embed = EmbedOnce(self.tests[0].embedder(model), KEPT_TEXTS)
+        found = {}
+        for one in self.tests:
+            if called:
+                names = f"; {len(one.names.texts):,} names" if isinstance(one, EntityLinkingEvaluator) else ""
+                print(f"measuring {called} on {one.name}{names} ...", flush=True)
+            found[one.name] = one.measure(embed)
+        return found
 
     def table(self, **columns: Mapping[str, Mapping[str, float]]) -> str:
         """The accuracies of several measurements side by side, a line for each evaluator and metric."""

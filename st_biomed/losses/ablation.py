@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import Any
 
 from torch import nn
@@ -58,7 +59,7 @@ def loss_by_name(
         **options: Arguments of the class: ``lookup``, ``gather_across_devices``, or a parameter of the loss.
 
     Raises:
-        InputError: An unknown name, a loss without a cached form, one that needs an extra that is not installed, or an
+        InputError: An unknown name or option, a loss without a cached form, one that needs an extra that is not installed, or an
             argument out of its range.
     """
     homes = LOSSES
@@ -70,4 +71,10 @@ def loss_by_name(
     file, class_name = homes[name]
     loss_class = getattr(importlib.import_module(f"st_biomed.losses.{file}"), class_name)
     published = PRESETS["sapbert"] if name == "ms" else {}
-    return loss_class(model, **{**published, "miner": miner_by_name(miner), **options})
+    try:
+        return loss_class(model, **{**published, "miner": miner_by_name(miner), **options})
+    except TypeError as error:
+        unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if unknown is None:
+            raise
+        raise InputError(f"loss {name!r} has no option {unknown[1]!r}") from error
