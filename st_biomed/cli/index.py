@@ -44,7 +44,7 @@ def run(
         bool | None, typer.Option("--bf16/--no-bf16", help="Autocast; by default where the machine computes it.")
     ] = None,
     tokens: Annotated[int | None, typer.Option(help="Tokens of a forward pass, padding included.", min=1)] = None,
-    rows_per_commit: Annotated[int, typer.Option(help="Names that a kill loses at most.", min=1)] = 1 << 14,
+    rows_per_commit: Annotated[int, typer.Option(help="Names that a kill loses at most.", min=1)] = 1 << 12,
     device: Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")] = None,
     engine: Annotated[
         Engine, typer.Option(help="ray: encode on a Ray cluster, which RAY_ADDRESS names.")
@@ -56,6 +56,7 @@ def run(
     """Encode the names of a terminology and index them; a run that was killed goes on when it is repeated."""
     from st_biomed.linking import ConceptIndex, EncodingOptions
     from st_biomed.linking.manifest import check_free
+    from st_biomed.linking.vectors import read_progress
     from st_biomed.terminology import Terminology
 
     start = time.perf_counter()
@@ -68,17 +69,20 @@ def run(
         workers=workers,
         gpus_per_worker=gpus_per_worker,
         device=device,
+        show_progress=True,
     )
     check_free(output, overwrite=overwrite)
-    index = ConceptIndex.build(
-        Terminology.open(terminology),
-        model,
-        output,
-        kind=kind.value,
-        recall=recall,
-        encoding=options,
-        overwrite=overwrite,
-    )
+    opened = Terminology.open(terminology)
+    typer.echo(f"{opened!r}", err=True)
+    try:
+        index = ConceptIndex.build(
+            opened, model, output, kind=kind.value, recall=recall, encoding=options, overwrite=overwrite
+        )
+    except KeyboardInterrupt:
+        begun = read_progress(output)
+        kept = 0 if begun is None else begun["done"]
+        typer.echo(f"interrupted: {kept:,} names are kept; repeat the command to go on", err=True)
+        raise typer.Exit(130) from None
     typer.echo(index.summary)
     reached, wanted = index.manifest.recall["recall_at_1"], f"--recall {recall}"
     if reached < recall:

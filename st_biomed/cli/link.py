@@ -20,20 +20,30 @@ def run(
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="By default standard output.")] = None,
     model: Annotated[str | None, typer.Option(help="The encoder; by default the one the index records.")] = None,
-    k: Annotated[int, typer.Option("-k", help="Most concepts of a mention.", min=1)] = 5,
+    k: Annotated[int, typer.Option("--concepts", "-k", help="Most concepts of a mention.", min=1)] = 5,
     types: Annotated[str, typer.Option(help="Only concepts of these semantic types, e.g. T047,T048.")] = "",
-    threshold: Annotated[float | None, typer.Option(help="Least score; below it a mention has no concept.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Least score, for cosines from -1 to 1; below it a mention has no concept.")
+    ] = None,
     form: Annotated[
         str | None, typer.Option("--format", help="text, tsv or jsonl; by default what the suffix stands for.")
     ] = None,
     column: Annotated[str, typer.Option(help="Column or field of the mention in tsv and jsonl.")] = "text",
+    at_once: Annotated[
+        int, typer.Option(help="Mentions searched together; 1 answers every line as it comes.", min=1)
+    ] = 2048,
     device: Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")] = None,
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Compare the checksums of the index, not its sizes alone.")
     ] = True,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
-    """Link mentions: a line each, a column of a TSV, or a field of JSON Lines. Rows keep their order and stream."""
+    """Link mentions: a line each, a column of a TSV, or a field of JSON Lines. Rows keep their order and stream.
+
+    Text and TSV come back with the columns rank, concept, score, name (the name that was found) and label (the concept's
+    preferred name), a line for each concept; a mention without a concept has one line of rank 0. Text has no header.
+    JSON Lines get the field concepts.
+    """
     if output is not None and output.exists() and not overwrite:
         raise InputError(f"{output}: is there already; --overwrite replaces it")
     from tqdm import tqdm
@@ -58,9 +68,13 @@ def run(
     start, n, without_text, nil = time.perf_counter(), 0, 0, 0
     with _writer(output) as file:
         file.write(header_line(table))
-        linked = link_rows(table.rows, lambda texts: opened.search(texts, k, types=wanted, threshold=threshold))
+        linked = link_rows(
+            table.rows, lambda texts: opened.search(texts, k, types=wanted, threshold=threshold), rows_at_once=at_once
+        )
         for row, matches in tqdm(linked, desc="link", unit="mention", unit_scale=True, disable=None, leave=False):
             file.write(written(kind, row, matches))
+            if output is None and at_once == 1:
+                file.flush()
             n += 1
             without_text += not row.text
             nil += bool(row.text) and not matches

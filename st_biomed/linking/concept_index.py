@@ -6,6 +6,7 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
@@ -112,8 +113,9 @@ class ConceptIndex:
         digest = model_digest(loaded)
         folder = free_folder(Path(folder), overwrite=overwrite)
         bf16 = encoding.bf16
-        if bf16 is None and (begun := read_progress(folder)) is not None:
-            bf16 = begun["settings"].get("bf16")
+        if (begun := read_progress(folder)) is not None:
+            bf16 = begun["settings"].get("bf16") if bf16 is None else bf16
+            encoding = replace(encoding, rows_per_commit=begun["settings"]["rows_per_commit"])
         encoder = NameEncoder(loaded, bf16=bf16, tokens_per_forward=encoding.tokens_per_forward)
         matrix = encode_names(folder, catalogue, encoder, digest, similarity, encoding)
         with faiss_threads(torch.get_num_threads()):

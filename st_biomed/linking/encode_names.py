@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,7 +63,8 @@ def encode_names(
         desc="encode",
         unit="name",
         unit_scale=True,
-        disable=None,
+        disable=None if options.show_progress is None else not options.show_progress,
+        mininterval=0.5 if sys.stderr.isatty() else 30,
         leave=False,
     ) as bar:
         for block in blocks:

@@ -39,7 +39,8 @@ class MentionTable(NamedTuple):
     Attributes:
         form: ``text``, ``tsv`` or ``jsonl``.
         header: Columns of a TSV; empty elsewhere.
-        rows: The rows, in order, read as they are asked for. Blank lines are no rows.
+        rows: The rows, in order, read as they are asked for. A blank line of text or TSV is a row without text, so that
+            the output keeps step with the input; in JSON Lines it is none.
     """
 
     form: Format
@@ -78,12 +79,14 @@ def read_mentions(source: Path | TextIO, form: Format, column: str) -> MentionTa
         lines, name = read_lines(check_file(source)), str(source)
     else:
         lines, name = _stream_lines(source), "standard input"
-    lines = ((line, text) for line, text in lines if text.strip())
     if form == "text":
         return MentionTable(form, [], (MentionRow(text.strip(), _one_cell(text.strip())) for _, text in lines))
     if form == "jsonl":
-        return MentionTable(form, [], (_of_json(f"{name}:{line}", text, column) for line, text in lines))
-    line, first = next(lines, (1, ""))
+        objects = ((line, text) for line, text in lines if text.strip())
+        return MentionTable(form, [], (_of_json(f"{name}:{line}", text, column) for line, text in objects))
+    line, first = next(((line, text) for line, text in lines if text.strip()), (1, ""))
+    if not first:
+        raise InputError(f"{name}: is empty, a header with the column {column!r} is needed")
     header = first.split("\t")
     if column not in header:
         raise InputError(f"{name}:{line}: no column {column!r}; split at tabs the columns are {header}")
@@ -154,7 +157,7 @@ def _stream_lines(stream: TextIO) -> Iterator[tuple[int, str]]:
 
 
 def _of_cells(where: str, text: str, place: int, width: int) -> MentionRow:
-    cells = text.split("\t")
+    cells = text.split("\t") if text.strip() else [""] * width
     if len(cells) != width:
         raise InputError(f"{where}: {len(cells)} cells, expected {width}, split at tabs")
     return MentionRow(cells[place].strip(), cells)

@@ -20,7 +20,9 @@ class EncodingOptions:
         bf16: Whether the encoder runs under bfloat16 autocast; ``None`` where the machine computes it, and for an
             encoding that is resumed what it was begun with.
         tokens_per_forward: Tokens of a forward pass, padding included; ``None`` for what was measured for the device.
-        rows_per_commit: Names between two commits, which is what a kill loses at most; with Ray the rows of a part.
+        rows_per_commit: Names between two commits, which is what a kill loses at most; with Ray the rows of a part. An
+            encoding that is resumed keeps what it was begun with.
+        show_progress: Whether a bar says how many names are encoded; ``None`` for one where a person looks on.
         engine: ``local``, in this process, or ``ray``, on a cluster.
         workers: Encoders of the Ray engine.
         gpus_per_worker: GPUs of each; 0 for the CPU.
@@ -33,7 +35,8 @@ class EncodingOptions:
     dtype: Dtype = "float32"
     bf16: bool | None = None
     tokens_per_forward: int | None = None
-    rows_per_commit: int = 1 << 14
+    rows_per_commit: int = 1 << 12
+    show_progress: bool | None = None
     engine: Engine = "local"
     workers: int = 1
     gpus_per_worker: float = 0.0

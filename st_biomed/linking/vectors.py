@@ -15,6 +15,9 @@ from st_biomed.errors import InputError
 
 MATRIX, PROGRESS = "vectors.npy", "encoding.json"
 
+_OTHERS = {"model_sha256": "with another model", "catalogue_sha256": "of another terminology"}
+"""What it means where a digest differs."""
+
 
 class ResumableMatrix:
     """Rows of a ``.npy`` file, committed block by block.
@@ -46,9 +49,9 @@ class ResumableMatrix:
         for key, value in self.settings.items():
             if begun["settings"].get(key) != value:
                 found = begun["settings"].get(key)
+                with_what = f"with {key} {found!r} and does not go on with {value!r}"
                 raise InputError(
-                    f"{folder}: an encoding was begun with {key} {found!r} and does not go on with {value!r}; "
-                    "overwrite it to begin anew"
+                    f"{folder}: an encoding was begun {_OTHERS.get(key, with_what)}; overwrite it to begin anew"
                 )
         self.done = int(begun["done"])
         size = self._path.stat().st_size if self._path.is_file() else 0

@@ -11,11 +11,8 @@ from pathlib import Path
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
-import st_biomed
+from st_biomed.encoder import OWN_CODE
 from st_biomed.errors import InputError
-
-OWN_CODE = {"bottleneck_adapter.py": Path(st_biomed.__file__).parent / "modules" / "bottleneck_adapter.py"}
-"""Files of code that may leave with a model, and where this package has them."""
 
 _LOAD = """
 import sys
@@ -42,11 +39,6 @@ def code_of(model: SentenceTransformer) -> str:
         if name in OWN_CODE:
             return name
     return ""
-
-
-def is_own_code(path: Path) -> bool:
-    """Whether a file is, byte for byte, one that may leave."""
-    return path.name in OWN_CODE and path.read_bytes() == OWN_CODE[path.name].read_bytes()
 
 
 def vectors_elsewhere(folder: Path, probes: list[str]) -> np.ndarray:

@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from st_biomed.encoder import OWN_CODE, is_own_code
 from st_biomed.errors import InputError
-from st_biomed.release.own_code import OWN_CODE, is_own_code
 from st_biomed.release.term_search import TermSearch, json_strings, normal_forms, strings_in
 from st_biomed.terminology import Terminology
 

@@ -54,11 +54,12 @@ def test_a_text_is_linked_line_by_line(run: Callable, index: Path, tmp_path: Pat
     assert [row[:2] for row in cells] == [
         ["flumpa disease", "1"],
         ["flumpa disease", "2"],
+        ["", "0"],
         ["gradtha", "1"],
         ["gradtha", "2"],
     ]
     assert cells[0][2:] == ["TOY:D0", "1.0000", "flumpa disease", "flumpa disease"]
-    assert "2 mentions: 2 linked, 0 without a concept, 0 without text;" in result.stderr
+    assert "3 mentions: 2 linked, 0 without a concept, 1 without text;" in result.stderr
     assert "is there already; --overwrite replaces it" in run("link", index, mentions, "-o", out).stderr
 
 

@@ -36,11 +36,18 @@ def test_each_line_of_a_text_is_a_mention() -> None:
     """Catches a line separator inside a mention that is taken for the end of the line."""
     assert rows("flumpa\n\n  gradtha disease \r\nlast", "text") == [
         ("flumpa", "flumpa"),
+        ("", ""),
         ("gradtha disease", "gradtha disease"),
         ("last", "last"),
     ]
     assert rows("a\tb\n", "text") == [("a\tb", "a b")]
     assert rows("a\u2028b\n", "text") == [("a\u2028b", "a b")]
+
+
+def test_a_blank_line_keeps_its_place() -> None:
+    """Catches output that no longer lines up with the input."""
+    assert rows("\nid\ttext\n1\ta\n\n2\tb\n", "tsv") == [("a", ["1", "a"]), ("", ["", ""]), ("b", ["2", "b"])]
+    assert [text for text, _ in rows('{"text": "a"}\n\n{"text": "b"}\n', "jsonl")] == ["a", "b"]
 
 
 def test_a_column_is_found_by_its_name_and_the_row_is_kept() -> None:
@@ -124,7 +131,7 @@ def test_rows_stream() -> None:
     ("form", "text", "message"),
     [
         ("tsv", "id\tname\n", "standard input:1: no column 'text'; split at tabs the columns are ['id', 'name']"),
-        ("tsv", "", "standard input:1: no column 'text'"),
+        ("tsv", "", "standard input:1: is empty, a header with the column 'text' is needed"),
         ("tsv", "text\tscore\n", "column 'score' is there already, and linking adds one; rename it"),
         ("tsv", "text\tid\na\t1\nb\n", "standard input:3: 1 cells, expected 2, split at tabs"),
         ("jsonl", '{"text": "a"}\n{"text"\n', "standard input:2: is not JSON"),

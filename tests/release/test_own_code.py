@@ -8,10 +8,11 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
+from st_biomed.encoder import OWN_CODE, load_encoder
 from st_biomed.errors import InputError
 from st_biomed.modules.adapt import adapt
 from st_biomed.release.folder import save_release
-from st_biomed.release.own_code import OWN_CODE, code_of, vectors_elsewhere
+from st_biomed.release.own_code import code_of, vectors_elsewhere
 
 
 @pytest.fixture
@@ -37,6 +38,21 @@ def test_a_model_with_bottleneck_adapters_is_released(
     card = (folder / "README.md").read_text()
     assert "trust_remote_code=True)" in card and "one file of code, `bottleneck_adapter.py`" in card
     assert abs(vectors_elsewhere(folder, ["zoster"]) - adapted.encode(["zoster"])).max() < 1e-6
+
+
+def test_a_released_model_with_our_code_loads_here_and_one_with_other_code_does_not(
+    adapted: SentenceTransformer, trained, licensed, tiny_bert_folder: Path, tmp_path: Path, monkeypatch
+):
+    """Catches a command line that cannot use what the recipe released, and one that runs anybody's code."""
+    folder = save_release(
+        adapted, tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
+    )
+    assert abs(load_encoder(folder).encode(["zoster"]) - adapted.encode(["zoster"])).max() < 1e-6
+    with (folder / "bottleneck_adapter.py").open("a") as file:
+        file.write("raise RuntimeError('this ran')\n")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(InputError, match="carries code of its own, which is not that of this package"):
+        load_encoder(folder)
 
 
 def test_code_that_was_changed_does_not_leave(
