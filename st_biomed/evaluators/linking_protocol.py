@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EvaluatorOptions
-from st_biomed.evaluators.data_folder import data_path
+from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
 from st_biomed.evaluators.relatedness import RelatednessEvaluator
@@ -71,6 +71,9 @@ class LinkingProtocol:
         Raises:
             InputError: Whatever is wrong with its files.
         """
+        for path in filter(None, (self.path, self.dictionary)):
+            if not data_path(path).exists():
+                raise InputError(f"{self.name}: {path} is neither here nor in the folder that {DATA_VARIABLE} names")
         dictionary = data_path(self.dictionary) if self.dictionary else None
         return open_linking(self.format, data_path(self.path), dictionary=dictionary, **self.options)
 
@@ -122,6 +125,11 @@ class LinkingSuite:
         self, dataset: LinkingDataset, name: str, *, dev: str = "dev", test: str = "test", seen: Sequence[str] = ()
     ) -> None:
         """Measure a data set: ``dev`` in training where it is not empty, ``test`` before and after."""
+        if dev and dev not in dataset.mentions:
+            raise InputError(
+                f"{name}: no split {dev!r} to measure in training, there are {', '.join(map(repr, dataset.mentions))}; "
+                "`dev: ''` in the settings stands for none"
+            )
         if dev:
             options: EvaluatorOptions = {
                 **self.options,

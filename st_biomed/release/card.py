@@ -56,7 +56,7 @@ class BiomedCard(SentenceTransformerModelCardData):
             local_files_only=True,
         )
         card.add_tags(["generated_from_trainer", *(f"loss:{loss['loss']}" for loss in run["losses"].values())])
-        if run["base_model"].count("/") == 1:  # a Hub id; the name of a local folder would be a dead link
+        if run["base_model"].count("/") == 1 and not Path(run["base_model"]).exists():  # a folder would be a dead link
             card.base_model = run["base_model"]
         return card
 

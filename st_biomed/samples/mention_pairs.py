@@ -11,7 +11,7 @@ from datasets import Dataset, DatasetInfo
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data.records import LinkingDataset, Mention
-from st_biomed.readers.records import Record, Tally, Term
+from st_biomed.readers.records import Record, SourceInfo, Tally, Term
 from st_biomed.samples.columns import description
 from st_biomed.terminology import Terminology
 
@@ -97,7 +97,15 @@ def _parts(mentions: Sequence[Mention], dataset: LinkingDataset, tally: Tally) -
 
 
 def _records(dataset: LinkingDataset, wanted: list[tuple[str, str]]) -> Iterator[Record]:
+    """The names of the dictionary, which is somebody else's than the mentions, and the mentions."""
+    dictionary = SourceInfo(
+        name=f"{dataset.source.name}_DICTIONARY",
+        title=f"Dictionary that {dataset.name} is linked to",
+        licence="that of the dictionary",
+        url="not stated",
+    )
+    yield dictionary
     for i in range(len(dataset.dictionary)):
         name, ids = dataset.dictionary.entry(i)
-        yield from (Term(one, name) for one in sorted(ids))
+        yield from (Term(one, name, source=dictionary.name) for one in sorted(ids))
     yield from (Term(one, text, "synonym") for text, one in wanted)

@@ -10,6 +10,7 @@ import pytest
 
 import st_biomed.evaluators
 from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.linking_data.preparation import STEPS
 
 FOLDER = Path(__file__).parents[2] / "evaluation"
 TEXT = (FOLDER / "README.md").read_text("utf-8")
@@ -30,9 +31,17 @@ def test_the_tables_are_those_of_the_files(tables):
 
 
 def test_the_benchmark_it_shows_is_one(tmp_path: Path):
-    (shown,) = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
-    (tmp_path / "mine.yaml").write_text(shown)
+    mine, wards = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+    (tmp_path / "mine.yaml").write_text(mine)
     assert Benchmark.read(tmp_path / "mine.yaml").published[0].metric == "mine_spearman"
+    (tmp_path / "wards.yaml").write_text(wards)
+    assert Benchmark.read(tmp_path / "wards.yaml").protocol().dev == ""
+
+
+def test_the_steps_it_names_are_those_there_are():
+    assert set(re.findall(r"`(\w+)`", TEXT[TEXT.index("steps `") : TEXT.index("applied in their order")])) == set(
+        STEPS
+    )
 
 
 def test_the_primary_metrics_are_those_of_the_classes():

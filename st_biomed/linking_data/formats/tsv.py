@@ -11,11 +11,24 @@ from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
 from st_biomed.readers.tables import read_lines
 
-SOURCE = SourceInfo(
-    name="TSV", title="Mentions and their ids", licence="that of the file", url="st_biomed/linking_data/formats/tsv.py"
-)
+SOURCE = SourceInfo(name="TSV", title="Mentions and their ids", licence="that of the file", url="not stated")
 DICTIONARY = "names"
 PREFIX = ""
+
+_HEADERS = {
+    "mention",
+    "text",
+    "term",
+    "id",
+    "ids",
+    "cui",
+    "cuis",
+    "code",
+    "codes",
+    "concept",
+    "concept_id",
+    "concepts",
+}
 
 
 def read(path: Path, *, tally: Tally) -> Corpus:
@@ -24,7 +37,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
     Ids are separated as :func:`~st_biomed.linking_data.gold_ids.gold_groups` says.
 
     Raises:
-        InputError: No file, a line that has not two or three cells, or an empty mention.
+        InputError: No file, a line that has not two or three cells, an empty mention, or a header.
     """
     files = split_files(path, ("{split}.tsv", "{split}.txt")) if path.is_dir() else {"all": path}
     corpus = Corpus()
@@ -39,6 +52,10 @@ def read(path: Path, *, tally: Tally) -> Corpus:
             if len(cells) not in (2, 3) or not mention:
                 raise InputError(
                     f"{file}:{line}: expected mention, ids and perhaps the context, split at tabs, found {content[:60]!r}"
+                )
+            if not corpus.mentions[split] and mention.lower() in _HEADERS and cells[1].strip().lower() in _HEADERS:
+                raise InputError(
+                    f"{file}:{line}: looks like a header ({content[:60]!r}); the format has none, remove it"
                 )
             document, start = "", -1
             if len(cells) == 3:
