@@ -131,7 +131,7 @@ def test_rows_stream() -> None:
     ("form", "text", "message"),
     [
         ("tsv", "id\tname\n", "standard input:1: no column 'text'; split at tabs the columns are ['id', 'name']"),
-        ("tsv", "", "standard input:1: is empty, a header with the column 'text' is needed"),
+        ("tsv", "", "standard input: is empty, a header with the column 'text' is needed"),
         ("tsv", "text\tscore\n", "column 'score' is there already, and linking adds one; rename it"),
         ("tsv", "text\tid\na\t1\nb\n", "standard input:3: 1 cells, expected 2, split at tabs"),
         ("jsonl", '{"text": "a"}\n{"text"\n', "standard input:2: is not JSON"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from st_biomed.encoder import OWN_CODE, load_encoder
+from st_biomed.encoder import OWN_CODE
 from st_biomed.errors import InputError
 from st_biomed.modules.adapt import adapt
 from st_biomed.release.folder import save_release
@@ -41,18 +44,28 @@ def test_a_model_with_bottleneck_adapters_is_released(
 
 
 def test_a_released_model_with_our_code_loads_here_and_one_with_other_code_does_not(
-    adapted: SentenceTransformer, trained, licensed, tiny_bert_folder: Path, tmp_path: Path, monkeypatch
+    adapted: SentenceTransformer, trained, licensed, tiny_bert_folder: Path, tmp_path: Path
 ):
     """Catches a command line that cannot use what the recipe released, and one that runs anybody's code."""
     folder = save_release(
         adapted, tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
     )
-    assert abs(load_encoder(folder).encode(["zoster"]) - adapted.encode(["zoster"])).max() < 1e-6
+    load = (
+        "import sys; from st_biomed.encoder import load_encoder; print(load_encoder(sys.argv[1]).encode('zoster')[0])"
+    )
+
+    def loaded() -> subprocess.CompletedProcess[str]:
+        """In a process that has not met the adapters yet."""
+        environment = {**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules"), "HF_HUB_OFFLINE": "1"}
+        words = [sys.executable, "-c", load, str(folder)]
+        return subprocess.run(words, capture_output=True, text=True, env=environment)
+
+    assert float(loaded().stdout) == pytest.approx(float(adapted.encode("zoster")[0]), abs=1e-6)
     with (folder / "bottleneck_adapter.py").open("a") as file:
-        file.write("raise RuntimeError('this ran')\n")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(InputError, match="carries code of its own, which is not that of this package"):
-        load_encoder(folder)
+        file.write("print('this ran')\n")
+    refused = loaded()
+    assert "carries code of its own, which is not that of this package" in refused.stderr
+    assert "this ran" not in refused.stdout
 
 
 def test_code_that_was_changed_does_not_leave(
