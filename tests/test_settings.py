@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.settings import filled, read_settings, run_recipe
 
 
 @dataclass
@@ -60,6 +60,40 @@ def test_a_file_extends_another_and_its_own_settings_win(tmp_path: Path):
     (tmp_path / "own.yaml").write_text("extends: nowhere.yaml\n")
     with pytest.raises(InputError, match=r"nowhere\.yaml: no such file"):
         read(str(tmp_path / "own.yaml"))
+
+
+@dataclass
+class Written:
+    name: str
+    n: int = 1
+    share: float = 0.5
+    lists: list[str] = field(default_factory=list)
+    theta: float | None = None
+
+
+def test_a_dataclass_is_filled_from_what_is_written():
+    found = filled(Written, {"share": 1, "lists": ["a"], "theta": None}, "x.yaml", name="own")
+    assert found == Written("own", 1, 1, ["a"], None)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"n": True}, "x.yaml: n has to be int, found True"),
+        ({"n": 1.5}, "x.yaml: n has to be int, found 1.5"),
+        ({"share": "half"}, "x.yaml: share has to be float, found 'half'"),
+        ({"share": False}, "x.yaml: share has to be float, found False"),
+        ({"lists": ["a", 1]}, r"x.yaml: lists has to be list\[str\], found \['a', 1\]"),
+        ({"theta": "high"}, "x.yaml: theta has to be .*, found 'high'"),
+        ({"lost": 1}, "x.yaml: unknown key 'lost'"),
+        ({"name": "twice"}, "x.yaml: unknown key 'name'"),
+        (["a"], r"x.yaml: holds \['a'\], expected"),
+    ],
+)
+def test_what_is_written_is_checked_by_the_types_of_the_fields(values, message: str):
+    """Would catch a truth value taken for a number, and a list that is looked at from outside alone."""
+    with pytest.raises(InputError, match=message):
+        filled(Written, values, "x.yaml", name="own")
 
 
 def test_a_missing_file_a_folder_and_an_unknown_argument_are_named(tmp_path: Path):

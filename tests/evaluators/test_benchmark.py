@@ -129,3 +129,9 @@ def test_a_terminology_of_several_benchmarks_is_read_once(data: Path):
     first = open_terminology(["parent_child:names.txt"])
     assert open_terminology(["parent_child:names.txt"]) is first
     assert open_terminology(["parent_child:names.txt", "toy"]).n_concepts == open_terminology(["toy"]).n_concepts + 1
+
+
+def test_a_source_keeps_its_options_below_the_folder_of_data(data: Path):
+    (data / "names.txt").write_text("X1||flumpa\nX1||terkia\n")
+    opened = open_terminology(["parent_child:names.txt?name=ZORB"])
+    assert list(opened.sources) == ["ZORB"]

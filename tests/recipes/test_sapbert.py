@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -125,6 +126,12 @@ def test_several_seeds_are_several_releases_and_their_mean(run, capsys: pytest.C
     assert any(not torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
     assert json.loads((folder / "seeds.json").read_text())["seeds"] == [1, 2]
     assert re.search(r"held-out-names_acc@1 +\d\.\d{4} \+- \d\.\d{4}", capsys.readouterr().out)
+    figures = json.loads((folder / "seeds.json").read_text())["results"]
+    shutil.rmtree(folder / "seed-2")
+    run("--seeds", 1, 2)
+    assert "seed 1: finished in an earlier run" in capsys.readouterr().out
+    again = json.loads((folder / "seeds.json").read_text())["results"]
+    assert again[0]["held-out-names"] == pytest.approx(figures[0]["held-out-names"])
 
 
 @pytest.mark.parametrize(

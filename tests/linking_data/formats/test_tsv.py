@@ -40,3 +40,11 @@ def test_folders_have_splits_and_bad_lines_are_named(tmp_path: Path) -> None:
     (tmp_path / "test.tsv").write_text("flumpas\tX0001\nflumpas\n")
     with pytest.raises(InputError, match=r"test.tsv:2: expected mention, ids and perhaps the context"):
         open_linking("tsv", tmp_path, dictionary=NAMES)
+
+
+def test_a_header_is_no_mention(tmp_path: Path) -> None:
+    """Catches a first line that is measured as a mention of no concept."""
+    (tmp_path / "test.tsv").write_text("mention\tid\nflumpa\tX1\n")
+    (tmp_path / "names.txt").write_text("X1||flumpa\n")
+    with pytest.raises(InputError, match=r"test\.tsv:1: looks like a header \('mention.tid'\)"):
+        open_linking("tsv", tmp_path / "test.tsv", dictionary=tmp_path / "names.txt")
