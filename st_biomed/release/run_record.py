@@ -158,7 +158,12 @@ class RunRecordCallback(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
+        """What was logged before a run was stopped, where it is resumed, is in the state that its checkpoint has."""
         self.record.add_training_arguments(args)
+        for entry in state.log_history if state.is_world_process_zero else ():
+            evaluation = any(name.startswith("eval_") for name in entry)
+            values = _evaluated(entry) if evaluation else _logged(entry)
+            self.record.add_metrics(int(entry["step"]), entry.get("epoch"), values)
 
     def on_train_end(
         self,
@@ -181,12 +186,7 @@ class RunRecordCallback(TrainerCallback):
         **kwargs: Any,
     ) -> None:
         """Training losses and learning rate; evaluations and the closing summary come elsewhere."""
-        training = {
-            name: value
-            for name, value in (logs or {}).items()
-            if not name.startswith(("eval_", "train_")) and name not in ("epoch", "total_flos")
-        }
-        self._add(state, training)
+        self._add(state, _logged(logs or {}))
 
     def on_evaluate(
         self,
@@ -197,16 +197,29 @@ class RunRecordCallback(TrainerCallback):
         **kwargs: Any,
     ) -> None:
         """Everything the evaluators return, but not how long they took."""
-        evaluation = {
-            name: value
-            for name, value in (metrics or {}).items()
-            if name.startswith("eval_") and not name.endswith(("_runtime", "_per_second"))
-        }
-        self._add(state, evaluation)
+        self._add(state, _evaluated(metrics or {}))
 
     def _add(self, state: TrainerState, metrics: Mapping[str, Any]) -> None:
         if state.is_world_process_zero:
             self.record.add_metrics(state.global_step, state.epoch, metrics)
+
+
+def _logged(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The training losses and learning rate of an entry of the log."""
+    return {
+        name: value
+        for name, value in entry.items()
+        if not name.startswith(("eval_", "train_")) and name not in ("epoch", "step", "total_flos")
+    }
+
+
+def _evaluated(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What the evaluators returned."""
+    return {
+        name: value
+        for name, value in entry.items()
+        if name.startswith("eval_") and not name.endswith(("_runtime", "_per_second"))
+    }
 
 
 def _terminology_data(terminology: Terminology) -> TerminologyData:

@@ -113,6 +113,8 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
     again = run(*LONGER, "--resume_from_checkpoint", checkpoint, output="again")
     one, other = (load_file(folder / "model.safetensors") for folder in (whole, again))
     half = load_file(checkpoint / "model.safetensors")
+    logs = [json.loads((folder / "run.json").read_text())["metrics"] for folder in (whole, again)]
+    assert [entry["step"] for entry in logs[0]] == [entry["step"] for entry in logs[1]]
     assert all(torch.equal(one[name], other[name]) for name in one)
     assert any(not torch.equal(one[name], half[name]) for name in one)
 
