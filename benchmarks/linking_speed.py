@@ -2,7 +2,7 @@
 
 In full, on an idle machine (about 350,000 names are encoded once and kept under ``out/linking_speed``)::
 
-    ST_BIOMED_DATA=../shared/data OMP_NUM_THREADS=1 python -m benchmarks linking_speed
+    ST_BIOMED_DATA=DATA OMP_NUM_THREADS=1 python -m benchmarks linking_speed
 
 With fewer names, printed and not written: ``python -m benchmarks.linking_speed --names 20000 --padded 50000``.
 """

@@ -41,8 +41,8 @@ _DEEPEST = 2048
 def kinds_for(n: int, dimension: int) -> tuple[Kind, ...]:
     """The kinds that ``n`` names may take, in the order in which they are tried until one reaches the recall.
 
-    Codes come before the graph: at recall@1 of .99 they were twice as fast on 500,000 vectors of 384 dimensions, were
-    built in a quarter of the time, and take a thirtieth of the memory. Where vectors lie so close together that codes
+    Codes come before the graph: at recall@1 of .99 they were twice as fast on a million vectors of 384 dimensions and
+    built in half the time (benchmarks/results/linking_speed.md); once built they take a fraction of the memory. Where vectors lie so close together that codes
     do not tell them apart, the graph, which compares the vectors themselves, still does.
     """
     if n <= EXACT_UP_TO:
