@@ -146,7 +146,7 @@ def run(
         **options_of_loss(recipe.loss_options),
     )
     if before is None:
-        before = suite.measure(model, "the base model")
+        before = suite.measure(model, "the base model" if training.should_log else "")
     add_adapter(model, recipe)
     with training.main_process_first(desc="terminology"):
         if training.should_save:
@@ -184,7 +184,7 @@ def run(
         merge_lora(model)
     if trainer.is_world_process_zero():
         model.save_pretrained(str(folders.work / "trained"), create_model_card=False)
-    after = suite.measure(model, "the trained model")
+    after = suite.measure(model, "the trained model" if training.should_log else "")
     if trainer.is_world_process_zero():
         for name, found in after.items():
             record.add_results(name, "before", before[name])

@@ -115,7 +115,7 @@ def main() -> None:
         headline=suite.headline,
     )
     record.add_losses({"mentions": loss})
-    before = suite.measure(model, "the base model")
+    before = suite.measure(model, "the base model" if training.should_log else "")
     with training.main_process_first(desc="terminology"):
         if training.should_save:
             folders.begin(pairs.terminology)
@@ -132,7 +132,7 @@ def main() -> None:
     trainer.train(resume_from_checkpoint=resume_point(training))
     if trainer.is_world_process_zero():
         model.save_pretrained(str(folders.work / "trained"), create_model_card=False)
-    after = suite.measure(model, "the trained model")
+    after = suite.measure(model, "the trained model" if training.should_log else "")
     if trainer.is_world_process_zero():
         for name, found in after.items():
             record.add_results(name, "before", before[name])

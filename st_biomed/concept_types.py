@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers.tables import read_table
-from st_biomed.type_groups import TYPE_GROUPS
+from st_biomed.readers.umls.type_groups import TYPE_GROUPS
 
 if TYPE_CHECKING:
     from st_biomed.hierarchy import Hierarchy
@@ -183,7 +183,7 @@ class ConceptTypes:
         Args:
             last_type_only: Of each concept the type that was stated last, as CODER's script has it. A concept has none
                 if that one goes in a later step or went in an earlier selection.
-            groups: Group to the types that become it: a key of :data:`~st_biomed.type_groups.TYPE_GROUPS`, or a mapping such as
+            groups: Group to the types that become it: a key of :data:`~st_biomed.readers.umls.type_groups.TYPE_GROUPS`, or a mapping such as
                 :data:`~st_biomed.readers.umls.semantic_types.SEMANTIC_GROUPS`. Types of no group go.
             only_types: The types or groups to keep, in this order; all by default.
             least_concepts: Types of fewer concepts go; by default those of none. A type of a single concept has no

@@ -135,7 +135,7 @@ class OutputFolders:
                 return
         else:
             for path in self.work.glob("*") if self.work.is_dir() else ():
-                if path.is_dir() and re.fullmatch(r"checkpoint-\d+|terminology|eval|runs", path.name):
+                if path.is_dir() and re.fullmatch(r"checkpoint-\d+|terminology|trained|eval|runs", path.name):
                     shutil.rmtree(path)
         terminology.save(kept)
 

@@ -13,7 +13,7 @@ from st_biomed.concept_types import ConceptTypes
 from st_biomed.errors import InputError
 from st_biomed.readers.records import Parent, SourceInfo, Term, Type
 from st_biomed.readers.umls.semantic_types import ITALIAN_TYPES, SEMANTIC_GROUPS
-from st_biomed.type_groups import TYPE_GROUPS
+from st_biomed.readers.umls.type_groups import TYPE_GROUPS
 
 META = Path(__file__).parent / "fixtures" / "readers" / "umls"
 SOURCE = SourceInfo("Z", "Zorb", redistributable=True)

@@ -166,8 +166,13 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         """
         return self.measure_shared(self.embedder(model), model, output_path, epoch, steps)
 
-    def embedder(self, model: SentenceTransformer) -> Embed:
-        """How this evaluator embeds with a model; evaluators with equal :attr:`embedding_options` embed alike."""
+    def embedder(self, model: SentenceTransformer, digest: str | None = None) -> Embed:
+        """How this evaluator embeds with a model; evaluators with equal :attr:`embedding_options` embed alike.
+
+        Args:
+            model: The model.
+            digest: Its digest, where that is known; only a cache asks for it.
+        """
         embed = model_embedder(
             model,
             batch_size=self.batch_size,
@@ -175,7 +180,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
             truncate_dim=self.truncate_dim,
             bf16=self.bf16,
         )
-        return embed if self.cache_dir is None else self._stored(embed, model_digest(model))
+        return embed if self.cache_dir is None else self._stored(embed, digest or model_digest(model))
 
     @property
     def embedding_options(self) -> tuple[object, ...]:

@@ -19,6 +19,14 @@ def data_path(path: str | Path) -> Path:
     return Path(path) if Path(path).exists() or not folder else Path(folder, path)
 
 
+def resolved(source: str) -> str:
+    """``path``, ``reader:path`` or ``reader:path?options`` with the path as it is found; what is no path stays."""
+    place, asked, options = source.partition("?")
+    head, colon, path = place.rpartition(":")
+    found = data_path(path)
+    return f"{head}{colon}{found if found.exists() else path}{asked}{options}"
+
+
 def open_terminology(sources: Sequence[str]) -> Terminology:
     """What :meth:`Terminology.open` takes, paths being looked for in the folder of data, too; several are merged.
 
@@ -27,15 +35,7 @@ def open_terminology(sources: Sequence[str]) -> Terminology:
     Raises:
         InputError: As :meth:`Terminology.open` and :meth:`Terminology.merge` do.
     """
-    resolved = []
-    for source in sources:
-        reader, colon, rest = source.partition(":")
-        path, *options = rest.split("?", 1)
-        if colon:
-            resolved.append("?".join([f"{reader}:{data_path(path)}", *options]))
-        else:
-            resolved.append(str(data_path(source)) if data_path(source).is_dir() else source)
-    return _opened(tuple(resolved))
+    return _opened(tuple(map(resolved, sources)))
 
 
 @lru_cache(maxsize=2)

@@ -86,6 +86,15 @@ class LinkingPredictions:
         """The mentions that are not right within the k best candidates."""
         return (self[int(i)] for i in np.flatnonzero(self.ranks > k))
 
+    def lost(self, other: LinkingPredictions, k: int = 1) -> Iterator[tuple[Prediction, Prediction]]:
+        """The mentions that this model has right within the k best candidates and the other has not: both answers.
+
+        Raises:
+            InputError: The mentions differ.
+        """
+        self._check_same(other)
+        return ((self[int(i)], other[int(i)]) for i in np.flatnonzero((self.ranks <= k) & (other.ranks > k)))
+
     def compare(
         self,
         other: LinkingPredictions,
@@ -106,14 +115,17 @@ class LinkingPredictions:
         Raises:
             InputError: The mentions differ, or name no documents.
         """
+        self._check_same(other)
+        documents = documents_of(self.mentions) if by_document else None
+        own, others = (Units("mention", one.ranks <= k, clusters=documents) for one in (self, other))
+        return own.compare(others, n_resamples=n_resamples, seed=seed)
+
+    def _check_same(self, other: LinkingPredictions) -> None:
         if self.mentions != other.mentions:
             raise InputError(
                 f"predictions: {len(self):,} and {len(other):,} mentions, which are not the same; measure both models "
                 "with one evaluator"
             )
-        documents = documents_of(self.mentions) if by_document else None
-        own, others = (Units("mention", one.ranks <= k, clusters=documents) for one in (self, other))
-        return own.compare(others, n_resamples=n_resamples, seed=seed)
 
 
 def documents_of(mentions: Sequence[Mention]) -> np.ndarray:

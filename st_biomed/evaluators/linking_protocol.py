@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EvaluatorOptions
-from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path
+from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
+from st_biomed.evaluators.folds import FoldsEvaluator
 from st_biomed.evaluators.relatedness import RelatednessEvaluator
 from st_biomed.evaluators.shared import KEPT_TEXTS, SharedEvaluator
 from st_biomed.linking_data import LinkingDataset, open_linking
@@ -36,6 +37,11 @@ class LinkingProtocol:
         test: The split that is measured before and after.
         seen: Splits whose strings the refined test set leaves out.
         raw: Whether the test split is also measured before any step.
+        ks: The k of the accuracies.
+        folds: Values of the format's option ``fold``: the mean over these folds is what is measured, in testing only.
+
+    Raises:
+        InputError: ``folds`` with a split for training, which would be that of one fold.
     """
 
     name: str = ""
@@ -48,34 +54,45 @@ class LinkingProtocol:
     test: str = "test"
     seen: list[str] = field(default_factory=list)
     raw: bool = True
+    ks: list[int] = field(default_factory=lambda: [1, 5])
+    folds: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.folds and self.dev:
+            raise InputError(f"{self.name}: folds are for testing; dev: '' names no split to measure in training")
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
-    ) -> list[EntityLinkingEvaluator]:
+    ) -> list[EntityLinkingEvaluator | FoldsEvaluator]:
         """The evaluators of the test split: before any step (``<name>_raw``) where ``raw`` asks for it, and after."""
-        raw = self.open()
-        measured = {self.name: self.prepared(raw)}
+        raw = [self.open(fold) for fold in self.folds] or [self.open()]
+        measured = {self.name: [self.prepared(one) for one in raw]}
         if self.steps and self.raw:
             measured = {f"{self.name}_raw": raw, **measured}
-        found = []
-        for name, dataset in measured.items():
+        found: list[EntityLinkingEvaluator | FoldsEvaluator] = []
+        for name, datasets in measured.items():
             options["name"] = name
-            found.append(
-                EntityLinkingEvaluator(dataset, self.test, refined=self.seen, as_published=as_published, **options)
-            )
+            folds = [
+                EntityLinkingEvaluator(
+                    one, self.test, ks=self.ks, refined=self.seen, as_published=as_published, **options
+                )
+                for one in datasets
+            ]
+            found.append(FoldsEvaluator(folds, **options) if self.folds else folds[0])
         return found
 
-    def open(self) -> LinkingDataset:
-        """The data set as it is distributed, before any step.
+    def open(self, fold: int | None = None) -> LinkingDataset:
+        """The data set as it is distributed, before any step; of several folds one of them.
 
         Raises:
             InputError: Whatever is wrong with its files.
         """
-        for path in filter(None, (self.path, self.dictionary)):
-            if not data_path(path).exists():
+        for path in (self.path, self.dictionary):
+            if path and ":" not in path and not data_path(path).exists():
                 raise InputError(f"{self.name}: {path} is neither here nor in the folder that {DATA_VARIABLE} names")
-        dictionary = data_path(self.dictionary) if self.dictionary else None
-        return open_linking(self.format, data_path(self.path), dictionary=dictionary, **self.options)
+        dictionary = resolved(self.dictionary) if self.dictionary else None
+        options = self.options if fold is None else {**self.options, "fold": fold}
+        return open_linking(self.format, data_path(self.path), dictionary=dictionary, **options)
 
     def prepared(self, dataset: LinkingDataset) -> LinkingDataset:
         """The data set after the steps."""
@@ -111,13 +128,14 @@ class LinkingSuite:
         **options: Unpack[EvaluatorOptions],
     ) -> None:
         self.options = options
-        self.tests: list[EntityLinkingEvaluator | RelatednessEvaluator] = []
+        self.tests: list[EntityLinkingEvaluator | FoldsEvaluator | RelatednessEvaluator] = []
         self._devs: list[EntityLinkingEvaluator] = []
         for protocol in protocols:
-            *raw, prepared = protocol.evaluators(**options)
-            for evaluator in raw:
+            evaluators = protocol.evaluators(**options)
+            for evaluator in evaluators:
                 self._add(evaluator)
-            self.add(prepared.dataset, protocol.name, dev=protocol.dev, test=protocol.test, seen=protocol.seen)
+            if isinstance(evaluators[-1], EntityLinkingEvaluator):
+                self._watch(evaluators[-1].dataset, protocol.name, protocol.dev)
         for path in relatedness:
             self._add(RelatednessEvaluator.from_file(data_path(path), **options))
 
@@ -125,6 +143,11 @@ class LinkingSuite:
         self, dataset: LinkingDataset, name: str, *, dev: str = "dev", test: str = "test", seen: Sequence[str] = ()
     ) -> None:
         """Measure a data set: ``dev`` in training where it is not empty, ``test`` before and after."""
+        self._watch(dataset, name, dev)
+        self._report(dataset, name, test, seen)
+
+    def _watch(self, dataset: LinkingDataset, name: str, dev: str) -> None:
+        """Measure a split in training, where there is one to measure."""
         if dev and dev not in dataset.mentions:
             raise InputError(
                 f"{name}: no split {dev!r} to measure in training, there are {', '.join(map(repr, dataset.mentions))}; "
@@ -138,13 +161,12 @@ class LinkingSuite:
                 "n_bootstrap": 0,
             }
             self._devs.append(EntityLinkingEvaluator(dataset, dev, **options))
-        self._report(dataset, name, test, seen)
 
     def _report(self, dataset: LinkingDataset, name: str, split: str, seen: Sequence[str]) -> None:
         options: EvaluatorOptions = {**self.options, "name": name}
         self._add(EntityLinkingEvaluator(dataset, split, refined=seen, **options))
 
-    def _add(self, evaluator: EntityLinkingEvaluator | RelatednessEvaluator) -> None:
+    def _add(self, evaluator: EntityLinkingEvaluator | FoldsEvaluator | RelatednessEvaluator) -> None:
         if evaluator.name in {one.name for one in self.tests}:
             raise InputError(f"two benchmarks are called {evaluator.name!r}")
         self.tests.append(evaluator)
@@ -184,6 +206,8 @@ class LinkingSuite:
             of_one = {title: measured[evaluator.name] for title, measured in columns.items()}
             if isinstance(evaluator, EntityLinkingEvaluator):
                 what = f"{evaluator.split}, {len(evaluator.queries.mentions):,} mentions"
+            elif isinstance(evaluator, FoldsEvaluator):
+                what = f"{len(evaluator.folds)} folds"
             else:
                 what = f"{len(evaluator.scores):,} pairs"
             lines += [f"{evaluator.name} ({what})", evaluator.table(**of_one), ""]

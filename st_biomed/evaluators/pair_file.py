@@ -41,9 +41,23 @@ def write_pairs(path: str | Path, pairs: Sequence[tuple[str, str]], distances: I
     Raises:
         InputError: A term that holds ``||`` or a line break, which the format cannot say.
     """
-    for text in (text for pair in pairs for text in pair):
+    write_lines(path, (text for pair in pairs for text in pair), pair_lines(pairs, distances))
+
+
+def write_lines(path: str | Path, texts: Iterable[str], content: bytes) -> None:
+    """Write lines whose cells are separated by ``||``.
+
+    Args:
+        path: The file.
+        texts: What the cells say.
+        content: The lines.
+
+    Raises:
+        InputError: A text that holds ``||`` or a line break.
+    """
+    for text in texts:
         if "||" in text or "\n" in text or "\r" in text:
             raise InputError(f"{path}: a term with '||' or a line break cannot be written: {text!r}")
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(pair_lines(pairs, distances))
+    path.write_bytes(content)

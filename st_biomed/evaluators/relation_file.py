@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.evaluators.pair_file import write_lines
 from st_biomed.readers.tables import read_table
 
 RANDOM = "random"
@@ -40,9 +41,4 @@ def write_pairs(path: str | Path, pairs: Mapping[str, Pairs]) -> None:
     Raises:
         InputError: A term or relation that holds ``||`` or a line break, which the format cannot say.
     """
-    for text in (*pairs, *(text for of in pairs.values() for pair in of for text in pair)):
-        if "||" in text or "\n" in text or "\r" in text:
-            raise InputError(f"{path}: a term with '||' or a line break cannot be written: {text!r}")
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(pair_lines(pairs))
+    write_lines(path, (*pairs, *(text for of in pairs.values() for pair in of for text in pair)), pair_lines(pairs))

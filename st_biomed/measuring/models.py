@@ -13,7 +13,7 @@ from st_biomed.bundled import bundled
 from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator
-from st_biomed.evaluators.embedders import model_embedder, table_embedder
+from st_biomed.evaluators.embedders import Embed, table_embedder
 from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
 from st_biomed.measuring.dense_and_sparse import dense_and_sparse, read_sparse_weight
 from st_biomed.model_digest import model_digest, table_digest
@@ -103,6 +103,7 @@ class OpenModel:
 
     def __init__(self, measured: MeasuredModel, device: str | None = None) -> None:
         self.measured = measured
+        self._embed: dict[tuple[object, ...], Embed] = {}
         if measured.model.endswith(".npz"):
             texts, matrix = read_table_of_vectors(Path(measured.model))
             self.table, self.encoder = table_embedder(texts, matrix), None
@@ -111,7 +112,10 @@ class OpenModel:
             self.encoder = load_encoder(
                 measured.model, pooling=measured.pooling or None, max_length=measured.max_length or None, device=device
             )
-            self.digest = model_digest(self.encoder)
+            self.digest = self._encoder_digest = model_digest(self.encoder)
+        if measured.sparse:
+            self._sparse_weight = read_sparse_weight(measured.model)
+            self.digest = f"{self.digest}+{self._sparse_weight}"
 
     def measure(self, evaluator: EmbeddingEvaluator) -> dict[str, float]:
         """The evaluator's metrics of this model.
@@ -122,16 +126,18 @@ class OpenModel:
         """
         if self.encoder is None:
             return evaluator.measure(self.table)
+        options = evaluator.embedding_options
+        if options not in self._embed:
+            self._embed[options] = evaluator.embedder(self.encoder, self._encoder_digest)
+        embed = self._embed[options]
         if self.measured.sparse and isinstance(evaluator, EntityLinkingEvaluator):
             if evaluator.scoring.similarity != "dot":
                 raise InputError(
                     f"{self.measured.name}: its score is an inner product, found similarity "
                     f"{evaluator.scoring.similarity!r}: measure it --as-published"
                 )
-            dense = model_embedder(self.encoder, batch_size=evaluator.batch_size, bf16=evaluator.bf16)
-            weight = read_sparse_weight(self.measured.model)
-            return evaluator.measure(dense_and_sparse(dense, evaluator.names.texts, weight))
-        return evaluator(self.encoder)
+            embed = dense_and_sparse(embed, evaluator.names.texts, self._sparse_weight)
+        return evaluator.measure_shared(embed, self.encoder)
 
 
 def read_table_of_vectors(path: Path) -> tuple[list[str], np.ndarray]:

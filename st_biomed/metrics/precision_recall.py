@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from st_biomed.metrics.scores import checked
+from st_biomed.metrics.scores import counts_at_thresholds
 
 
 def precision_recall_curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -18,11 +18,8 @@ def precision_recall_curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np
     Raises:
         InputError: An empty class, or NaN.
     """
-    positive, negative = checked(positive, "positive scores"), checked(negative, "negative scores")
-    thresholds = np.unique(np.concatenate([positive, negative]))[::-1]
-    hits = len(positive) - np.searchsorted(np.sort(positive), thresholds)
-    false = len(negative) - np.searchsorted(np.sort(negative), thresholds)
-    return np.r_[0.0, hits / len(positive)], np.r_[1.0, hits / (hits + false)]
+    hits, false = counts_at_thresholds(positive, negative)
+    return np.r_[0.0, hits / hits[-1]], np.r_[1.0, hits / (hits + false)]
 
 
 def pr_auc(positive: ArrayLike, negative: ArrayLike) -> float:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from st_biomed.errors import InputError
-from st_biomed.metrics.scores import checked
+from st_biomed.metrics.scores import checked, counts_at_thresholds
 
 
 def roc_auc(positive: ArrayLike, negative: ArrayLike) -> float:
@@ -38,10 +38,8 @@ def roc_curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.
     Raises:
         InputError: An empty class, or NaN.
     """
-    positive, negative = checked(positive, "positive scores"), checked(negative, "negative scores")
-    thresholds = np.unique(np.concatenate([positive, negative]))[::-1]
-    rates = [1 - np.searchsorted(np.sort(one), thresholds) / len(one) for one in (negative, positive)]
-    return np.r_[0.0, rates[0]], np.r_[0.0, rates[1]]
+    hits, false = counts_at_thresholds(positive, negative)
+    return np.r_[0.0, false / false[-1]], np.r_[0.0, hits / hits[-1]]
 
 
 def spearman(a: ArrayLike, b: ArrayLike) -> float:

@@ -1,4 +1,4 @@
-"""The one check every metric makes of the scores it is given."""
+"""What metrics of scores have in common: the check of what they are given, and the counts of their curves."""
 
 from __future__ import annotations
 
@@ -26,3 +26,19 @@ def checked(values: ArrayLike, name: str) -> np.ndarray:
     if n := int(np.isnan(array).sum()):
         raise InputError(f"{name}: {n:,} of {array.size:,} numbers are NaN")
     return array
+
+
+def counts_at_thresholds(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Positives and negatives that score at least as high, for every distinct score from the highest down, ``[K]`` both.
+
+    Args:
+        positive: Scores of the positives, ``[P]``.
+        negative: Scores of the negatives, ``[N]``.
+
+    Raises:
+        InputError: An empty class, or NaN.
+    """
+    sides = checked(positive, "positive scores"), checked(negative, "negative scores")
+    thresholds = np.unique(np.concatenate(sides))[::-1]
+    hits, false = (len(side) - np.searchsorted(np.sort(side), thresholds) for side in sides)
+    return hits, false

@@ -32,7 +32,7 @@ def records(
     A row is a name on a line: a line of two names is two rows.
 
     Args:
-        path: Lines of a label and at least one name, with ``||`` between. A label that is a CURIE (``UMLS:C0011849``)
+        path: Lines of a label and at least one name, with ``||`` between. A label that is a CURIE (``UMLS:C0000000``)
             becomes part of the code behind the source's name, as a bare one does.
         tally: Counts the names.
         name: Short name of the source; by default made of the file's name.

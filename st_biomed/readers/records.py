@@ -47,7 +47,7 @@ class Relation(NamedTuple):
 
 
 class Type(NamedTuple):
-    """A semantic type of a concept, e.g. ``Type("UMLS:C0011849", "T047")``."""
+    """A semantic type of a concept, e.g. ``Type("UMLS:C0000000", "T047")``."""
 
     code: str
     type: str
@@ -58,7 +58,7 @@ class Xref(NamedTuple):
 
     Attributes:
         code: The concept, a CURIE.
-        target: The other one, a CURIE too, e.g. ``"UMLS:C0011849"``; no concept of the terminology has to have it.
+        target: The other one, a CURIE too, e.g. ``"UMLS:C0000000"``; no concept of the terminology has to have it.
         predicate: ``"xref"`` where the source says no more, else its word, e.g. ``"exactMatch"`` (SSSOM without ``skos:``).
         source: Name of the source the row comes from; empty for the reader's own ``SOURCE``.
     """

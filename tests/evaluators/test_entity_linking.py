@@ -372,10 +372,15 @@ def test_two_models_are_compared_on_the_same_mentions():
     assert evaluator.predictions.compare(good).difference == -1
     assert good.compare(good).p_value == 1
     assert good.compare(evaluator.predictions, by_document=True).p_value == pytest.approx(1 / 2, abs=0.03)
+    lost = list(good.lost(evaluator.predictions))
+    assert [(one.rank, one.mention) for one, _ in lost] == [(1, each) for each in mentions]
+    assert all(two.rank > 1 for _, two in lost) and not list(evaluator.predictions.lost(good))
     other = hand_made()
     other.measure(at_angles)
     with pytest.raises(InputError, match="8 and 10 mentions, which are not the same"):
         good.compare(other.predictions)
+    with pytest.raises(InputError, match="8 and 10 mentions, which are not the same"):
+        list(good.lost(other.predictions))
     other = EntityLinkingEvaluator(dataset(ENTRIES, [MENTIONS[0]] * 8))
     other.measure(at_angles)
     with pytest.raises(InputError, match="8 and 8 mentions, which are not the same"):

@@ -85,3 +85,18 @@ def test_held_out_names_are_a_benchmark_too(tiny_bert: SentenceTransformer):
     assert suite.measure(tiny_bert)["held-out"]["held-out_n_mentions"] == 4
     with pytest.raises(InputError, match="two benchmarks are called 'held-out'"):
         suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
+
+
+@pytest.mark.parametrize("dictionary", ["medic:ncbi_disease/medic.txt", "terminology:toy"])
+def test_a_dictionary_may_name_its_form(protocol: LinkingProtocol, dictionary: str):
+    """Catches a form that is read as part of a path."""
+    assert len(LinkingProtocol(**{**vars(protocol), "dictionary": dictionary}).open().dictionary) > 3
+
+
+def test_what_is_not_there_says_where_it_was_looked_for(protocol: LinkingProtocol):
+    with pytest.raises(InputError, match="zorb: nowhere is neither here nor in the folder that ST_BIOMED_DATA names"):
+        LinkingProtocol(**{**vars(protocol), "path": "nowhere"}).open()
+    with pytest.raises(
+        InputError, match="zorb: no split 'valid' to measure in training, there are 'train', .*stands for none"
+    ):
+        LinkingSuite([LinkingProtocol(**{**vars(protocol), "dev": "valid"})])

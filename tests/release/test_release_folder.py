@@ -134,7 +134,8 @@ def test_terms_that_the_card_itself_uses_do_not_stop_the_release(save, licensed)
         "terms of the publisher",  # the licence note
         "Arguments of the trainer",
     ]
-    save(terminologies=[licensed, terminology(ZORB, [(word,) for word in words])])
+    folder = save(terminologies=[licensed, terminology(ZORB, [(word,) for word in words])])
+    assert "Natural Language Processing" in (folder / "README.md").read_text("utf-8")
 
 
 def test_a_model_that_saving_changes_is_refused(save, tiny_bert) -> None:

@@ -32,6 +32,7 @@ def read(
     fold: int = 0,
     columns: str | Iterable[str] = "mention,id",
     pattern: str = "*fold[-_]{fold}[._]{split}.*",
+    names: str = "",
     encoding: str = "utf-8",
 ) -> Corpus:
     """Read one fold.
@@ -43,28 +44,29 @@ def read(
         columns: What the cells of a line are, in order: ``mention``, ``id``, ``name`` (the concept's, for the
             dictionary) or ``ignored``.
         pattern: Where the files are, with ``{fold}`` and ``{split}``; ``fold_{fold}/{split}.tsv`` for folders.
+        names: Where a fold has the names to link to, with ``{fold}``: lines of an id and a name.
         encoding: Of the files.
 
     Raises:
         InputError: No such fold, an unknown column, none for the mention or the id, a line with another number of
-            cells, an empty mention, or bytes of another encoding.
+            cells, an empty mention or name, or bytes of another encoding.
     """
-    names = [name.strip() for name in (columns.split(",") if isinstance(columns, str) else columns)]
-    listed("column", names, COLUMNS)
+    cells_of = [name.strip() for name in (columns.split(",") if isinstance(columns, str) else columns)]
+    listed("column", cells_of, COLUMNS)
     for needed in ("mention", "id"):
-        if names.count(needed) != 1:
-            raise InputError(f"columns: one of them has to be {needed!r}, found {', '.join(names)}")
+        if cells_of.count(needed) != 1:
+            raise InputError(f"columns: one of them has to be {needed!r}, found {', '.join(cells_of)}")
     corpus = Corpus(variant=f"fold-{fold}")
+    if names:
+        file = path / names.replace("{fold}", str(fold))
+        for line, row in _rows(file, ["id", "name"], encoding):
+            if not row["id"] or not row["name"]:
+                raise InputError(f"{file}:{line}: the {'name' if row['id'] else 'id'} is empty")
+            corpus.add_name(row["name"], row["id"])
     for split, file in split_files(path, [pattern.replace("{fold}", str(fold))]).items():
         corpus.mentions[split] = []
-        for line, content in _lines(file, encoding):
+        for line, row in _rows(file, cells_of, encoding):
             tally.read()
-            cells = [cell.strip() for cell in content.split("\t")]
-            if len(cells) != len(names):
-                raise InputError(
-                    f"{file}:{line}: {len(cells)} cells, expected {len(names)} ({', '.join(names)}), split at tabs"
-                )
-            row = dict(zip(names, cells))
             if not row["mention"]:
                 raise InputError(f"{file}:{line}: the mention is empty")
             gold = gold_groups(row["id"])
@@ -75,8 +77,8 @@ def read(
     return corpus
 
 
-def _lines(file: Path, encoding: str) -> Iterator[tuple[int, str]]:
-    """The numbered lines that are not blank."""
+def _rows(file: Path, columns: list[str], encoding: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """The lines that are not blank: number, and cell by column."""
     try:
         text = check_file(file).read_bytes().decode(encoding)
     except UnicodeDecodeError as error:
@@ -84,5 +86,11 @@ def _lines(file: Path, encoding: str) -> Iterator[tuple[int, str]]:
     except LookupError as error:
         raise InputError(f"encoding: {encoding!r} is none that Python knows, e.g. 'utf-8' or 'latin-1'") from error
     for line, content in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        if content.strip():
-            yield line, content.rstrip("\r")
+        if not content.strip():
+            continue
+        cells = [cell.strip() for cell in content.split("\t")]
+        if len(cells) != len(columns):
+            raise InputError(
+                f"{file}:{line}: {len(cells)} cells, expected {len(columns)} ({', '.join(columns)}), split at tabs"
+            )
+        yield line, dict(zip(columns, cells))

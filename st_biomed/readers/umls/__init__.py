@@ -1,6 +1,6 @@
 """UMLS: the Metathesaurus in Rich Release Format, read by columns.
 
-Concepts are ``UMLS:C0011849``. Every vocabulary inside is a source of its own with its version and restriction level,
+Concepts are ``UMLS:C0000000``. Every vocabulary inside is a source of its own with its version and restriction level,
 so that a subset by source and the privacy rule know whose name is whose.
 """
 

@@ -37,7 +37,7 @@ class AskedFor:
         for where, code in _identifiers(concepts):
             match = _IDENTIFIER.fullmatch(code)
             if not match:
-                raise InputError(f"{where}: {code!r} is no concept identifier, they look like C0011849")
+                raise InputError(f"{where}: {code!r} is no concept identifier, they look like C0000000")
             self._numbers.append(history.current(int(match[1])))
         if not self._numbers:
             raise InputError(f"concepts of reader 'umls': no identifier is in {str(concepts)!r}")
@@ -77,7 +77,7 @@ def _identifiers(concepts: str | Path | Sequence[str]) -> Iterator[tuple[str, st
         yield from ((option, member) for member in members)
         return
     if not Path(concepts).exists():
-        raise InputError(f"{concepts}: no such file, nor a list of concepts such as C0011849,C0020538")
+        raise InputError(f"{concepts}: no such file, nor a list of concepts such as C0000000,C0020538")
     for line, text in read_lines(concepts):
         if text.strip():
             yield f"{concepts}:{line}", text.strip()

@@ -144,7 +144,7 @@ class MetaFolder:
         allowed = right | (pc.equal(codes.dictionary, "").to_numpy(zero_copy_only=False) & optional)
         for row in np.flatnonzero(~allowed[index])[:1]:
             where = f"{self.path / file}.RRF:{block.lines[row]}"
-            raise InputError(f"{where}: {codes[row].as_py()!r} is no concept identifier, they look like C0011849")
+            raise InputError(f"{where}: {codes[row].as_py()!r} is no concept identifier, they look like C0000000")
         values = pc.if_else(pa.array(right), pc.utf8_slice_codeunits(codes.dictionary, 1), "-1")
         return values.cast(pa.int32()).to_numpy()[index]
 

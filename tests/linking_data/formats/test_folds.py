@@ -39,6 +39,22 @@ def test_folders_of_folds_with_names_of_concepts(tmp_path: Path) -> None:
     assert (list(dataset.mentions), dataset.dictionary.names) == (["dev"], ["Flumpa"])
 
 
+def test_a_fold_may_have_names_of_its_own(tmp_path: Path) -> None:
+    """CODER's folders of CADEC; catches the names of another fold."""
+    for fold, name in enumerate(["Flumpa", "Skark"]):
+        folder = tmp_path / f"ZORB_{fold}"
+        folder.mkdir()
+        (folder / "test.txt").write_text("X0001\tflumped\n")
+        (folder / "standard.txt").write_text(f"X0001\t{name}\nX0002\tother\n")
+    options = {"columns": "id,mention", "pattern": "ZORB_{fold}/{split}.txt", "names": "ZORB_{fold}/standard.txt"}
+    found = [open_linking("folds", tmp_path, fold=fold, **options).dictionary for fold in (0, 1)]
+    assert [one.names for one in found] == [["Flumpa", "other"], ["Skark", "other"]]
+    assert [list(one.ids) for one in found] == [["X0001", "X0002"]] * 2
+    (tmp_path / "ZORB_0" / "standard.txt").write_text("X0001\t\n")
+    with pytest.raises(InputError, match=r"standard.txt:1: the name is empty"):
+        open_linking("folds", tmp_path, fold=0, **options)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -1,0 +1,121 @@
+"""Vectors of concepts, by code: what a knowledge-graph embedding is once it has been trained."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from st_biomed.errors import InputError
+
+_FILES = ("table.json", "codes.parquet", "vectors.safetensors")
+
+
+class KGETable:
+    """Codes and their vectors, which are real: of a complex model the real parts, then the imaginary ones.
+
+    The cosine of two rows is then the natural inner product of complex vectors over their norms,
+    ``Re<a, conj(b)> / (|a| |b|)``.
+
+    Args:
+        codes: CURIEs of the concepts, each once; kept in sorted order.
+        vectors: float ``[N, D]``, in the order of ``codes``; kept as float32.
+        model: What made them, e.g. ``"complex"``.
+        terminology: Digest of the terminology whose graph was trained on; empty where there was none.
+
+    Attributes:
+        codes: Sorted.
+        vectors: float32 ``[N, D]``, read-only, in that order.
+
+    Raises:
+        InputError: No vector, another number of them than of codes, a code twice, or numbers that are not finite.
+    """
+
+    def __init__(self, codes: Sequence[str], vectors: np.ndarray, *, model: str, terminology: str = "") -> None:
+        vectors = np.asarray(vectors, dtype=np.float32)
+        if vectors.ndim != 2 or not vectors.size or len(vectors) != len(codes):
+            raise InputError(
+                f"vectors: expected [{len(codes)}, D] for as many codes, found shape {list(vectors.shape)}"
+            )
+        order = sorted(range(len(codes)), key=codes.__getitem__)
+        self.codes = tuple(codes[i] for i in order)
+        for code, following in zip(self.codes, self.codes[1:]):
+            if code == following:
+                raise InputError(f"codes: {code} is there twice")
+        self.vectors = vectors[order]
+        finite = np.isfinite(self.vectors).all(axis=1)
+        if not finite.all():
+            first = self.codes[int(finite.argmin())]
+            raise InputError(
+                f"vectors: {int((~finite).sum()):,} of {len(finite):,} have NaN or infinity, the first of {first}"
+            )
+        self.vectors.flags.writeable = False
+        self.model, self.terminology = model, terminology
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __repr__(self) -> str:
+        return f"KGETable({len(self):,} concepts, {self.dimension} dimensions, {self.model})"
+
+    @property
+    def dimension(self) -> int:
+        """D: twice the complex dimension where the model is complex."""
+        return self.vectors.shape[1]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the codes and the vectors."""
+        sha = hashlib.sha256("\0".join(self.codes).encode())
+        sha.update(self.vectors.tobytes())
+        return sha.hexdigest()
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {code: row for row, code in enumerate(self.codes)}
+
+    def rows(self, codes: Sequence[str]) -> np.ndarray:
+        """Row of each code, int64 ``[C]``; -1 for one that has no vector."""
+        row_of = self._row_of
+        return np.fromiter((row_of.get(code, -1) for code in codes), dtype=np.int64, count=len(codes))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``table.json``, ``codes.parquet`` and ``vectors.safetensors`` into a folder, which is made."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"code": pa.array(self.codes, pa.string())}), folder / "codes.parquet")
+        save_file({"vectors": np.ascontiguousarray(self.vectors)}, folder / "vectors.safetensors")
+        about = {"model": self.model, "terminology": self.terminology, "digest": self.digest}
+        (folder / "table.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> KGETable:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InputError: No such table, or files that do not belong together.
+        """
+        folder = Path(folder)
+        for name in _FILES:
+            if not (folder / name).is_file():
+                raise InputError(f"{folder}: no table of graph embeddings, {name} is missing")
+        try:
+            about = json.loads((folder / "table.json").read_text("utf-8"))
+            codes = pq.read_table(folder / "codes.parquet", columns=["code"])["code"].to_pylist()
+            vectors = load_file(folder / "vectors.safetensors")["vectors"]
+            table = cls(codes, vectors, model=about["model"], terminology=about["terminology"])
+            digest = about["digest"]
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, SafetensorError) as error:
+            raise InputError(f"{folder}: cannot be read as a table of graph embeddings ({error})") from error
+        if table.digest != digest:
+            raise InputError(f"{folder}: the vectors are not those that table.json was written for")
+        return table

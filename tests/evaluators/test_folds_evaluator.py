@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators import EntityLinkingEvaluator
+from st_biomed.evaluators.folds import FoldsEvaluator
+from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
+
+NAMES = {"aa": (1.0, 0.0), "bb": (0.0, 1.0)}
+VECTORS = NAMES | {"like aa": (0.9, 0.1), "like bb": (0.1, 0.9), "more aa": (0.8, 0.1)}
+OPTIONS = {"columns": ["id", "mention"], "pattern": "ZORB_{fold}/{split}.txt", "names": "ZORB_{fold}/standard.txt"}
+
+
+def embed(texts: list[str]) -> np.ndarray:
+    return np.array([VECTORS[text] for text in texts], dtype=np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two folds: one of two mentions, both right, and one of three, one right."""
+    mentions = [("X1\tlike aa", "X2\tlike bb"), ("X1\tlike bb", "X2\tlike aa", "X1\tmore aa")]
+    for fold, lines in enumerate(mentions):
+        place = tmp_path / f"ZORB_{fold}"
+        place.mkdir()
+        (place / "test.txt").write_text("\n".join(lines))
+        (place / "standard.txt").write_text("X1\taa\nX2\tbb\n")
+    return tmp_path
+
+
+def protocol(folder: Path, **settings: object) -> LinkingProtocol:
+    return LinkingProtocol("zorb", "folds", str(folder), options=OPTIONS, dev="", folds=[0, 1], ks=[1, 2], **settings)
+
+
+def test_every_fold_counts_the_same(folder: Path) -> None:
+    """Catches a mean over all mentions, 3 of 5, and counts that are averaged."""
+    (evaluator,) = protocol(folder).evaluators()
+    metrics = evaluator.measure(embed)
+    assert evaluator.primary_metric == "zorb_acc@1"
+    assert metrics["zorb_acc@1"] == pytest.approx((1 + 1 / 3) / 2)
+    assert evaluator.units["acc@1"].value == pytest.approx((1 + 1 / 3) / 2)
+    assert metrics["zorb_acc@1_low"] < metrics["zorb_acc@1"] < metrics["zorb_acc@1_high"]
+    assert (metrics["zorb_acc@2"], metrics["zorb_n_mentions"]) == (1, 5)
+    assert evaluator.headline == {"acc@1": "zorb_acc@1", "acc@2": "zorb_acc@2"}
+    assert len(evaluator.get_config_dict()["folds"]) == 2
+
+
+def test_a_suite_measures_them_before_and_after(folder: Path) -> None:
+    suite = LinkingSuite([protocol(folder)])
+    assert suite.dev is None
+    metrics = suite.tests[0].measure(embed)
+    assert "zorb (2 folds)" in suite.table(before={"zorb": metrics})
+
+
+def test_what_cannot_be_averaged_is_refused(folder: Path) -> None:
+    with pytest.raises(InputError, match="zorb: folds are for testing; dev: '' names no split"):
+        LinkingProtocol("zorb", "folds", str(folder), options=OPTIONS, folds=[0, 1])
+    with pytest.raises(InputError, match="folds: expected at least one, found none"):
+        FoldsEvaluator([])
+    one = EntityLinkingEvaluator(protocol(folder).open(0))
+    other = EntityLinkingEvaluator(protocol(folder).open(1), ks=(1, 3))
+    with pytest.raises(InputError, match=r"folds: expected the same ks in each, found \[\(1, 3\), \(1, 5\)\]"):
+        FoldsEvaluator([one, other])

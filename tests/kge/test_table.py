@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.kge import KGETable
+
+CODES = ["Z:2", "Z:10", "Z:1"]
+VECTORS = np.array([[2.0, 0.0], [10.0, 1.0], [1.0, 3.0]])
+
+
+@pytest.fixture
+def table() -> KGETable:
+    return KGETable(CODES, VECTORS, model="transe", terminology="abc")
+
+
+def test_codes_are_sorted_with_their_vectors(table: KGETable) -> None:
+    assert table.codes == ("Z:1", "Z:10", "Z:2")
+    np.testing.assert_array_equal(table.vectors, VECTORS[[2, 1, 0]])
+    assert (len(table), table.dimension, table.vectors.dtype) == (3, 2, np.float32)
+    assert table.digest == KGETable(CODES[::-1], VECTORS[::-1], model="other").digest
+    assert table.digest != KGETable(CODES, VECTORS[::-1], model="transe").digest
+
+
+def test_a_code_without_a_vector_has_no_row(table: KGETable) -> None:
+    np.testing.assert_array_equal(table.rows(["Z:2", "Z:3", "Z:1"]), [2, -1, 0])
+
+
+def test_the_vectors_cannot_be_changed(table: KGETable) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        table.vectors[0] = 0
+
+
+def test_it_is_saved_and_loaded(table: KGETable, tmp_path: Path) -> None:
+    again = KGETable.load(table.save(tmp_path / "kge"))
+    assert (again.codes, again.model, again.terminology, again.digest) == (
+        table.codes,
+        "transe",
+        "abc",
+        table.digest,
+    )
+
+
+@pytest.mark.parametrize(
+    ("codes", "vectors", "message"),
+    [
+        (["Z:1"], VECTORS, r"expected \[1, D\] for as many codes, found shape \[3, 2\]"),
+        ([], np.empty((0, 2)), r"expected \[0, D\]"),
+        (CODES, VECTORS[:, 0], r"found shape \[3\]"),
+        (["Z:1", "Z:2", "Z:1"], VECTORS, "codes: Z:1 is there twice"),
+        (CODES, np.where(VECTORS == 10, np.nan, VECTORS), "1 of 3 have NaN or infinity, the first of Z:10"),
+    ],
+)
+def test_what_is_no_table_is_refused(codes: list[str], vectors: np.ndarray, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        KGETable(codes, vectors, model="transe")
+
+
+def test_damaged_files_are_refused(table: KGETable, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no table of graph embeddings, table.json is missing"):
+        KGETable.load(tmp_path)
+    folder = table.save(tmp_path / "kge")
+    about = json.loads((folder / "table.json").read_text())
+    (folder / "table.json").write_text(json.dumps({**about, "digest": "0"}))
+    with pytest.raises(InputError, match="not those that table.json was written for"):
+        KGETable.load(folder)
+    for name in ("vectors.safetensors", "codes.parquet", "table.json"):
+        folder = table.save(tmp_path / name)
+        (folder / name).write_bytes(b"x")
+        with pytest.raises(InputError, match="cannot be read as a table of graph embeddings"):
+            KGETable.load(folder)
