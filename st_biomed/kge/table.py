@@ -57,7 +57,7 @@ class KGETable:
             raise InputError(
                 f"vectors: {int((~finite).sum()):,} of {len(finite):,} have NaN or infinity, the first of {first}"
             )
-        self.vectors.flags.writeable = False
+        self.vectors.setflags(write=False)
         self.model, self.terminology = model, terminology
 
     def __len__(self) -> int:
