@@ -100,9 +100,10 @@ def run(
         tables = tables_of(found.results, {one.name: one for one in chosen})
         reference = measured_models[0].name
         if len(measured_models) > 1 and n_bootstrap and reference in {one.model for one in found.results}:
-            tests = compare(found.results, reference, folder, n_resamples=n_bootstrap, seed=bootstrap_seed)
+            draws = {"n_resamples": n_bootstrap, "seed": bootstrap_seed}
+            tests = compare(found.results, reference, folder, **draws)
             if tests:
-                tables.insert(1, comparison_table(reference, tests))
+                tables.insert(1, comparison_table(reference, tests, **draws))
         text = markdown("Results", tables)
         typer.echo(text)
         folder.write("results.html", html_page("Results", tables))

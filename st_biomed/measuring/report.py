@@ -51,7 +51,9 @@ def tables_of(results: Sequence[Result], benchmarks: Mapping[str, Benchmark]) ->
     for measured in by_evaluator.values():
         first = next(iter(measured.values()))
         overview.append((first.primary, _row(first.primary, [measured.get(model) for model in models])))
-    tables = [Table("Primary metrics", models, overview, ["In brackets: 95% bootstrap interval."])]
+    draws = {(one.settings["n_bootstrap"], one.settings["bootstrap_seed"]) for one in results if one.units}
+    notes = [f"In brackets: 95% bootstrap interval, {_drawn(*draw)}." for draw in sorted(draws) if draw[0]]
+    tables = [Table("Primary metrics", models, overview, notes)]
     for evaluator, measured in by_evaluator.items():
         first = next(iter(measured.values()))
         benchmark = benchmarks.get(first.benchmark)
@@ -59,12 +61,15 @@ def tables_of(results: Sequence[Result], benchmarks: Mapping[str, Benchmark]) ->
     return tables
 
 
-def comparison_table(reference: str, tests: Mapping[str, Mapping[str, PairedTest]]) -> Table:
+def comparison_table(
+    reference: str, tests: Mapping[str, Mapping[str, PairedTest]], *, n_resamples: int, seed: int
+) -> Table:
     """Differences from one model, with the interval of the difference and the p of the paired test.
 
     Args:
         reference: The model that is subtracted.
         tests: Metric to the test of each other model.
+        n_resamples, seed: Which draws they were made with.
     """
     models = list(dict.fromkeys(model for of_metric in tests.values() for model in of_metric))
     rows = []
@@ -72,7 +77,8 @@ def comparison_table(reference: str, tests: Mapping[str, Mapping[str, PairedTest
         cells = [Cell(_difference(of_metric[model]) if model in of_metric else "-") for model in models]
         rows.append((metric, cells))
     notes = [
-        "Difference, its 95% bootstrap interval, and p of the approximate randomization test over the same units (seed 0)."
+        "Difference, its 95% bootstrap interval, and p of the approximate randomization test over the same units, "
+        f"{_drawn(n_resamples, seed)} each."
     ]
     return Table(f"Difference from {reference}", models, rows, notes)
 
@@ -163,6 +169,10 @@ def _row(metric: str, results: Sequence[Result | None]) -> list[Cell]:
         interval = "" if low is None or high is None else f" ({_number(low)} to {_number(high)})"
         cells.append(Cell(text + interval, text == best))
     return cells
+
+
+def _drawn(n_resamples: int, seed: int) -> str:
+    return f"{n_resamples:,} draws from seed {seed}"
 
 
 def _number(value: float) -> str:

@@ -121,6 +121,7 @@ def test_tables_have_the_best_in_bold_intervals_and_published_figures(tmp_path, 
     }
     figures[best] = f"**{figures[best]}**"
     assert f"| zorb_spearman | {figures['one']} | {figures['two']} |" in text
+    assert "In brackets: 95% bootstrap interval, 1,000 draws from seed 0." in text
     assert (
         "| | one | two | Terk (published) |" in text
         and f"| spearman | {figures['one']} | {figures['two']} | 0.250 |" in text
@@ -156,7 +157,8 @@ def test_models_are_compared_on_the_same_units(tmp_path, benchmark, models):
     (test,) = compare(found.results, "one", folder, n_resamples=50)["zorb_spearman"].values()
     one, two = (result.metrics["zorb_spearman"] for result in found.results)
     assert test.difference == pytest.approx(two - one) and test.n == 6
-    table = markdown("Results", [comparison_table("one", {"zorb_spearman": {"two": test}})])
+    table = markdown("Results", [comparison_table("one", {"zorb_spearman": {"two": test}}, n_resamples=99, seed=7)])
+    assert "over the same units, 99 draws from seed 7 each." in table
     assert f"| zorb_spearman | {two - one:+.3f} (" in table and "## Difference from one" in table
     with pytest.raises(InputError, match="reference 'three' was not measured; measured were one, two"):
         compare(found.results, "three", folder)
