@@ -1,0 +1,147 @@
+"""Code systems in FHIR Shorthand, the form in which national bodies publish their editions of classifications."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.readers.options import listed
+from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.readers.tables import read_lines
+
+SOURCE = SourceInfo(
+    name="FSH",
+    title="A code system in FHIR Shorthand",
+    licence="not stated",
+    url="https://hl7.org/fhir/uv/shorthand",
+)
+
+_CODE = r'#(?:"(?P<{0}_quoted>[^"\\]*)"|(?P<{0}>[^\s"]+))'
+_STRING = r'"(?:[^"\\]|\\.)*"'
+# "* #parent #code "display" "definition"": the codes above come first (FHIR Shorthand 3.0, section 3.5.4).
+_CONCEPT = re.compile(
+    rf"\*\s+(?P<above>(?:#(?:\"[^\"\\]*\"|[^\s\"]+)\s+)*){_CODE.format('code')}"
+    rf"(?:\s+(?P<display>{_STRING})(?:\s+(?:{_STRING}|\"\"\".*\"\"\"))?)?"
+)
+_HEADER = re.compile(r"(\w+):\s*(.*)")
+_VERSION = re.compile(r'\*\s+\^version\s*=\s*"([^"]*)"')
+
+
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    name: str | None = None,
+    prefix: str | None = None,
+    language: str = "en",
+    licence: str = "not stated",
+    replace: str = "",
+) -> Iterator[Record]:
+    """Read codes, displays and, where codes stand below one another, parents.
+
+    Args:
+        path: A file with one ``CodeSystem``.
+        tally: Counts its rules: concepts are kept, metadata and properties are dropped.
+        name: Short name of the source; by default the code system's ``Id`` in capitals.
+        prefix: Prefix of the codes, e.g. ``ICD9CM``; by default the source's name. With the prefix of another
+            terminology its concepts get these names when the two are merged.
+        language: ISO 639-1 code of the displays.
+        licence: Its licence; "not stated" by default, and never redistributed.
+        replace: What an export has garbled, with commas between: ``"@=À,PIY=PIÙ"``.
+
+    Raises:
+        InputError: With file and line: no ``CodeSystem``, a second one, a concept without a display, a code twice, one below
+            a code that is not there, a rule that cannot be read.
+    """
+    if path is None:
+        raise InputError("reader 'fsh' needs the path of a code system in FHIR Shorthand, e.g. icd9cm.fsh")
+    repairs = _repairs(replace)
+    about: dict[str, str] = {}
+    names: dict[str, str] = {}
+    parents: list[tuple[str, str]] = []
+    for line, rule in _rules(path):
+        where = f"{path}:{line}"
+        header = _HEADER.fullmatch(rule)
+        if not rule.startswith("*") and header:
+            _take_header(where, about, *header.groups())
+            continue
+        if "CodeSystem" not in about:
+            raise InputError(f"{where}: expected 'CodeSystem: NAME', found {rule[:40]!r}")
+        tally.read()
+        if version := _VERSION.fullmatch(rule):
+            about["version"] = version[1]
+        if re.match(r"\*\s+(?:#.*\s)?\^", rule):
+            tally.drop("metadata and properties")
+            continue
+        code, display, above = _concept(where, rule)
+        if code in names:
+            raise InputError(f"{where}: code {code} is listed twice")
+        if above and above not in names:
+            raise InputError(f"{where}: {code} stands below {above}, which is not listed before it")
+        for garbled, meant in repairs.items():
+            display = display.replace(garbled, meant)
+        names[code] = display
+        parents += [(code, above)] if above else []
+        tally.keep()
+    if not names:
+        raise InputError(f"{path}: holds no code; expected 'CodeSystem: NAME' and lines like * #1 \"name\"")
+    source = name or re.sub(r"[^\w.-]+", "_", about.get("Id", about["CodeSystem"])).upper()
+    title = about.get("Title", "").strip('"') or about["CodeSystem"]
+    if prefix and prefix != source:
+        yield SourceInfo(prefix, prefix, "", licence, "not stated")
+    yield SourceInfo(source, title, about.get("version", ""), licence, "not stated")
+    for code, display in names.items():
+        yield Term(f"{prefix or source}:{code}", display, "preferred", language, source)
+    for code, above in parents:
+        yield Parent(f"{prefix or source}:{code}", f"{prefix or source}:{above}", source)
+
+
+def _repairs(replace: str) -> Mapping[str, str]:
+    pairs = [pair.partition("=") for pair in listed("replace", replace)]
+    for garbled, equals, _ in pairs:
+        if not garbled or not equals:
+            raise InputError(f"replace of reader 'fsh' is written FROM=TO,..., found {replace!r}")
+    return {garbled: meant for garbled, _, meant in pairs}
+
+
+def _rules(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines with something on them, and those of one triple-quoted text as one; comments go."""
+    started, open_text = 0, ""
+    for line, content in read_lines(path):
+        if open_text or content.count('"""') % 2:
+            started = started or line
+            open_text += ("\n" if open_text else "") + content
+            if open_text.count('"""') % 2:
+                continue
+            content, open_text = " ".join(open_text.split()), ""
+        rule = content.strip()
+        if rule and not rule.startswith("//"):
+            yield started or line, rule
+        started = 0
+    if open_text:
+        raise InputError(f'{path}:{started}: a text that begins with """ does not end')
+
+
+def _take_header(where: str, about: dict[str, str], key: str, value: str) -> None:
+    if not about and key != "CodeSystem":
+        raise InputError(f"{where}: expected 'CodeSystem: NAME', found {key!r}")
+    if key in about:
+        raise InputError(f"{where}: a second {key!r}; a file with one code system is needed")
+    if not value:
+        raise InputError(f"{where}: {key} is empty")
+    about[key] = value
+
+
+def _concept(where: str, rule: str) -> tuple[str, str, str]:
+    """Code, display, and the code above it."""
+    found = _CONCEPT.fullmatch(rule)
+    if not found:
+        raise InputError(f'{where}: expected * #code "name", found {rule[:60]!r}')
+    code = found["code_quoted"] if found["code"] is None else found["code"]
+    display = " ".join(re.sub(r"\\(.)", r"\1", (found["display"] or "")[1:-1]).split())
+    if not code.strip() or not display:
+        raise InputError(f"{where}: a code and a display are needed, found {rule[:60]!r}")
+    above = re.findall(r'#(?:"([^"\\]*)"|(\S+))', found["above"])
+    return code.strip(), display, "".join(above[-1]) if above else ""

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.terminology import Terminology
+from tests.contracts.reader_contract import FIXTURES, ReaderContract
+
+CODES = FIXTURES / "zorb.fsh"
+
+
+class TestFsh(ReaderContract):
+    reader = "fsh"
+    path = CODES
+    separator = b'"'
+
+
+def test_names_parents_and_version() -> None:
+    """Catches a definition read as the name, and a code below the first of two codes before it."""
+    terminology = Terminology.read("fsh", CODES, replace="@=À,piY=più", language="it")
+    names = dict(zip(terminology.codes, (terminology.strings[i] for i in terminology.preferred_texts)))
+    assert names == {
+        "ZORB-CODES:1": "ZORBITÀ",
+        "ZORB-CODES:1.1": 'Skark "grande"',
+        "ZORB-CODES:1.11": "Skark più",
+        "ZORB-CODES:2 b": "Flumpa",
+    }
+    parents = {(row["child"], row["parent"]) for row in terminology.parents.to_pylist()}
+    codes = terminology.codes
+    assert {(codes[child], codes[parent]) for child, parent in parents} == {
+        ("ZORB-CODES:1.1", "ZORB-CODES:1"),
+        ("ZORB-CODES:1.11", "ZORB-CODES:1.1"),
+    }
+    source = terminology.sources["ZORB-CODES"]
+    assert (source.title, source.version) == ("Codes of the zorb", "3.1")
+    assert terminology.tallies["fsh rows"].dropped == {"metadata and properties": 3}
+
+
+def test_with_another_prefix_the_names_go_to_another_terminology() -> None:
+    """Catches names that stay apart from the concepts they are meant for."""
+    first = Terminology.read("fsh", CODES, name="ONE", prefix="Z")
+    second = Terminology.read("fsh", CODES, name="TWO", prefix="Z", replace="ZORBIT@=zorbity")
+    both = Terminology.merge(first, second)
+    assert both.n_concepts == first.n_concepts == 4
+    assert both.n_texts == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("Profile: X\n", r"x.fsh:1: expected 'CodeSystem: NAME', found 'Profile'"),
+        ('* #1 "a"\n', r"x.fsh:1: expected 'CodeSystem: NAME', found '\* #1 \"a\"'"),
+        ("CodeSystem: X\n", "holds no code"),
+        ('CodeSystem: X\n* #1 "a"\nCodeSystem: Y\n', "x.fsh:3: a second 'CodeSystem'"),
+        ("CodeSystem: X\nId:\n", "x.fsh:2: Id is empty"),
+        ("CodeSystem: X\n* #1\n", "x.fsh:2: a code and a display are needed"),
+        ('CodeSystem: X\n* #1 "a"\n* #1 "b"\n', "x.fsh:3: code 1 is listed twice"),
+        ('CodeSystem: X\n* #9 #1 "a"\n', "x.fsh:2: 1 stands below 9, which is not listed"),
+        ('CodeSystem: X\n* #1 "a\n', "x.fsh:2: expected . #code"),
+        ('CodeSystem: X\nTitle: """a\n', 'x.fsh:2: a text that begins with """ does not end'),
+    ],
+)
+def test_a_file_that_is_none_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.fsh").write_text(content)
+    with pytest.raises(InputError, match=message):
+        Terminology.read("fsh", tmp_path / "x.fsh")
+
+
+def test_bad_options_are_refused() -> None:
+    with pytest.raises(InputError, match="replace of reader 'fsh' is written FROM=TO,..., found 'A'"):
+        Terminology.read("fsh", CODES, replace="A")
+    with pytest.raises(InputError, match="reader 'fsh' needs the path"):
+        Terminology.read("fsh")
+
+
+@pytest.mark.realdata
+def test_italian_diagnoses(realdata: Path) -> None:
+    """16,285 codes, whose garbled accents are mended."""
+    path = realdata / "italian" / "hl7it_icd9cm_diagnosi.fsh.gz"
+    terminology = Terminology.read(
+        "fsh", path, name="ICD9CM_HL7_IT", prefix="ICD9CM", language="it", replace="@=À,PIY=PIÙ"
+    )
+    assert terminology.n_concepts == 16_285
+    assert not [text for text in terminology.strings if "@" in text or "PIY" in text]
