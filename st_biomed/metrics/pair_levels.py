@@ -29,7 +29,7 @@ TOP = ZERO + STEPS
 """Level of cosine 1."""
 
 _ROWS, _COLUMNS = 1024, 4096  # terms compared at once: 34 MB of float64 and as much of levels
-_PAIRS = 16_384  # listed pairs compared at once
+_PAIRS = 1024  # listed pairs compared at once, so that they stay in the cache
 _KEPT_LEAST, _KEPT_MOST = 1 << 16, 1 << 24  # of the most similar pairs, while all are counted: 200 MB
 
 
