@@ -7,8 +7,10 @@ and so is identical in every process. The training arguments take the small call
 from __future__ import annotations
 
 from st_biomed.batches.arguments import BatchesByName, TrainingBatches, remember
+from st_biomed.batches.hard_negatives import HardNegativeBatches, HardNegativeBatchSampler, HardNegativePlan
 from st_biomed.batches.hierarchy import HierarchyBatches, HierarchyBatchSampler
 from st_biomed.batches.mixing import RankAlignedBatchSampler, RankAlignedMixing
+from st_biomed.batches.refresh import HardNegativeCallback
 from st_biomed.batches.resume import EpochCallback
 from st_biomed.batches.shuffled import ShuffledBatches, ShuffledBatchSampler
 from st_biomed.batches.synonyms import SynonymBatches, SynonymBatchSampler
@@ -16,6 +18,10 @@ from st_biomed.batches.synonyms import SynonymBatches, SynonymBatchSampler
 __all__ = [
     "BatchesByName",
     "EpochCallback",
+    "HardNegativeBatchSampler",
+    "HardNegativeBatches",
+    "HardNegativeCallback",
+    "HardNegativePlan",
     "HierarchyBatchSampler",
     "HierarchyBatches",
     "RankAlignedBatchSampler",

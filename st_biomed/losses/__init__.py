@@ -16,9 +16,15 @@ if TYPE_CHECKING:
     from st_biomed.losses.cached import CachedMultiSimilarityLoss as CachedMultiSimilarityLoss
     from st_biomed.losses.cached import CachedOrdinalMultiSimilarityLoss as CachedOrdinalMultiSimilarityLoss
     from st_biomed.losses.cached_info_nce import CachedInfoNCELoss as CachedInfoNCELoss
+    from st_biomed.losses.cached_kge_margin_multi_similarity import (
+        CachedKGEMarginMultiSimilarityLoss as CachedKGEMarginMultiSimilarityLoss,
+    )
     from st_biomed.losses.callbacks import LossParametersCallback as LossParametersCallback
     from st_biomed.losses.callbacks import TerminologyDigestCallback as TerminologyDigestCallback
     from st_biomed.losses.info_nce import InfoNCELoss as InfoNCELoss
+    from st_biomed.losses.kge_margin_multi_similarity import (
+        KGEMarginMultiSimilarityLoss as KGEMarginMultiSimilarityLoss,
+    )
     from st_biomed.losses.lifted_structure import LiftedStructureLoss as LiftedStructureLoss
     from st_biomed.losses.metric_learning import CircleLoss as CircleLoss
     from st_biomed.losses.metric_learning import CosineLoss as CosineLoss
@@ -27,12 +33,16 @@ if TYPE_CHECKING:
     from st_biomed.losses.multi_similarity import MultiSimilarityLoss as MultiSimilarityLoss
     from st_biomed.losses.nca import NCALoss as NCALoss
     from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss as OrdinalMultiSimilarityLoss
+    from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss as BarlowTwinsLoss
 
 _HOME = {
     "MultiSimilarityLoss": "st_biomed.losses.multi_similarity",
     "OrdinalMultiSimilarityLoss": "st_biomed.losses.ordinal_multi_similarity",
     "CachedMultiSimilarityLoss": "st_biomed.losses.cached",
     "CachedOrdinalMultiSimilarityLoss": "st_biomed.losses.cached",
+    "KGEMarginMultiSimilarityLoss": "st_biomed.losses.kge_margin_multi_similarity",
+    "CachedKGEMarginMultiSimilarityLoss": "st_biomed.losses.cached_kge_margin_multi_similarity",
+    "BarlowTwinsLoss": "st_biomed.losses.redundancy_reduction",
     "InfoNCELoss": "st_biomed.losses.info_nce",
     "CachedInfoNCELoss": "st_biomed.losses.cached_info_nce",
     "NCALoss": "st_biomed.losses.nca",

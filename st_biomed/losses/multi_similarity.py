@@ -1,4 +1,4 @@
-"""The multi-similarity loss and the settings under which four published models used it."""
+"""The multi-similarity loss and the settings under which published models used it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,24 @@ if TYPE_CHECKING:
 PRESETS: dict[str, dict[str, Any]] = {
     # SapBERT's code; its Eq. 2 prints alpha and beta swapped.
     "sapbert": {"alpha": 1.0, "beta": 60.0, "base": 0.5, "miner": DEFAULT_MINER, "reduction": "mean_all"},
-    # CODER, CODER++ and the Italian loss as its Eq. 1; its Eq. 2 is this with positive_base=1.
+    # CODER and CODER++.
     "coder": {"alpha": 2.0, "beta": 50.0, "base": 0.5, "miner": MultiSimilarityMiner(0.1), "reduction": "mean_all"},
+    # The Italian paper's Eq. 1, and its Eq. 2 ("after setting lambda_p = 1 and lambda_n = 0.5", section 3.2).
+    "italian_v1": {
+        "alpha": 2.0,
+        "beta": 50.0,
+        "base": 0.5,
+        "miner": MultiSimilarityMiner(0.1),
+        "reduction": "mean_all",
+    },
+    "italian_v2": {
+        "alpha": 2.0,
+        "beta": 50.0,
+        "positive_base": 1.0,
+        "negative_base": 0.5,
+        "miner": MultiSimilarityMiner(0.1),
+        "reduction": "mean_all",
+    },
     # GEBERT and BERGAMOT.
     "bergamot": {"alpha": 2.0, "beta": 50.0, "base": 0.5, "miner": DEFAULT_MINER, "reduction": "mean_all"},
     # HiPrBERT, sections 3.4 and 3.5; its "difference > 0.25" is read as: triplets not yet separated by .25.
@@ -105,7 +121,7 @@ class MultiSimilarityLoss(PairLoss):
 
         Args:
             model: The encoder, or ``None``.
-            preset: ``"sapbert"``, ``"coder"``, ``"bergamot"`` or ``"hiprbert"``.
+            preset: ``"sapbert"``, ``"coder"``, ``"italian_v1"``, ``"italian_v2"``, ``"bergamot"`` or ``"hiprbert"``.
             **overrides: Arguments of the class, which win over the preset's.
 
         Raises:

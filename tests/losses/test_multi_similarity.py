@@ -68,6 +68,8 @@ def test_golden_numbers_without_a_miner(alpha, beta, mean, total):
         ("hiprbert", {}, 3.227187),
         ("coder", {}, 0.339372),
         ("coder", {"positive_base": 1.0, "negative_base": 0.5}, 0.458254),
+        ("italian_v1", {}, 0.339372),
+        ("italian_v2", {}, 0.458254),
     ],
 )
 def test_golden_numbers_of_the_presets(preset, overrides, golden):
@@ -78,6 +80,8 @@ def test_presets_are_what_was_published():
     published = {
         "sapbert": (1, 60, 0.5, TripletMarginMiner(0.2, "l2_normalized"), "mean_all"),
         "coder": (2, 50, 0.5, MultiSimilarityMiner(0.1), "mean_all"),
+        "italian_v1": (2, 50, 0.5, MultiSimilarityMiner(0.1), "mean_all"),
+        "italian_v2": (2, 50, 1, 0.5, MultiSimilarityMiner(0.1), "mean_all"),
         "bergamot": (2, 50, 0.5, TripletMarginMiner(0.2, "l2_normalized"), "mean_all"),
         "hiprbert": (2, 2, 0.5, TripletMarginMiner(0.25, "cosine"), "sum"),
     }

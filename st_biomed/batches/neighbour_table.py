@@ -1,0 +1,109 @@
+"""The nearest rows of every prototype under one state of a model, and which state that was."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from st_biomed.errors import InputError
+from st_biomed.neighbours import nearest
+
+ROWS, ABOUT = "neighbours.npy", "neighbours.json"
+
+_QUERIES = 65_536  # prototypes compared at once: the vectors are read once for each such part
+
+
+@dataclass(frozen=True)
+class NeighbourTable:
+    """Nearest rows, and what they were made from.
+
+    Attributes:
+        rows: Rows of the dataset, nearest first, without the prototype itself, int32 ``[P, W]``; may be memory-mapped.
+        items: What the dataset and the prototypes are known by.
+        weights: :func:`~st_biomed.model_digest.model_digest` of the model whose vectors were compared.
+        step: Training steps it had taken.
+        epoch: Epoch in which that was.
+    """
+
+    rows: np.ndarray
+    items: str
+    weights: str
+    step: int = 0
+    epoch: int = 0
+
+    def save(self, folder: Path, **more: str) -> Path:
+        """Write ``neighbours.npy`` and ``neighbours.json`` into a folder, which is made; a table there is replaced.
+
+        Args:
+            folder: Where to.
+            **more: What else the second file shall say.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        new = folder / f"{ROWS}.new"
+        with new.open("wb") as file:
+            np.save(file, self.rows)
+        os.replace(new, folder / ROWS)  # a process that has mapped the old file keeps it
+        about = {"items": self.items, "weights": self.weights, "step": self.step, "epoch": self.epoch, **more}
+        (folder / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        return folder
+
+    @classmethod
+    def load(cls, folder: Path) -> NeighbourTable:
+        """Map what :meth:`save` wrote into memory.
+
+        Raises:
+            InputError: No table there, or none that can be read.
+        """
+        about = read_about(folder)
+        try:
+            rows = np.load(folder / ROWS, mmap_mode="r")
+            return cls(rows, about["items"], about["weights"], about["step"], about["epoch"])
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(f"{folder}: cannot be read as a table of neighbours ({error})") from error
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """What ``neighbours.json`` says.
+
+    Raises:
+        InputError: No such file, or no JSON.
+    """
+    try:
+        return dict(json.loads((folder / ABOUT).read_text("utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{folder}: cannot be read as a table of neighbours ({error})") from error
+
+
+def nearest_rows(
+    vectors: np.ndarray, prototypes: np.ndarray, width: int, *, device: torch.device | str = "cpu"
+) -> np.ndarray:
+    """The rows with the largest inner products, exact, with ties in the order of the rows.
+
+    Args:
+        vectors: float32 ``[N, D]``, of length one; may be memory-mapped.
+        prototypes: Rows to find neighbours of, ``[P]``.
+        width: How many, W.
+        device: Where to compare.
+
+    Returns:
+        int32 ``[P, min(W, N - 1)]``, nearest first, no row its own neighbour.
+
+    Raises:
+        InputError: NaN or infinity among the vectors.
+    """
+    width = min(width, len(vectors) - 1)
+    out = np.empty((len(prototypes), width), dtype=np.int32)
+    for start in range(0, len(prototypes), _QUERIES):
+        rows = prototypes[start : start + _QUERIES]
+        queries = torch.from_numpy(np.ascontiguousarray(vectors[rows])).to(device)
+        found = nearest(queries, vectors, width + 1, similarity="dot")[1].cpu().numpy()
+        others = found != rows[:, None]
+        others[others.all(axis=1), -1] = False  # where equal vectors come first, the row itself is not among them
+        out[start : start + len(rows)] = found[others].reshape(len(rows), width)
+    return out

@@ -1,0 +1,260 @@
+"""The multi-similarity loss whose margin follows a knowledge graph: near concepts are pushed less far apart."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError
+from st_biomed.losses.arguments import number, numbers, one_of
+from st_biomed.losses.kernel import masked_log_sum_exp
+from st_biomed.losses.kge_similarity import KGESimilarity
+from st_biomed.losses.miners import Miner, MultiSimilarityMiner
+from st_biomed.losses.pair_loss import PairLoss, concept_pairs
+from st_biomed.losses.similarity import (
+    cosine_matrix,
+    full_precision,
+    join_embeddings,
+    join_labels,
+    reduce_rows,
+    row_blocks,
+    unit_rows,
+)
+
+if TYPE_CHECKING:
+    from st_biomed.kge.table import KGETable
+    from st_biomed.lookup import ConceptLookup
+    from st_biomed.terminology import Terminology
+
+DEFAULT_MINER = MultiSimilarityMiner(0.1)
+"""CODER's: "the hard positive and hard negative in-batch mining is kept unchanged", section 3.2."""
+
+MISSING = {
+    "v2": (
+        1.0,
+        0.5,
+    ),  # "After setting lambda_p = 1 and lambda_n = 0.5 we immediately notice improvements", section 3.2
+    "v1": (0.5, 0.5),  # CODER's margin, which Eq. 1 is
+    "skip": None,
+}
+"""Thresholds of positives and negatives where a pair has no similarity in the graph; ``None`` leaves the pair out."""
+
+
+class KGEMarginMultiSimilarityLoss(PairLoss):
+    r"""MS loss v3 of the Italian models: the margin of a pair is how far its cosine is from that of the graph.
+
+    For every text i with mined positives P and negatives N, S the cosine of the texts, K that of their concepts' graph
+    embeddings (Amore Bondarenko et al. 2022, Eq. 3)::
+
+        1/alpha log(1 + sum_{p in P} exp(-alpha (S_ip - |S_ip - K_ip|)))
+        + 1/beta log(1 + sum_{n in N} exp(beta (S_in - (1 - |S_in - K_in|))))
+
+    Differentiated as it is printed, every pair is in one of two cases; their exponents without alpha and beta are
+
+    ========  ========================  ========  ==========================  ========
+    case      positive                  slope     negative                    slope
+    ========  ========================  ========  ==========================  ========
+    S < K     2 S - K                   2: pull   K - 1                       0: rest
+    S > K     K                         0: rest   2 S - 1 - K                 2: push
+    ========  ========================  ========  ==========================  ========
+
+    (and slope 1 where S = K, as autograd has it). So positives turn around K / 2, negatives around (1 + K) / 2, both twice
+    as steeply as in v1, and a pair rests on its far side of K. With ``detach_margin`` the margin is a number outside the
+    graph: the same value, and slope 1 in all four cases, so that negatives which the graph says are nearer are still
+    pushed. The paper does not say which was run.
+
+    K is 1 where two texts share a concept, whether or not it has a vector. Otherwise it is the cosine of the concepts'
+    vectors, for ambiguous texts the largest over their pairs of concepts that have one. A pair without any takes fixed
+    thresholds (``missing``), with slope 1.
+
+    Args:
+        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        kge: Vectors of concepts; ``None`` where every call brings its ``kge_similarity``. Codes that the terminology
+            does not have are counted (``loss.kge.n_foreign``) and left out.
+        alpha: Steepness for positives.
+        beta: Steepness for negatives ("leaving the original alpha = 2, beta = 50, epsilon = 0.1", section 4).
+        miner: An object of :mod:`st_biomed.losses.miners`, which sees the cosines of the texts alone; ``None`` for all
+            pairs.
+        detach_margin: Whether no gradient flows through the margin.
+        missing: Thresholds of a pair that has no K: ``"v2"`` (1 and 0.5), ``"v1"`` (0.5 and 0.5), or ``"skip"`` to leave
+            the pair out.
+        kge_clip: Lowest and highest K, e.g. ``(0, 1)``: a negative K pushes beyond the orthogonal. Not clipped by default.
+            A shared concept stays 1.
+        reduction: ``"mean_all"`` over all texts (the paper), ``"mean_nonzero"`` over those with a loss, ``"sum"``.
+        gather_across_devices: Whether the texts of all processes form one batch.
+        lookup: The terminology whose text ids the labels are; with ``kge`` it has to be the terminology itself, for its
+            codes.
+        mask_same_text: Whether a pair of one and the same string counts for nothing. If not, it is a positive pair.
+            Needs a lookup.
+
+    Inputs: one or more text columns; ``label`` int64 text ids ``[B]`` or one per column ``[B, n]``. The paper's batches
+    come from :class:`st_biomed.batches.HardNegativeBatchSampler`.
+
+    Relations: :class:`MultiSimilarityLoss` with the presets ``"italian_v1"`` and ``"italian_v2"`` has fixed margins.
+
+    Example::
+
+        loss = KGEMarginMultiSimilarityLoss(model, KGETable.load("complex"), lookup=terminology)
+
+    Raises:
+        InputError: An argument out of its range, ``kge`` without a terminology, or no concept of it with a vector.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        kge: KGETable | None,
+        alpha: float = 2.0,
+        beta: float = 50.0,
+        *,
+        miner: Miner | None = DEFAULT_MINER,
+        detach_margin: bool = False,
+        missing: str = "v2",
+        kge_clip: tuple[float, float] | None = None,
+        reduction: str = "mean_all",
+        gather_across_devices: bool = False,
+        lookup: ConceptLookup | Terminology | None = None,
+        mask_same_text: bool = True,
+    ) -> None:
+        super().__init__(
+            model,
+            miner=miner,
+            reduction=reduction,
+            gather_across_devices=gather_across_devices,
+            lookup=lookup,
+            mask_same_text=mask_same_text,
+        )
+        self.kge = None if kge is None else KGESimilarity(lookup, kge)
+        self.alpha = number("alpha", alpha, above=0.0)
+        self.beta = number("beta", beta, above=0.0)
+        self.detach_margin = detach_margin
+        self.missing = one_of("missing", missing, MISSING)
+        self.kge_clip = None if kge_clip is None else numbers("kge_clip", kge_clip, 2)
+        if self.kge_clip is not None and not self.kge_clip[0] < self.kge_clip[1]:
+            raise InputError(f"kge_clip must be a lower and a higher number, found {kge_clip!r}")
+
+    def compute_loss_from_embeddings(
+        self, embeddings: list[Tensor], labels: Tensor, kge_similarity: Tensor | None = None
+    ) -> Tensor:
+        """The loss of a batch.
+
+        Args:
+            embeddings: One ``[B, D]`` per text column, n of them.
+            labels: Text ids, or classes without a lookup: ``[B]``, or ``[B, n]`` for n columns.
+            kge_similarity: K of every pair ``[n * B, n * B]`` (of all processes' texts where they are gathered) in place
+                of what the table says, column after column, taken as it is, positives too; NaN where a pair has none.
+
+        Returns:
+            A scalar, differentiable once.
+
+        Raises:
+            InputError: Neither a table nor K, or a shape that does not fit.
+        """
+        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
+        labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
+        with full_precision(rows):
+            unit = unit_rows(rows)
+            similarities = cosine_matrix(unit)
+            positives, negatives = concept_pairs(labels, self.lookup, mask_same_text=self.mask_same_text)
+            kge_similarity = self._kge_similarity(labels, negatives, kge_similarity)
+            if self.miner is not None:
+                positives, negatives = self.miner(rows, similarities, positives, negatives)
+            return self.loss_of_pairs(unit, similarities, positives, negatives, kge_similarity)
+
+    def _kge_similarity(self, labels: Tensor, negatives: Tensor, given: Tensor | None) -> Tensor:
+        """K of every pair ``[B, B]``: what was given, or what the table says and 1 within a concept."""
+        low, high = self.kge_clip or (None, None)
+        if given is not None:
+            if given.shape != negatives.shape or not given.is_floating_point():
+                raise InputError(
+                    f"kge_similarity must be floating and of shape {list(negatives.shape)}, "
+                    f"found {given.dtype} {list(given.shape)}"
+                )
+            return given if low is None else given.clamp(low, high)
+        if self.kge is None:
+            raise InputError("either kge or kge_similarity must be given, found neither")
+        found = self.kge(labels)
+        return (found if low is None else found.clamp_(low, high)).masked_fill_(~negatives, 1.0)
+
+    def loss_of_pairs(
+        self,
+        unit: Tensor,
+        similarities: Tensor,
+        positives: Tensor,
+        negatives: Tensor,
+        kge_similarity: Tensor | None = None,
+    ) -> Tensor:
+        """The loss of the mined pairs; see :meth:`PairLoss.loss_of_pairs`. Without K every pair is a missing one.
+
+        On either side of K a pair's exponent is linear in S: the kernel sums exponentials of the slopes 0, 1 and 2, and
+        what is left of the exponent is the logarithm of a weight.
+        """
+        if kge_similarity is None:
+            kge_similarity = torch.full_like(similarities, torch.nan)
+        with torch.no_grad():
+            masks, slopes, weights = self._terms(similarities, positives, negatives, kge_similarity.to(similarities))
+        sums = masked_log_sum_exp(unit, similarities, masks, list(enumerate(slopes)), weights)
+        pull, push = (half.logsumexp(0) for half in sums.chunk(2))
+        nothing = pull.new_zeros(())
+        losses = torch.logaddexp(pull, nothing) / self.alpha + torch.logaddexp(push, nothing) / self.beta
+        return reduce_rows(losses, self.reduction)
+
+    def _terms(
+        self, similarities: Tensor, positives: Tensor, negatives: Tensor, kge: Tensor
+    ) -> tuple[list[Tensor], list[float], Tensor]:
+        """Masks and slopes, those of positives before those of negatives, and logarithms of weights ``[B, B]``.
+
+        With ``side`` the sign of S - K, the exponents are ``S - |S - K| = (1 - side) S + rest`` for positives and
+        ``S - 1 + |S - K| = (1 + side) S - 1 - rest`` for negatives.
+        """
+        bases = MISSING[self.missing]
+        pull_base, push_base = bases or (0.0, 0.0)
+        sides = (0,) if self.detach_margin else (-1, 0, 1)
+        weights = torch.empty_like(kge)
+        masks = [torch.empty_like(positives) for _ in range(2 * len(sides))]
+        for block in row_blocks(kge):
+            s, k, near, far = similarities[block], kge[block], positives[block], negatives[block]
+            known = ~k.isnan()
+            if bases is None:
+                near, far = near & known, far & known
+            if self.detach_margin:
+                side, rest = torch.zeros_like(k), -(s - k).abs()
+            else:
+                side = (s - k).sign().nan_to_num_(0.0)
+                rest = side * k
+            pull = torch.where(known, rest, -pull_base).mul_(-self.alpha)
+            push = torch.where(known, -1 - rest, -push_base).mul_(self.beta)
+            torch.where(near, pull, push, out=weights[block])
+            for mask, (pairs, one) in zip(masks, product((near, far), sides)):
+                torch.logical_and(pairs, side == one, out=mask[block])
+        slopes = [-self.alpha * (1 - one) for one in sides] + [self.beta * (1 + one) for one in sides]
+        return masks, slopes, weights
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters, for cards and records."""
+        return {
+            "kge": None if self.kge is None else self.kge.get_config_dict(),
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "detach_margin": self.detach_margin,
+            "missing": self.missing,
+            "kge_clip": None if self.kge_clip is None else list(self.kge_clip),
+            **super().get_config_dict(),
+        }
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of the loss."""
+        return """
+@misc{amorebondarenko2022combining,
+    title = {Combining Contrastive Learning and Knowledge Graph Embeddings to develop medical word embeddings for the Italian language},
+    author = {Amore Bondarenko, Denys and Ferrod, Roger and Di Caro, Luigi},
+    year = {2022},
+    eprint = {2211.05035},
+    archivePrefix = {arXiv},
+    primaryClass = {cs.CL}
+}
+"""

@@ -1,0 +1,117 @@
+"""From the text ids of a batch to the cosines of their concepts in a table of graph embeddings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from st_biomed.errors import InputError
+from st_biomed.kge.table import KGETable
+from st_biomed.lookup import ConceptLookup
+from st_biomed.terminology import Terminology
+
+
+class KGESimilarity:
+    """Cosine of the graph embeddings of two texts' concepts; of ambiguous texts the largest over their concepts.
+
+    The vectors are copied to a device when a batch first comes from there. They belong to no ``state_dict``: a card
+    carries the table's digest, not its content.
+
+    Args:
+        terminology: Where the text ids of a batch, and the codes of their concepts, come from.
+        table: The vectors. Codes that the terminology does not have are left out.
+
+    Attributes:
+        n_vectors: Concepts of the terminology that have a vector. One of zeros has no direction and counts as none.
+        n_missing: Its concepts that have none.
+        n_foreign: Codes of the table that the terminology does not have.
+
+    Raises:
+        InputError: Something else than a terminology and a table, or no concept of it has a vector.
+    """
+
+    def __init__(self, terminology: object, table: object) -> None:
+        if not isinstance(table, KGETable):
+            raise InputError(f"kge must be a KGETable or None, found {type(table).__name__}")
+        if not isinstance(terminology, Terminology):
+            raise InputError(
+                "lookup must be a Terminology, for the codes that kge has vectors of, "
+                f"found {type(terminology).__name__}"
+            )
+        self._lookup = ConceptLookup(terminology)
+        self.table_model, self.table_digest = table.model, table.digest
+        rows = table.rows(terminology.codes)
+        shared = rows[rows >= 0]
+        vectors = table.vectors[shared]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        usable = lengths[:, 0] > 0
+        self.n_vectors = int(usable.sum())
+        self.n_missing = len(rows) - self.n_vectors
+        self.n_foreign = len(table) - len(shared)
+        if not self.n_vectors:
+            raise InputError(
+                f"kge has a vector of none of the {len(rows):,} concepts of lookup: its codes look like "
+                f"{table.codes[0]!r}, the terminology's like {terminology.codes[0]!r}"
+            )
+        self._vectors = vectors[usable] / lengths[usable]
+        self._row_of = np.full(len(rows), -1, dtype=np.int64)
+        self._row_of[np.flatnonzero(rows >= 0)[usable]] = np.arange(self.n_vectors)
+        self._copies: dict[torch.device, tuple[Tensor, Tensor]] = {}
+
+    @torch.no_grad()
+    def __call__(self, labels: Tensor) -> Tensor:
+        """The cosines of a batch.
+
+        Args:
+            labels: Text ids, int64 ``[B]``.
+
+        Returns:
+            float32 ``[B, B]``; NaN where no concept of one of the two texts has a vector.
+        """
+        row_of, vectors = self._on(labels.device)
+        rows, concepts = self._lookup.concepts(labels)
+        distinct, place = concepts.unique(return_inverse=True)
+        at = row_of[distinct]
+        found = vectors[at.clamp(min=0)]
+        cosines = found @ found.T
+        nowhere = at < 0
+        unambiguous = len(rows) == len(labels)
+        cosines.masked_fill_(nowhere[:, None] | nowhere[None, :], torch.nan if unambiguous else -torch.inf)
+        if unambiguous:
+            return cosines[place][:, place]
+        cosines = _highest_by_row(cosines[place], rows, len(labels))
+        cosines = _highest_by_row(cosines.T[place], rows, len(labels)).T
+        return torch.where(cosines == -torch.inf, torch.nan, cosines)
+
+    def _on(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        if device not in self._copies:
+            self._copies[device] = (
+                torch.from_numpy(self._row_of).to(device),
+                torch.from_numpy(self._vectors).to(device),
+            )
+        return self._copies[device]
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """What the table is, for cards and records."""
+        return {
+            "model": self.table_model,
+            "digest": self.table_digest,
+            "concepts_with_vector": self.n_vectors,
+            "concepts_without": self.n_missing,
+            "codes_without_concept": self.n_foreign,
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_copies": {}}
+
+    def __repr__(self) -> str:
+        return f"KGESimilarity({self.n_vectors:,} concepts with a vector, {self.n_missing:,} without)"
+
+
+def _highest_by_row(values: Tensor, rows: Tensor, n_rows: int) -> Tensor:
+    """The highest entry of each column among the entries ``[M, N]`` that belong to one row, ``[n_rows, N]``."""
+    out = values.new_full((n_rows, values.shape[1]), -torch.inf)
+    return out.scatter_reduce_(0, rows[:, None].expand_as(values), values, "amax")

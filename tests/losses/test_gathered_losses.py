@@ -1,0 +1,72 @@
+"""MS loss v3 and Barlow Twins in two processes, each with half of the names, learn what one learns from all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import Tensor, nn
+
+KINDS = ("kge table", "kge similarity given", "barlow twins, one column", "barlow twins, two columns")
+LABELS = torch.tensor([0, 1, 2, 0, 3, 1, 4, 4])
+
+
+def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
+    """Value of the loss of these rows, and its gradient on a weight that the embeddings come from."""
+    from test_kge_margin_multi_similarity import BIRDS, GRAPH, graph_similarity
+
+    from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
+    from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
+
+    generator = torch.Generator().manual_seed(6)
+    weight = torch.randn(5, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+    columns = [(one @ weight)[rows] for one in torch.randn(2, 8, 5, generator=generator, dtype=torch.float64)]
+    labels = LABELS[rows]
+    options = {"gather_across_devices": gather}
+    if kind == "kge table":
+        loss: nn.Module = KGEMarginMultiSimilarityLoss(
+            None, GRAPH, lookup=BIRDS, mask_same_text=False, miner=None, **options
+        )
+        value = loss.compute_loss_from_embeddings(columns[:1], labels)
+    elif kind == "kge similarity given":
+        loss = KGEMarginMultiSimilarityLoss(None, None, miner=None, **options)
+        value = loss.compute_loss_from_embeddings(columns[:1], labels, kge_similarity=graph_similarity(LABELS))
+    else:
+        loss = BarlowTwinsLoss(None, 0.3, **options)
+        columns = columns[:1] if "one" in kind else columns
+        value = loss.compute_loss_from_embeddings(columns, labels)
+    value.backward()
+    return value.detach(), weight.grad
+
+
+def process(rank: int, out: str) -> None:
+    """What one of the two processes does; its results go to a file."""
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{out}/meet", rank=rank, world_size=2)
+    results = {}
+    for kind in KINDS:
+        value, grad = gradient(kind, slice(4 * rank, 4 * rank + 4), gather=True)
+        dist.all_reduce(grad)  # the host averages over the processes
+        results[kind] = value, grad / 2
+    torch.save(results, f"{out}/{rank}.pt")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, tuple[Tensor, Tensor]]]:
+    out: Path = tmp_path_factory.mktemp("ranks")
+    mp.spawn(process, args=(str(out),), nprocs=2)
+    return [torch.load(out / f"{rank}.pt") for rank in range(2)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_processes_learn_what_one_learns_from_all(ranks, kind):
+    """Catches K of one process's labels, pairs that are found in one process only, and means over half of the batch."""
+    expected = gradient(kind, slice(None), gather=False)
+    assert expected[1].abs().max() > 1e-3
+    for rank in ranks:
+        torch.testing.assert_close(rank[kind], expected, atol=1e-9, rtol=1e-9)
