@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from st_biomed.cli import evaluate, index, link, merge, pairs, picture, read, stats, subset, train
+from st_biomed.cli import evaluate, index, kge, link, merge, pairs, picture, read, stats, subset, train
 from st_biomed.errors import InputError
 
 
@@ -34,6 +34,7 @@ app = typer.Typer(
 for verb in (read, merge, subset, stats, pairs, evaluate, index, link):
     app.command(verb.__name__.rpartition(".")[2])(verb.run)
 
+app.add_typer(kge.app, name="kge")
 app.add_typer(picture.app, name="picture")
 app.command(
     "train", context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from st_biomed.evaluators.embedders import model_embedder as model_embedder
     from st_biomed.evaluators.embedders import table_embedder as table_embedder
     from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator as EntityLinkingEvaluator
+    from st_biomed.evaluators.folds import FoldsEvaluator as FoldsEvaluator
     from st_biomed.evaluators.link_prediction import LinkPredictionEvaluator as LinkPredictionEvaluator
     from st_biomed.evaluators.linking_predictions import LinkingPredictions as LinkingPredictions
     from st_biomed.evaluators.mcsm import MCSMEvaluator as MCSMEvaluator
@@ -27,6 +28,7 @@ _HOME = {
     "ClusteringPairEvaluator": "clustering_pair",
     "EmbeddingEvaluator": "base",
     "EntityLinkingEvaluator": "entity_linking",
+    "FoldsEvaluator": "folds",
     "LinkPredictionEvaluator": "link_prediction",
     "LinkingPredictions": "linking_predictions",
     "MCSMEvaluator": "mcsm",

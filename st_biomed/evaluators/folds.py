@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Unpack
 
@@ -38,6 +39,9 @@ class FoldsEvaluator(EmbeddingEvaluator):
 
     def observe(self, embed: EmbedOnce) -> Observation:
         """What every fold has, averaged; a fold's own part, such as the refined set, may be empty in another."""
+        times = Counter(name for one in self.folds for name in one.names.texts)
+        if shared := [name for name, n in times.items() if n > 1]:
+            embed(shared)  # and keep them: a fold would let the names of its dictionary go
         metrics, units = zip(*(one.observe(embed) for one in self.folds))
         common = [key for key in metrics[0] if all(key in one for one in metrics)]
         average = {

@@ -1,7 +1,43 @@
-"""Knowledge-graph embeddings: a graph's concepts as vectors, and what they are used for."""
+"""Knowledge-graph embeddings: a graph's concepts as vectors, and what they are used for. Imported when first used."""
 
 from __future__ import annotations
 
-from st_biomed.kge.table import KGETable
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["KGETable"]
+if TYPE_CHECKING:
+    from st_biomed.kge.graph import KnowledgeGraph as KnowledgeGraph
+    from st_biomed.kge.scoring import ComplEx as ComplEx
+    from st_biomed.kge.scoring import DistMult as DistMult
+    from st_biomed.kge.scoring import RotatE as RotatE
+    from st_biomed.kge.scoring import SimplE as SimplE
+    from st_biomed.kge.scoring import TransE as TransE
+    from st_biomed.kge.settings import KGESettings as KGESettings
+    from st_biomed.kge.table import KGETable as KGETable
+    from st_biomed.kge.train import train_kge as train_kge
+    from st_biomed.kge.trained import TrainedKGE as TrainedKGE
+
+_HOME = {
+    "ComplEx": "scoring",
+    "DistMult": "scoring",
+    "KGESettings": "settings",
+    "KGETable": "table",
+    "KnowledgeGraph": "graph",
+    "RotatE": "scoring",
+    "SimplE": "scoring",
+    "TrainedKGE": "trained",
+    "TransE": "scoring",
+    "train_kge": "train",
+}
+
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(_HOME))}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

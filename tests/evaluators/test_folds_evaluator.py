@@ -6,13 +6,34 @@ import numpy as np
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators import EntityLinkingEvaluator
-from st_biomed.evaluators.folds import FoldsEvaluator
+from st_biomed.evaluators import EntityLinkingEvaluator, FoldsEvaluator
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
+from st_biomed.linking_data import LinkingDataset, LinkingDictionary, Mention
+from st_biomed.readers import SourceInfo
+from tests.contracts.evaluator_contract import EvaluatorContract
 
+SOURCE = SourceInfo("ZORB", "Zorb")
 NAMES = {"aa": (1.0, 0.0), "bb": (0.0, 1.0)}
 VECTORS = NAMES | {"like aa": (0.9, 0.1), "like bb": (0.1, 0.9), "more aa": (0.8, 0.1)}
 OPTIONS = {"columns": ["id", "mention"], "pattern": "ZORB_{fold}/{split}.txt", "names": "ZORB_{fold}/standard.txt"}
+
+
+class TestFoldsEvaluatorContract(EvaluatorContract):
+    evaluator_class = FoldsEvaluator
+    chance = 1 / 20
+
+    def make(self, **options) -> FoldsEvaluator:
+        """Two folds of the same 20 names and half the mentions each."""
+        dictionary = LinkingDictionary.from_entries([(f"name {i}", [f"X{i}"]) for i in range(20)])
+        mentions = [Mention(f"mimpic {i}", (frozenset({f"X{i}"}),)) for i in range(20)]
+        folds = [LinkingDataset("zorb", {"test": tuple(mentions[start::2])}, dictionary, SOURCE) for start in (0, 1)]
+        return FoldsEvaluator([EntityLinkingEvaluator(one) for one in folds], **options)
+
+    def perfect(self, texts: list[str]) -> np.ndarray:
+        return np.eye(20)[[int(text.split()[1]) for text in texts]]
+
+    def opposite(self, texts: list[str]) -> np.ndarray:
+        return self.perfect(texts) * np.array([[-1 if text.startswith("mimpic") else 1] for text in texts])
 
 
 def embed(texts: list[str]) -> np.ndarray:

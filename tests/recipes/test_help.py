@@ -19,4 +19,5 @@ def test_help_is_printed(recipe: str, monkeypatch: pytest.MonkeyPatch, capsys: p
     with pytest.raises(SystemExit) as ended:
         module.main()
     shown = capsys.readouterr().out
-    assert ended.value.code == 0 and "--base_model" in shown and "--learning_rate" in shown
+    assert ended.value.code == 0 and "--learning_rate" in shown
+    assert "--base_model" in shown or recipe == "kge"

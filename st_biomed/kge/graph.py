@@ -1,0 +1,212 @@
+"""A knowledge graph to train and to measure on: entities, relations, and triples in three parts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from st_biomed.errors import InputError
+from st_biomed.kge.splits import SHARES, split_triples
+from st_biomed.kge.triples import PAPER, TripleOptions, terminology_triples
+from st_biomed.readers.records import Tally
+from st_biomed.terminology import Terminology
+
+PARTS = ("train", "valid", "test")
+HEADER = "graph.json"
+_FILES = (HEADER, "entities.parquet", "triples.parquet")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KnowledgeGraph:
+    """Entities, relations and triples.
+
+    Attributes:
+        entities: Codes, ``[E]``, each once.
+        relations: Names, ``[R]``, each once.
+        train, valid, test: (head, relation, tail) as indices into these, int64 ``[., 3]``.
+        terminology: Digest of the terminology it was made from; empty where there was none.
+        tally: What became of the terminology's triples.
+        dropped: Name of a relation that was left out, and why.
+
+    Raises:
+        InputError: No training triple, a code or name twice, or triples that are no ``[T, 3]`` of such indices.
+    """
+
+    entities: Sequence[str]
+    relations: Sequence[str]
+    train: np.ndarray
+    valid: np.ndarray
+    test: np.ndarray
+    terminology: str = ""
+    tally: Tally = field(default_factory=Tally)
+    dropped: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for kind in ("entities", "relations"):
+            names = tuple(getattr(self, kind))
+            if len(set(names)) < len(names):
+                raise InputError(f"{kind}: {Counter(names).most_common(1)[0][0]!r} is there twice")
+            object.__setattr__(self, kind, names)
+        for part in PARTS:
+            object.__setattr__(self, part, self._checked(part))
+        if not len(self.train):
+            raise InputError("train: the graph has no training triple")
+
+    def _checked(self, part: str) -> np.ndarray:
+        triples = np.asarray(getattr(self, part))
+        if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype.kind not in "iu":
+            raise InputError(f"{part}: expected whole numbers [T, 3], found {triples.dtype} {list(triples.shape)}")
+        for column, (end, known) in enumerate(
+            zip(("head", "relation", "tail"), (self.entities, self.relations, self.entities))
+        ):
+            wrong = (triples[:, column] < 0) | (triples[:, column] >= len(known))
+            if wrong.any():
+                row = int(wrong.argmax())
+                raise InputError(
+                    f"{part}: {end} of triple {row + 1} has to be from 0 to {len(known) - 1}, found {triples[row, column]}"
+                )
+        return np.ascontiguousarray(triples, dtype=np.int64)
+
+    @classmethod
+    def from_terminology(
+        cls,
+        terminology: Terminology,
+        options: TripleOptions = PAPER,
+        *,
+        shares: Sequence[float] = SHARES,
+        seed: int = 0,
+    ) -> KnowledgeGraph:
+        """The graph of a terminology, filtered and split.
+
+        Args:
+            terminology: Concepts with relations and parents.
+            options: Which triples are taken, see :class:`~st_biomed.kge.triples.TripleOptions`.
+            shares, seed: See :func:`~st_biomed.kge.splits.split_triples`.
+
+        Raises:
+            InputError: As these two do.
+        """
+        entities, relations, triples, tally, dropped = terminology_triples(terminology, options)
+        parts = split_triples(triples, shares, seed)
+        return cls(entities, relations, *parts, terminology=terminology.digest, tally=tally, dropped=dropped)
+
+    @classmethod
+    def open(cls, name: str | Path, options: TripleOptions = PAPER, **split: Any) -> KnowledgeGraph:
+        """A saved graph, or the graph of what :meth:`Terminology.open` takes."""
+        if (Path(name) / HEADER).is_file():
+            return cls.load(name)
+        return cls.from_terminology(Terminology.open(name), options, **split)
+
+    # ------------------------------------------------------------------ looking at it
+
+    @property
+    def parts(self) -> dict[str, np.ndarray]:
+        """Train, valid and test by name."""
+        return {part: getattr(self, part) for part in PARTS}
+
+    @property
+    def triples(self) -> np.ndarray:
+        """All of them, int64 ``[T, 3]``."""
+        return np.concatenate(list(self.parts.values()))
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The shares that the parts reached."""
+        return {name: len(part) / len(self.triples) for name, part in self.parts.items()}
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{len(part):,} {name} ({self.shares[name]:.1%})" for name, part in self.parts.items())
+        return f"KnowledgeGraph({len(self.entities):,} entities, {len(self.relations):,} relations; triples: {parts})"
+
+    @property
+    def report(self) -> str:
+        """What became of the terminology's triples and relations, a line each."""
+        lines = [f"triples: {self.tally}"] if self.tally.n_read else []
+        return "\n".join([*lines, *(f"relation {name}: {why}" for name, why in sorted(self.dropped.items()))])
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of codes, names and triples."""
+        sha = hashlib.sha256("\0".join([*self.entities, "", *self.relations]).encode())
+        for part in self.parts.values():
+            sha.update(f"{len(part)}:".encode() + part.astype("<i8").tobytes())
+        return sha.hexdigest()
+
+    def renumbered(self, triples: np.ndarray, other: KnowledgeGraph) -> np.ndarray:
+        """Triples of another graph as indices into this one's entities and relations, ``[T, 3]``.
+
+        Raises:
+            InputError: An entity or a relation that this graph does not have.
+        """
+        columns = []
+        for column, kind in enumerate(("entities", "relations", "entities")):
+            place = {name: i for i, name in enumerate(getattr(self, kind))}
+            names = [getattr(other, kind)[i] for i in triples[:, column].tolist()]
+            if unknown := next((name for name in names if name not in place), None):
+                raise InputError(f"{kind}: {unknown!r} is unknown to the graph that was trained on")
+            columns.append([place[name] for name in names])
+        return np.array(columns, dtype=np.int64).reshape(3, -1).T
+
+    # ------------------------------------------------------------------ on disk
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``graph.json``, ``entities.parquet`` and ``triples.parquet`` into a folder, which is made."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"code": pa.array(self.entities, pa.string())}), folder / "entities.parquet")
+        part = np.repeat(np.arange(3, dtype=np.int8), [len(part) for part in self.parts.values()])
+        columns = dict(zip(("head", "relation", "tail"), self.triples.T))
+        pq.write_table(pa.table({"part": part, **columns}), folder / "triples.parquet")
+        header = {
+            "relations": list(self.relations),
+            "terminology": self.terminology,
+            "digest": self.digest,
+            "tally": self.tally.to_dict(),
+            "dropped": self.dropped,
+        }
+        (folder / HEADER).write_text(json.dumps(header, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> KnowledgeGraph:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InputError: No such graph, or files that do not belong together.
+        """
+        folder = Path(folder)
+        for name in _FILES:
+            if not (folder / name).is_file():
+                raise InputError(f"{folder}: no knowledge graph, {name} is missing")
+        try:
+            header = json.loads((folder / HEADER).read_text("utf-8"))
+            entities = pq.read_table(folder / "entities.parquet", columns=["code"])["code"].to_pylist()
+            table = pq.read_table(folder / "triples.parquet")
+            triples = np.stack([table[name].to_numpy() for name in ("head", "relation", "tail")], axis=1)
+            part = table["part"].to_numpy()
+            graph = cls(
+                entities,
+                header["relations"],
+                train=triples[part == 0],
+                valid=triples[part == 1],
+                test=triples[part == 2],
+                terminology=header["terminology"],
+                tally=Tally.from_dict(header["tally"]),
+                dropped=dict(header["dropped"]),
+            )
+            digest = header["digest"]
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+            raise InputError(f"{folder}: cannot be read as a knowledge graph ({error})") from error
+        if graph.digest != digest:
+            raise InputError(f"{folder}: the triples are not those that {HEADER} was written for")
+        return graph

@@ -1,0 +1,153 @@
+"""What the models of a knowledge graph share: a table of entities, a table of relations, and queries.
+
+A triple is scored by turning what is given (a head or a tail) and the relation into a *query*, and by comparing that
+with an entity: by a product, or by a negative distance. So all entities, or many at once, are scored by one matrix
+product or one matrix of distances.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.metrics.link_prediction import SIDES, Scorer
+
+EPSILON = 2.0
+"""Added to the margin in the range of initial values (published code of Sun et al. 2019)."""
+
+
+class KGEModel(nn.Module, ABC):
+    """Base of the models: B triples, E entities, R relations, D reals for an entity.
+
+    Args:
+        n_entities: E.
+        n_relations: R.
+        dimension: D; two reals make a complex number, and SimplE has D/2 for the head and D/2 for the tail.
+        reciprocal: Whether a head is asked for as the tail of a relation of its own, the reciprocal one (Lacroix et al.
+            2018, section 3); the score of a triple is then that of its tail.
+        margin: Of the loss, where distances start; see :meth:`initialise`.
+        seed: Of the initial values.
+
+    Attributes:
+        entities: Table ``[E, D]``.
+        relations: Table ``[R, W]``, or ``[2R, W]`` with reciprocal relations.
+
+    Raises:
+        InputError: A number below 1, or an odd dimension where pairs are needed.
+    """
+
+    paired: ClassVar[bool] = False
+    """Whether a vector has two halves."""
+    is_distance: ClassVar[bool] = False
+    """Whether scores are negative distances."""
+
+    def __init__(
+        self,
+        n_entities: int,
+        n_relations: int,
+        dimension: int = 200,
+        *,
+        reciprocal: bool = False,
+        margin: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        for name, number in (("n_entities", n_entities), ("n_relations", n_relations), ("dimension", dimension)):
+            if number < 1:
+                raise InputError(f"{name} must be at least 1, found {number}")
+        if self.paired and dimension % 2:
+            raise InputError(f"dimension must be even, {type(self).__name__} has two halves; found {dimension}")
+        self.n_relations, self.reciprocal = n_relations, reciprocal
+        rows = n_relations * (2 if reciprocal else 1)
+        self.entities = nn.Embedding.from_pretrained(torch.empty(n_entities, dimension), freeze=False)
+        self.relations = nn.Embedding.from_pretrained(torch.empty(rows, self._width(dimension)), freeze=False)
+        self.initialise(margin, torch.Generator().manual_seed(seed))
+
+    @property
+    def dimension(self) -> int:
+        return self.entities.embedding_dim
+
+    def _width(self, dimension: int) -> int:
+        """Reals of a relation."""
+        return dimension
+
+    @torch.no_grad()
+    def initialise(self, margin: float, generator: torch.Generator) -> None:
+        """Uniform between plus and minus (margin + 2) / D, as the published code of Sun et al. (2019) does for all models.
+
+        Distances then start about the margin, and products near zero.
+        """
+        bound = (margin + EPSILON) / self.dimension
+        for table in (self.entities, self.relations):
+            table.weight.uniform_(-bound, bound, generator=generator)
+
+    # ------------------------------------------------------------------ what a model is
+
+    @abstractmethod
+    def transform(self, given: Tensor, relations: Tensor, side: str) -> Tensor:
+        """Queries ``[B, D]`` from the vectors that are given ``[B, D]`` and those of the relations ``[B, W]``.
+
+        ``side`` is the end that is asked for.
+        """
+
+    @abstractmethod
+    def compare(self, queries: Tensor, entities: Tensor) -> Tensor:
+        """Scores ``[..., Q, N]`` of queries ``[..., Q, D]`` against entities ``[..., N, D]``."""
+
+    @abstractmethod
+    def compare_pairs(self, queries: Tensor, entities: Tensor) -> Tensor:
+        """Scores ``[B]`` of each query with its own entity, both ``[B, D]``."""
+
+    # ------------------------------------------------------------------ scoring
+
+    def relation_of(self, relations: Tensor, side: str) -> tuple[Tensor, str]:
+        """Row in the table of relations, and the side to transform for: with reciprocal relations always the tail."""
+        return (relations + self.n_relations, "tail") if self.reciprocal and side == "head" else (relations, side)
+
+    def queries(self, given: Tensor, relations: Tensor, side: str) -> Tensor:
+        """Queries ``[B, D]`` for the entity on a side.
+
+        Args:
+            given: Tails where ``side`` is ``"head"``, heads otherwise, ``[B]``.
+            relations: ``[B]``.
+            side: The end that is asked for.
+
+        Raises:
+            InputError: Another side.
+        """
+        if side not in SIDES:
+            raise unknown_name("side", side, SIDES)
+        rows, side = self.relation_of(relations, side)
+        return self.transform(self.entities(given), self.relations(rows), side)
+
+    def score(self, heads: Tensor, relations: Tensor, tails: Tensor) -> Tensor:
+        """Scores of triples given as indices ``[B]`` each, ``[B]``; the higher the likelier."""
+        return self.compare_pairs(self.queries(heads, relations, "tail"), self.entities(tails))
+
+    def score_all(self, given: Tensor, relations: Tensor, side: str) -> Tensor:
+        """Scores of all entities as the missing end, ``[B, E]``; arguments as of :meth:`queries`."""
+        return self.compare(self.queries(given, relations, side), self.entities.weight)
+
+    def scorer(self) -> Scorer:
+        """The model as what ranks are measured by; see :class:`~st_biomed.metrics.link_prediction.Scorer`."""
+        device = self.entities.weight.device
+
+        @torch.no_grad()
+        def score(given: np.ndarray, relations: np.ndarray, side: str) -> np.ndarray:
+            ends, kinds = (torch.as_tensor(numbers, device=device) for numbers in (given, relations))
+            return self.score_all(ends, kinds, side).float().cpu().numpy()
+
+        return score
+
+    def vectors(self) -> Tensor:
+        """The entities as real vectors, ``[E, D]`` on the CPU: real parts then imaginary ones, head's then tail's."""
+        return self.entities.weight.detach().float().cpu()
+
+    def cubed_moduli(self, vectors: Tensor) -> Tensor:
+        """The cube of the absolute value of each coordinate, ``[..., D]`` or ``[..., D/2]`` for complex numbers."""
+        return vectors.abs().pow(3)

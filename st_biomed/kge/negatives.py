@@ -1,0 +1,71 @@
+"""Negatives of triples: entities drawn for a chunk of triples together, and which of them make a true triple."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from st_biomed.errors import InputError
+from st_biomed.metrics.link_prediction import SIDES, columns_of
+
+_BITS = 22  # of the table of fingerprints: four megabytes
+_MULTIPLIER = -7046029254386353131  # 2^64 over the golden ratio, odd (Fibonacci hashing; Knuth, volume 3, 6.4)
+
+
+class TrueTriples:
+    """Whether a corrupted triple is true after all.
+
+    A table of fingerprints says of most that they are not; the rest is looked up in a sorted list.
+
+    Args:
+        triples: (head, relation, tail), int64 ``[T, 3]``.
+        n_entities, n_relations: E and R.
+        device: Where the answers are needed.
+
+    Raises:
+        InputError: So many entities and relations that a triple has no number of 63 bits.
+    """
+
+    def __init__(self, triples: np.ndarray, n_entities: int, n_relations: int, device: torch.device) -> None:
+        if n_entities**2 * n_relations >= 1 << 63:
+            raise InputError(
+                f"graph: {n_entities:,} entities and {n_relations:,} relations are too many to filter negatives"
+            )
+        self.n_entities, self.n_relations = n_entities, n_relations
+        self._keys: dict[str, Tensor] = {}
+        self._seen: dict[str, Tensor] = {}
+        for side in SIDES:
+            given, relations, targets = columns_of(triples, side)
+            keys = torch.from_numpy(np.sort((given * n_relations + relations) * n_entities + targets)).to(device)
+            self._keys[side] = keys
+            self._seen[side] = torch.zeros(1 << _BITS, dtype=torch.bool, device=device)
+            self._seen[side][_fingerprint(keys)] = True
+
+    def among(self, given: Tensor, relations: Tensor, candidates: Tensor, side: str) -> Tensor:
+        """Which candidates complete what is given to a true triple.
+
+        Args:
+            given: Tails where ``side`` is ``"head"``, heads otherwise, ``[..., c]``.
+            relations: ``[..., c]``.
+            candidates: Entities for all c of a chunk, ``[..., n]``.
+            side: The end that is asked for.
+
+        Returns:
+            Boolean ``[..., c, n]``.
+        """
+        wanted = ((given * self.n_relations + relations) * self.n_entities).unsqueeze(-1) + candidates.unsqueeze(-2)
+        found = self._seen[side][_fingerprint(wanted)]
+        keys, likely = self._keys[side], wanted[found]
+        place = torch.searchsorted(keys, likely).clamp_(max=len(keys) - 1)
+        return found.masked_scatter(found, keys[place] == likely)
+
+
+def _fingerprint(keys: Tensor) -> Tensor:
+    """A number below ``2**_BITS`` of each key."""
+    return (keys * _MULTIPLIER).bitwise_right_shift(64 - _BITS).bitwise_and((1 << _BITS) - 1)
+
+
+def draw_negatives(n_entities: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
+    """Entities drawn uniformly with repeats, int64."""
+    return torch.from_numpy(generator.integers(n_entities, size=shape))

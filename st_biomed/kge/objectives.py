@@ -1,0 +1,42 @@
+"""What a graph embedding is trained for: pure tensor maths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def self_adversarial(
+    positives: Tensor, negatives: Tensor, *, margin: float, temperature: float, true: Tensor | None = None
+) -> Tensor:
+    """Self-adversarial negative sampling (Sun et al. 2019, Eq. 4 and 5), mean over the triples.
+
+    ``-log sigmoid(margin + s) - sum_i p_i log sigmoid(-s_i - margin)`` with ``p = softmax(temperature * s_i)`` over the
+    negatives of a triple, through which no gradient flows; a score s is the negative distance.
+
+    Args:
+        positives: Scores of the triples, ``[B]``.
+        negatives: Scores of the negatives of each, ``[B, n]``.
+        margin: The fixed margin, in units of the score.
+        temperature: Of the sampling; 0 weighs all negatives alike.
+        true: Which negatives are true triples and do not count, boolean ``[B, n]``.
+    """
+    positives, negatives = positives.float(), negatives.float()
+    if true is not None:
+        negatives = negatives.masked_fill(true, torch.finfo(torch.float32).min / 4)
+    weights = torch.softmax(negatives.detach() * temperature, dim=-1)
+    of_negatives = (weights * F.logsigmoid(-negatives - margin)).sum(dim=-1)
+    return -(F.logsigmoid(positives + margin) + of_negatives).mean()
+
+
+def nuclear_3_norm(cubes: Sequence[Tensor]) -> Tensor:
+    """N3 (Lacroix et al. 2018, Eq. 6 and its published code): mean over the triples of the cubed moduli of their factors.
+
+    Args:
+        cubes: Of heads, relations and tails, ``[B, D]`` each, see
+            :meth:`~st_biomed.kge.model.KGEModel.cubed_moduli`.
+    """
+    return torch.stack([each.float().sum(dim=-1) for each in cubes]).sum(dim=0).mean()

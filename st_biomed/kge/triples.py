@@ -1,0 +1,218 @@
+"""Triples of a terminology, without those that would make link prediction trivial or unlearnable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.sparse import csr_array
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.records import Tally
+
+if TYPE_CHECKING:
+    from st_biomed.terminology import Terminology
+
+ISA = "isa"
+"""The relation of a child to its parent; where the terminology has a relation of this name, they are one."""
+
+LEAST_TRIPLES = 25
+"""The paper filters rare relations and does not say below what number: of 25 triples the smallest part (4%) gets one."""
+
+MIRROR_SHARE = 0.97
+"""The paper filters inverse relations and does not say how: the threshold of Toutanova and Chen (2015) for FB15k-237."""
+
+
+class TripleOptions(NamedTuple):
+    """Which triples of a terminology make a graph.
+
+    Attributes:
+        relations: Whether its relations are taken.
+        parents: Whether its parents are, as relation :data:`ISA`.
+        inverses: Names of a relation and of its inverse, as the source declares them: the triples of the second are
+            turned round and join the first.
+        mirror_share: Of two relations one goes if at least this share of the larger one's pairs are the other's, turned
+            round or as they are; a relation is symmetric if this share of its pairs are there in both directions.
+        least_triples: A relation with fewer triples goes.
+    """
+
+    relations: bool = True
+    parents: bool = True
+    inverses: Sequence[tuple[str, str]] = ()
+    mirror_share: float = MIRROR_SHARE
+    least_triples: int = LEAST_TRIPLES
+
+
+PAPER = TripleOptions()
+"""Relations and parents under the paper's filters."""
+
+
+class Triples(NamedTuple):
+    """What was kept.
+
+    Attributes:
+        entities: Codes of the concepts that have a triple, sorted.
+        relations: Names of the relations that have one, sorted.
+        triples: (head, relation, tail) as indices into these, int64 ``[T, 3]``, sorted.
+        tally: Triples kept, and dropped by reason.
+        dropped: Name of a relation that went, and why.
+    """
+
+    entities: tuple[str, ...]
+    relations: tuple[str, ...]
+    triples: np.ndarray
+    tally: Tally
+    dropped: dict[str, str]
+
+
+def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER) -> Triples:
+    """The triples of a terminology after the paper's filters: "we filter out rare and inverse relations" (3.1).
+
+    In this order go: triples with equal ends, repeated ones, declared inverses (turned round), relations that say what
+    another one says in either direction, the second direction of symmetric relations, and rare relations. Of two
+    relations the one with more triples stays, then the one with the shorter name.
+
+    Args:
+        terminology: Concepts with relations and parents.
+        options: What is taken and what is filtered.
+
+    Raises:
+        InputError: An option out of its range, a declared inverse that is no relation, or no triple that is left.
+    """
+    _check(options)
+    names, triples = _stated(terminology, options)
+    tally, dropped = Tally(), dict[str, str]()
+    tally.read(len(triples))
+    loops = triples[:, 0] == triples[:, 2]
+    tally.drop("with equal ends", int(loops.sum()))
+    triples = _distinct(triples[~loops], tally, "repeated")
+    triples = _turn_inverses(triples, names, options.inverses, tally, dropped)
+    triples = _drop_mirrors(triples, names, options.mirror_share, tally, dropped)
+    triples = _drop_rare(triples, names, options.least_triples, tally, dropped)
+    tally.keep(len(triples))
+    if not len(triples):
+        raise InputError(f"graph: no triple is left (triples: {tally})")
+    concepts, ends = np.unique(triples[:, [0, 2]], return_inverse=True)
+    kinds, kind = np.unique(triples[:, 1], return_inverse=True)
+    ends = ends.reshape(-1, 2)
+    entities = terminology.concepts["code"].take(pa.array(concepts)).to_pylist()
+    numbered = np.stack([ends[:, 0], kind, ends[:, 1]], axis=1).astype(np.int64)
+    return Triples(tuple(entities), tuple(names[i] for i in kinds), numbered, tally, dropped)
+
+
+def _check(options: TripleOptions) -> None:
+    if not options.relations and not options.parents:
+        raise InputError("relations and parents: one of them is needed for a graph, found neither")
+    if options.least_triples < 1:
+        raise InputError(f"least_triples must be at least 1, found {options.least_triples}")
+    if not 0 < options.mirror_share <= 1:
+        raise InputError(f"mirror_share must be above 0 and at most 1, found {options.mirror_share}")
+
+
+def _stated(terminology: Terminology, options: TripleOptions) -> tuple[list[str], np.ndarray]:
+    """Names of the relations, sorted, and all triples by concept and relation, int64 ``[T, 3]``."""
+    of_relations = terminology.relations if options.relations else terminology.relations.slice(0, 0)
+    of_parents = terminology.parents if options.parents else terminology.parents.slice(0, 0)
+    column = pc.cast(of_relations["relation"].combine_chunks(), pa.string())
+    names = sorted({*pc.unique(column).to_pylist(), *([ISA] if len(of_parents) else [])})
+    kind = pc.index_in(column, value_set=pa.array(names, pa.string())).to_numpy(zero_copy_only=False)
+    parts = [
+        np.stack([of_relations["head"].to_numpy(), kind, of_relations["tail"].to_numpy()], axis=1),
+        np.stack(
+            [
+                of_parents["child"].to_numpy(),
+                np.full(len(of_parents), names.index(ISA) if len(of_parents) else 0),
+                of_parents["parent"].to_numpy(),
+            ],
+            axis=1,
+        ),
+    ]
+    return names, np.concatenate(parts).astype(np.int64)
+
+
+def _distinct(triples: np.ndarray, tally: Tally, reason: str) -> np.ndarray:
+    """The triples sorted, each once."""
+    if not len(triples):
+        return triples
+    n_relations, width = int(triples[:, 1].max()) + 1, int(triples[:, [0, 2]].max()) + 1
+    key = np.unique((triples[:, 0] * n_relations + triples[:, 1]) * width + triples[:, 2])
+    tally.drop(reason, len(triples) - len(key))
+    rest, tail = np.divmod(key, width)
+    head, relation = np.divmod(rest, n_relations)
+    return np.stack([head, relation, tail], axis=1)
+
+
+def _turn_inverses(
+    triples: np.ndarray,
+    names: list[str],
+    inverses: Sequence[tuple[str, str]],
+    tally: Tally,
+    dropped: dict[str, str],
+) -> np.ndarray:
+    """Turn the triples of declared inverses round."""
+    triples = triples.copy()
+    for name, inverse in inverses:
+        for one in (name, inverse):
+            if one not in names:
+                raise unknown_name("relation among the inverses", one, names)
+        if name == inverse:
+            raise InputError(
+                f"inverses: {name!r} is no inverse of itself; symmetric relations are found by themselves"
+            )
+        rows = triples[:, 1] == names.index(inverse)
+        triples[rows] = triples[rows][:, ::-1]
+        triples[rows, 1] = names.index(name)
+        dropped[inverse] = f"declared inverse of {name}, turned round"
+    return _distinct(triples, tally, "stated by a declared inverse, too")
+
+
+def _drop_mirrors(
+    triples: np.ndarray, names: list[str], share: float, tally: Tally, dropped: dict[str, str]
+) -> np.ndarray:
+    """Drop relations that another one makes superfluous, and one direction of symmetric relations."""
+    if not len(triples):
+        return triples
+    size = np.bincount(triples[:, 1], minlength=len(names))
+    same, turned = _shared_pairs(triples, len(names))
+    kept: list[int] = []
+    gone = np.zeros(len(names), dtype=bool)
+    for one in sorted(np.flatnonzero(size).tolist(), key=lambda i: (-size[i], len(names[i]), names[i])):
+        for other in kept:
+            if max(same[one, other], turned[one, other]) >= share * size[other]:
+                mirrors = turned[one, other] > same[one, other]
+                gone[one] = True
+                dropped[names[one]] = f"{'mirrors' if mirrors else 'says the same as'} {names[other]}"
+                tally.drop(f"of relations that {'mirror' if mirrors else 'repeat'} another", int(size[one]))
+                break
+        else:
+            kept.append(one)
+    symmetric = turned.diagonal() >= share * np.maximum(size, 1)
+    heads, kinds, tails = triples.T
+    width = int(triples[:, [0, 2]].max()) + 1
+    pairs = (heads * len(names) + kinds) * width + tails
+    backwards = (tails * len(names) + kinds) * width + heads
+    second = symmetric[kinds] & (heads > tails) & np.isin(backwards, pairs) & ~gone[kinds]
+    tally.drop("second directions of symmetric relations", int(second.sum()))
+    return triples[~gone[kinds] & ~second]
+
+
+def _shared_pairs(triples: np.ndarray, n_relations: int) -> tuple[np.ndarray, np.ndarray]:
+    """How many pairs of entities two relations share, as they are and turned round, both ``[R, R]``."""
+    heads, kinds, tails = triples.T
+    width = int(triples[:, [0, 2]].max()) + 1
+    distinct, place = np.unique(np.r_[heads * width + tails, tails * width + heads], return_inverse=True)
+    ones, shape = np.ones(len(triples), dtype=np.int64), (n_relations, len(distinct))
+    as_is = csr_array((ones, (kinds, place[: len(triples)])), shape=shape)
+    turned = csr_array((ones, (kinds, place[len(triples) :])), shape=shape)
+    return (as_is @ as_is.T).toarray(), (as_is @ turned.T).toarray()
+
+
+def _drop_rare(triples: np.ndarray, names: list[str], least: int, tally: Tally, dropped: dict[str, str]) -> np.ndarray:
+    size = np.bincount(triples[:, 1], minlength=len(names))
+    rare = (size > 0) & (size < least)
+    dropped |= {names[i]: f"rare ({size[i]} of at least {least} triples)" for i in np.flatnonzero(rare).tolist()}
+    tally.drop("of rare relations", int(size[rare].sum()))
+    return triples[~rare[triples[:, 1]]]

@@ -1,0 +1,102 @@
+"""The recipe of graph embeddings, shrunk."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from recipes import kge
+from st_biomed.kge import KGESettings, KGETable
+from st_biomed.settings import read_settings, run_recipe
+
+CONFIGS = Path(kge.__file__).parent / "configs"
+MCSM = """
+name: toy_types
+evaluator: mcsm
+settings: {sources: [toy], k: 5}
+"""
+PAIRS = """term1,term2,mean
+Flumpa Gland,gradtha gland,3
+flumpa disease,gradtha disease,2
+flumpa gland,flumpa disease,1
+flumpa gland,nothing known,4
+"""
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    def call(*arguments: object, main=kge.main) -> Path:
+        given = [CONFIGS / "kge_smoke.yaml", "--output_dir", tmp_path / "out", "--device", "cpu", *arguments]
+        monkeypatch.setattr(sys, "argv", ["kge.py", *map(str, given)])
+        main()
+        return tmp_path / "out"
+
+    return call
+
+
+@pytest.fixture
+def benchmarks(tmp_path: Path) -> list[Path]:
+    (tmp_path / "toy_types.yaml").write_text(MCSM)
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    related = f"name: toy_pairs\nevaluator: relatedness\nsettings: {{path: {tmp_path / 'pairs.csv'}}}\n"
+    (tmp_path / "toy_pairs.yaml").write_text(related)
+    return [tmp_path / "toy_types.yaml", tmp_path / "toy_pairs.yaml"]
+
+
+def test_four_models_are_measured_side_by_side(run, benchmarks: list[Path], capsys: pytest.CaptureFixture[str]):
+    """Catches vectors that stand for another concept's, and pairs without a vector that count."""
+    folder = run("--benchmarks", *benchmarks)
+    results = json.loads((folder / "results.json").read_text())["results"]
+    assert list(results) == ["transe", "complex", "rotate", "simple"]
+    for name, figures in results.items():
+        assert KGETable.load(folder / name).model == name
+        assert {"filtered_mrr", "raw_mr", "toy_types_mcsm", "toy_pairs_spearman"} <= set(figures)
+        assert (figures["toy_pairs_n"], figures["toy_pairs_n_missing"]) == (3, 1)
+        assert figures["toy_types_n"] == 158
+    shown = capsys.readouterr().out
+    assert re.search(r"toy_types_mcsm +\d", shown) and "n of toy_pairs" in shown
+
+
+def test_finished_models_are_kept(run, capsys: pytest.CaptureFixture[str]):
+    folder = run("--models", "transe")
+    before = (folder / "transe" / "vectors.safetensors").read_bytes()
+    run("--models", "transe", "rotate", "--resume", "true")
+    said = capsys.readouterr().out
+    assert "transe: finished in an earlier run" in said and "rotate: epoch 2" in said
+    assert (folder / "transe" / "vectors.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("kge_*.yaml")), ids=lambda path: path.stem)
+def test_every_setting_of_every_configuration_is_an_argument(path: Path):
+    recipe, _ = read_settings((kge.KGEArguments, KGESettings), [str(path)])
+    assert recipe.models == ["transe", "complex", "rotate", "simple"]
+
+
+def test_the_regulariser_is_left_out_of_distances():
+    settings = KGESettings(n3=0.1)
+    assert kge.settings_of(settings, "rotate").n3 == 0 and kge.settings_of(settings, "simple").n3 == 0.1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--models", "transd"], "unknown model 'transd'"),
+        (["--dimension", "0"], "dimension must be at least 1"),
+        (["--inverses", "isa"], "inverses are written NAME=INVERSE, found 'isa'"),
+        (["--benchmarks", "icd10cm_tree"], "is measured by 'tree'|needs"),
+        (["--terminology", "nowhere/at/all"], "terminology 'nowhere/at/all': no such folder"),
+        (["--overwrite", "false"], "holds the results of an earlier run"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, run, tmp_path: Path, capsys):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "results.json").write_text("{}")
+    with pytest.raises(SystemExit) as end:
+        run("--models", "transe", *arguments, main=lambda: run_recipe(kge.main))
+    assert end.value.code == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("error: ") and re.search(message, line), line
