@@ -1,0 +1,149 @@
+"""Documents by the block, and work on blocks in several processes whose results come in the order of the blocks."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from st_biomed.corpus.raw_text import Document
+from st_biomed.corpus.tokens import SEPARATOR, code_points, words
+from st_biomed.errors import InputError
+
+MARKERS = ("[Ms]", "[Me]")
+"""Before and behind a mention: "Special tags [Ms] and [Me] are used to identify the beginning and the end of a mention"
+(Amore Bondarenko et al. 2022, section 3.1)."""
+
+ESCAPED = ("(Ms)", "(Me)")
+"""What a marker that stands in the raw text becomes, so that none but a mention is marked; as long, so that places stay."""
+
+_CHARACTERS = 1 << 18  # of a block: its arrays fit into a processor's cache
+_WAITING = 2  # blocks for each process, done or to be done
+
+Made = TypeVar("Made")
+_work: Callable[[Any], Any] | None = None
+
+
+class CountsTokens(Protocol):
+    """A tokenizer, as far as it is needed here."""
+
+    def tokenize(self, text: str) -> list[str]: ...
+
+
+@dataclass
+class Block:
+    """Documents one after another.
+
+    Attributes:
+        number: Of its first document, counted over all.
+        documents: Its documents.
+    """
+
+    number: int
+    documents: list[Document]
+
+    @cached_property
+    def text(self) -> str:
+        """Their texts with a separator between, and no marker in it."""
+        text = SEPARATOR.join(document.text for document in self.documents)
+        for marker, escaped in zip(MARKERS, ESCAPED):
+            text = text.replace(marker, escaped)
+        return text
+
+    @property
+    def n_markers(self) -> int:
+        """Markers in the raw texts."""
+        return sum(document.text.count(marker) for document in self.documents for marker in MARKERS)
+
+    @cached_property
+    def bounds(self) -> np.ndarray:
+        """Where each document begins, and where one more would, int64 ``[documents + 1]``."""
+        lengths = [len(document.text) + 1 for document in self.documents]
+        return np.concatenate([[0], np.cumsum(np.array(lengths, dtype=np.int64))])
+
+    def document_of(self, places: np.ndarray) -> np.ndarray:
+        """The document, counted in the block, that characters stand in."""
+        return np.searchsorted(self.bounds, places, side="right") - 1
+
+    @cached_property
+    def words(self) -> tuple[np.ndarray, np.ndarray]:
+        """First character, and character after the last, of each word between spaces, int64 ``[W]`` each."""
+        return words(code_points(self.text))
+
+    def word_bounds(self) -> np.ndarray:
+        """The first word of each document, and the number of all, int64 ``[documents + 1]``."""
+        return np.searchsorted(self.words[0], self.bounds)
+
+    def token_counts(self, tokenizer: CountsTokens | None) -> np.ndarray:
+        """Tokens before each word and before the end, int64 ``[W + 1]``.
+
+        Args:
+            tokenizer: Counts the pieces of a word; ``None`` takes a word for a token.
+        """
+        starts, ends = self.words
+        if tokenizer is None:
+            return np.arange(len(starts) + 1)
+        known: dict[str, int] = {}
+        counts = np.zeros(len(starts) + 1, dtype=np.int64)
+        for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist()), 1):
+            word = self.text[start:end]
+            if word not in known:
+                known[word] = len(tokenizer.tokenize(word))
+            counts[i] = known[word]
+        return np.cumsum(counts)
+
+
+def blocks(documents: Iterable[Document]) -> Iterator[Block]:
+    """The documents by the block, in order."""
+    number, held, size = 0, [], 0
+    for document in documents:
+        held.append(document)
+        size += len(document.text)
+        if size >= _CHARACTERS:
+            yield Block(number, held)
+            number, held, size = number + len(held), [], 0
+    if held:
+        yield Block(number, held)
+
+
+def in_order(work: Callable[[Block], Made], documents: Iterable[Document], processes: int) -> Iterator[Made]:
+    """Work on the documents block by block.
+
+    Args:
+        work: What is done; with several processes it is pickled once for each.
+        documents: The documents.
+        processes: How many processes; the results are the same for any number.
+
+    Raises:
+        InputError: Fewer than one process.
+    """
+    if processes < 1:
+        raise InputError(f"processes has to be at least 1, found {processes}")
+    if processes == 1:
+        yield from map(work, blocks(documents))
+        return
+    spawn = multiprocessing.get_context("spawn")
+    waiting: deque[Future[Made]] = deque()
+    with ProcessPoolExecutor(processes, mp_context=spawn, initializer=_keep, initargs=(work,)) as pool:
+        for block in blocks(documents):
+            waiting.append(pool.submit(_call, block))
+            if len(waiting) >= _WAITING * processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _keep(work: Callable[[Any], Any]) -> None:
+    global _work
+    _work = work
+
+
+def _call(block: Block) -> Any:
+    assert _work is not None
+    return _work(block)

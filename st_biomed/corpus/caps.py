@@ -1,0 +1,91 @@
+"""How many mentions of a term and of a concept are kept, and which."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from st_biomed.corpus.tokens import mixed
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError, unknown_name
+
+_PLACES = np.uint64(22)  # bits of a place in a document or piece, which is at most 2^20 characters long
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Most contexts of each term and of each concept.
+
+    Every mention has a rank, and those of the lowest ranks are kept: the same ones however the work is shared out.
+
+    Args:
+        per_term: Most contexts of a term; ``None`` keeps all. The paper trains with 4: "the number of contexts per term
+            is limited to 4 for computational reasons" (Amore Bondarenko et al. 2022, section 4).
+        per_concept: Most contexts of a concept; a mention of several concepts counts for each of them.
+        keep: ``"random"``: any are as likely as others; ``"first"``: the first of the text.
+        seed: Seed of the random ones.
+
+    Raises:
+        InputError: An argument out of range.
+    """
+
+    per_term: int | None = None
+    per_concept: int | None = None
+    keep: Literal["random", "first"] = "random"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("per_term", "per_concept"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise InputError(f"{name} has to be at least 1, or None to keep all, found {value}")
+        if self.keep not in ("random", "first"):
+            raise unknown_name("keep", self.keep, ("random", "first"))
+
+    @property
+    def unlimited(self) -> bool:
+        return self.per_term is None and self.per_concept is None
+
+    def ranks(self, documents: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """The rank of each mention, uint64 ``[N]``.
+
+        Args:
+            documents: Number of the document or piece of each, int64 ``[N]``.
+            places: Where it begins there, in characters, int64 ``[N]``.
+        """
+        order = (documents.astype(np.uint64) << _PLACES) | places.astype(np.uint64)
+        return order if self.keep == "first" else mixed(mixed(order) ^ mixed(np.array([self.seed]).astype(np.uint64)))
+
+    def within_terms(self, labels: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+        """Which mentions the cap of terms keeps, in ascending order, int64 ``[M]``.
+
+        Args:
+            labels: The term of each, int64 ``[N]``.
+            ranks: The rank of each, uint64 ``[N]``.
+        """
+        if self.per_term is None:
+            return np.arange(len(labels))
+        order = np.lexsort((ranks, labels))
+        begins = np.flatnonzero(np.diff(labels[order], prepend=-1))
+        place = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
+        return np.sort(order[place < self.per_term])
+
+    def within_concepts(self, concepts: CSR, ranks: np.ndarray) -> np.ndarray:
+        """Which mentions the cap of concepts keeps, in ascending order, int64 ``[M]``.
+
+        Args:
+            concepts: Mention to its concepts.
+            ranks: The rank of each mention, uint64 ``[N]``.
+        """
+        if self.per_concept is None:
+            return np.arange(len(ranks))
+        seen: Counter[int] = Counter()
+        kept = []
+        for mention in np.argsort(ranks, kind="stable").tolist():
+            own = concepts.row(mention).tolist()
+            if all(seen[concept] < self.per_concept for concept in own):
+                seen.update(own)
+                kept.append(mention)
+        return np.sort(np.array(kept, dtype=np.int64))

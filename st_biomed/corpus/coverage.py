@@ -1,0 +1,94 @@
+"""How much of a terminology was found in a text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from st_biomed.corpus.matching import TermMatcher
+
+
+@dataclass
+class Coverage:
+    """Counts of what was read and found.
+
+    Attributes:
+        documents: Documents, the pieces of a long one apart.
+        words: Their words, between spaces.
+        mentions: Mentions found, before any cap.
+        ambiguous_mentions: Those of several concepts.
+        rows: Rows of the dataset that came out.
+        dropped: Mentions that are not in it, by reason.
+        terms_found: Terms with a mention; terms that the policy does not tell apart count once.
+        terms: Terms that were looked for.
+        concepts_found: Concepts with a mention, an ambiguous mention being one of each.
+        concepts: Concepts with a term that was looked for.
+        escaped_markers: Markers in the raw text that were escaped.
+        terms_dropped: Terms that were not looked for, by reason.
+        terminology: Digest of the terminology.
+        language: Language of the terms; empty for all.
+    """
+
+    documents: int = 0
+    words: int = 0
+    mentions: int = 0
+    ambiguous_mentions: int = 0
+    rows: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    terms_found: int = 0
+    terms: int = 0
+    concepts_found: int = 0
+    concepts: int = 0
+    escaped_markers: int = 0
+    terms_dropped: dict[str, int] = field(default_factory=dict)
+    terminology: str = ""
+    language: str = ""
+
+    def drop(self, reason: str, n: int) -> None:
+        """Count mentions that are not kept."""
+        if n:
+            self.dropped[reason] = self.dropped.get(reason, 0) + n
+
+    def of_terms(self, matcher: TermMatcher, counts: np.ndarray) -> None:
+        """Fill in what the counts of mentions say.
+
+        Args:
+            matcher: What found them.
+            counts: Mentions of each form, int64 ``[F]``.
+        """
+        found = np.flatnonzero(counts)
+        self.mentions = int(counts.sum())
+        self.ambiguous_mentions = int(counts[matcher.concepts.counts > 1].sum())
+        self.terms_found, self.terms = _distinct(matcher.labels[found]), _distinct(matcher.labels)
+        self.concepts_found = _distinct(matcher.concepts.take(found)[1])
+        self.concepts = _distinct(matcher.concepts.indices)
+        self.terms_dropped = matcher.tally.to_dict()["dropped"]
+        self.terminology, self.language = matcher.digest, matcher.language or ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def save(self, path: Path) -> None:
+        """Write the counts as JSON."""
+        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.documents:,} documents, {self.words:,} words",
+            f"{self.mentions:,} mentions ({self.ambiguous_mentions:,} ambiguous) in {self.rows:,} rows",
+            f"{self.terms_found:,} of {self.terms:,} terms, {self.concepts_found:,} of {self.concepts:,} concepts",
+        ]
+        lines += [f"{n:,} mentions dropped: {reason}" for reason, n in sorted(self.dropped.items())]
+        lines += [f"{n:,} terms not looked for: {reason}" for reason, n in sorted(self.terms_dropped.items())]
+        if self.escaped_markers:
+            lines.append(f"{self.escaped_markers:,} markers in the raw text were escaped")
+        return "\n".join(lines)
+
+
+def _distinct(numbers: np.ndarray) -> int:
+    """How many different numbers there are; numpy's own way takes seconds for a million."""
+    return int(np.count_nonzero(np.bincount(numbers)))

@@ -1,0 +1,131 @@
+"""Batches for masked-language training that mask a mention as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
+
+from st_biomed.corpus.blocks import MARKERS
+from st_biomed.errors import InputError
+
+IGNORED = -100
+"""The label of a token that is not to be predicted."""
+
+_MASKED, _REPLACED = 0.8, 0.1  # of the chosen tokens; the rest stay as they are (Devlin et al. 2019, section 3.1)
+
+
+class MentionMaskingCollator:
+    """Tokenises rows of text with mentions, and masks tokens to be predicted.
+
+    A share of the tokens is chosen; "we mask the whole entity if any of the 15% masked tokens happens to belong to a
+    mention" (Amore Bondarenko et al. 2022, section 3.2), so that more than that share is masked where there are mentions.
+    Of the chosen tokens 80% become the mask, 10% a random piece, 10% stay. Special tokens, markers and padding are never
+    chosen.
+
+    Args:
+        tokenizer: A fast tokenizer with a mask.
+        probability: Share of the tokens that is chosen before mentions are completed.
+        max_length: Tokens a text is cut at, special tokens included.
+        seed: Seed; each worker of a data loader has its own sequence.
+
+    Raises:
+        InputError: A probability outside 0 to 1, or a tokenizer without mask or places of tokens.
+    """
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        probability: float = 0.15,
+        max_length: int = 128,
+        seed: int = 0,
+    ) -> None:
+        if not 0 < probability <= 1:
+            raise InputError(f"probability has to be above 0 and at most 1, found {probability}")
+        if tokenizer.mask_token_id is None or not tokenizer.is_fast:
+            raise InputError("a fast tokenizer with a mask token is needed to mask mentions")
+        self.tokenizer = tokenizer
+        self.probability = probability
+        self.max_length = max_length
+        self.seed = seed
+        vocabulary = tokenizer.get_vocab()
+        kept = {*tokenizer.all_special_ids, *(vocabulary[marker] for marker in MARKERS if marker in vocabulary)}
+        self._kept = torch.tensor(sorted(kept))
+        self._pieces = torch.tensor(sorted(set(vocabulary.values()) - kept))
+        self._generator: torch.Generator | None = None
+
+    def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
+        """A batch.
+
+        Args:
+            rows: With ``text``, ``starts`` and ``ends`` (of each mention, characters, half open), as
+                :func:`~st_biomed.corpus.windows.mention_windows` gives them; without the two a text has no mention.
+
+        Returns:
+            What the tokenizer gives and ``labels`` (the id of each chosen token, else ``IGNORED``), int64 ``[B, L]`` each.
+        """
+        batch = self.tokenizer(
+            [row["text"] for row in rows],
+            truncation=True,
+            max_length=self.max_length,
+            padding=True,
+            return_offsets_mapping=True,
+            return_tensors="pt",
+        )
+        offsets = batch.pop("offset_mapping")
+        ids = batch["input_ids"]
+        free = ~torch.isin(ids, self._kept) & batch["attention_mask"].bool()
+        chosen = self._draw(ids.shape) < self.probability
+        chosen = whole_mentions(chosen & free, offsets, rows) & free
+        labels = ids.masked_fill(~chosen, IGNORED)
+        fate = self._draw(ids.shape)
+        random = self._pieces[torch.randint(len(self._pieces), ids.shape, generator=self._generator)]
+        ids = torch.where(chosen & (fate < _MASKED), self.tokenizer.mask_token_id, ids)
+        ids = torch.where(chosen & (fate >= _MASKED) & (fate < _MASKED + _REPLACED), random, ids)
+        return {**batch, "input_ids": ids, "labels": labels}
+
+    def restart(self) -> None:
+        """Begin the random sequence anew, so that a measurement masks the same tokens each time."""
+        self._generator = None
+
+    def _draw(self, shape: torch.Size) -> Tensor:
+        if self._generator is None:
+            worker = torch.utils.data.get_worker_info()
+            self._generator = torch.Generator().manual_seed(self.seed + (0 if worker is None else worker.id + 1))
+        return torch.rand(shape, generator=self._generator)
+
+
+def tokens_of(offsets: Tensor, start: int, end: int) -> Tensor:
+    """Which tokens of a text hold a character of a span, boolean ``[L]``.
+
+    Args:
+        offsets: First character of each token and the one after its last, equal for tokens that stand for none,
+            int64 ``[L, 2]``.
+        start: First character of the span.
+        end: Character after its last.
+    """
+    return (offsets[:, 0] < end) & (offsets[:, 1] > start) & (offsets[:, 1] > offsets[:, 0])
+
+
+def whole_mentions(chosen: Tensor, offsets: Tensor, rows: Sequence[Mapping[str, Any]]) -> Tensor:
+    """The chosen tokens, and all tokens of every mention that holds one of them.
+
+    Args:
+        chosen: Boolean ``[B, L]``.
+        offsets: Characters of each token, int64 ``[B, L, 2]``.
+        rows: ``starts`` and ``ends`` of the mentions of each text.
+
+    Returns:
+        Boolean ``[B, L]``.
+    """
+    whole = chosen.clone()
+    for i, row in enumerate(rows):
+        for start, end in zip(row.get("starts", ()), row.get("ends", ())):
+            inside = tokens_of(offsets[i], start, end)
+            if (chosen[i] & inside).any():
+                whole[i] |= inside
+    return whole

@@ -1,0 +1,188 @@
+"""Mentions of a terminology's terms in text: whole words, the longest at each place, ambiguity kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+
+from st_biomed.corpus.paths import PathTable
+from st_biomed.corpus.policy import MatchPolicy, policy_of
+from st_biomed.corpus.tokens import SEPARATOR, code_points, tokenise
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.records import Tally
+from st_biomed.terminology import Terminology
+
+_TERMS_AT_A_TIME = 20_000
+
+
+class Matches(NamedTuple):
+    """Mentions found in a block of text, in order of their places.
+
+    Attributes:
+        starts: First character of each, int64 ``[M]``.
+        ends: Character after the last, int64 ``[M]``.
+        forms: The :class:`TermMatcher`'s number of what was found, int64 ``[M]``.
+    """
+
+    starts: np.ndarray
+    ends: np.ndarray
+    forms: np.ndarray
+
+
+NOTHING = Matches(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+
+
+class TermMatcher:
+    """Finds the terms of a terminology in text.
+
+    A term is found where its tokens stand one after another (a token is a run of letters and digits, or any other single
+    character), whatever spaces are between, and as far as the policy says whatever the case and the accents. So a
+    mention ends at word boundaries, "l'ipertensione" and "acido-base" hold mentions, and "ipertensioni" is none of
+    "ipertensione". Of mentions that overlap the first is kept, of those that begin together the longest; since only whole
+    words are looked at, no longer match without a word boundary at its end hides a shorter one.
+
+    Terms that the policy does not tell apart ("Asma", "ASMA") are one *form*; its label is the text id with the most
+    concepts, the lowest of several, and its concepts are those of all of them.
+
+    Tokens are compared by 64-bit hashes: a false match is expected once in 10^12 tokens.
+
+    Args:
+        terminology: Where the terms come from.
+        language: The language of the terms that are looked for; ``None`` for all.
+        policy: What may differ; by default the language's own, see :data:`~st_biomed.corpus.policy.POLICIES`.
+
+    Attributes:
+        digest: The terminology's digest.
+        tally: What became of each term: looked for, or dropped and why.
+        labels: The text id that stands for each form, int64 ``[F]``.
+        texts: Form to its text ids.
+        concepts: Form to all concepts that it may mean.
+        n_forms: How many forms there are.
+
+    Raises:
+        InputError: No term is in the language, or none is left.
+    """
+
+    def __init__(
+        self, terminology: Terminology, language: str | None = None, policy: MatchPolicy | None = None
+    ) -> None:
+        self.policy = policy or policy_of(language)
+        self.language = language
+        self.digest = terminology.digest
+        self.tally = Tally()
+        texts, acronym, hashes, counts = self._spelled(terminology, _texts_in(terminology, language))
+        if not len(texts):
+            raise InputError(f"no term is left to look for ({self.tally})")
+        self._table = PathTable(hashes, counts)
+        self._forms(texts, acronym, terminology)
+
+    def _spelled(
+        self, terminology: Terminology, chosen: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Text id and acronym flag of each spelling of each term ``[N]``, its tokens' hashes ``[M]`` and counts ``[N]``."""
+        strings = terminology.texts["text"].take(chosen)
+        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+        for first in range(0, len(chosen), _TERMS_AT_A_TIME):
+            part = chosen[first : first + _TERMS_AT_A_TIME]
+            ids: list[int] = []
+            acronyms: list[bool] = []
+            spellings: list[str] = []
+            for text, string in zip(part.tolist(), strings[first : first + _TERMS_AT_A_TIME].to_pylist()):
+                self.tally.read()
+                if reason := self.policy.refusal(string):
+                    self.tally.drop(reason)
+                    continue
+                self.tally.keep()
+                several = self.policy.spellings(string)
+                spellings += several
+                ids += [text] * len(several)
+                acronyms += [self.policy.is_acronym(string)] * len(several)
+            tokens = tokenise(code_points(SEPARATOR.join(spellings)), self.policy.accents)
+            lengths = np.fromiter(map(len, spellings), np.int64, len(spellings))
+            bounds = np.cumsum(lengths + 1) - 1  # where the separator behind each stands
+            inside = ~np.isin(tokens.starts, bounds)
+            owner = np.searchsorted(bounds, tokens.starts[inside])
+            counts = np.bincount(owner, minlength=len(spellings))
+            parts.append((np.array(ids, np.int64), np.array(acronyms, bool), tokens.hashes[inside], counts))
+        texts, acronym, hashes, counts = (np.concatenate(each) for each in zip(*parts))
+        return texts, acronym, hashes, counts
+
+    def _forms(self, texts: np.ndarray, acronym: np.ndarray, terminology: Terminology) -> None:
+        """Group the texts by the path they end at; a group with acronyms has another form without them."""
+        ends, n_ends = self._table.term_ends, self._table.n_ends
+        mixed = np.zeros(n_ends, dtype=bool)
+        mixed[ends[acronym]] = True
+        plain = ~acronym & mixed[ends]
+        extra = np.full(n_ends, -1, dtype=np.int64)
+        extra[np.unique(ends[plain])] = n_ends + np.arange(len(np.unique(ends[plain])))
+        self._in_any_case = np.where(mixed, extra, np.arange(n_ends))
+        self.n_forms = int(max(n_ends - 1, extra.max(initial=-1))) + 1
+        self.texts = CSR.from_pairs(
+            np.concatenate([ends, extra[ends[plain]]]), np.concatenate([texts, texts[plain]]), self.n_forms
+        )
+        self.concepts = self.texts.compose(terminology.text_concepts)
+        of_text = terminology.text_concepts.counts[self.texts.indices]
+        form = np.repeat(np.arange(self.n_forms), self.texts.counts)
+        order = np.lexsort((self.texts.indices, -of_text, form))
+        self.labels = self.texts.indices[order][self.texts.indptr[:-1]]
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the dictionary in memory."""
+        return self._table.nbytes
+
+    def find(self, text: str) -> Matches:
+        """The mentions in a text, or in several with :data:`~st_biomed.corpus.tokens.SEPARATOR` between.
+
+        Args:
+            text: In Unicode's composed form (NFC), as documents are read.
+        """
+        tokens = tokenise(code_points(text), self.policy.accents)
+        steps = list(self._table.walk(tokens.hashes))
+        if not steps:
+            return NOTHING
+        lengths = np.concatenate([np.full(len(places), length) for length, places, _ in steps])
+        first = np.concatenate([places for _, places, _ in steps])
+        forms = np.concatenate([forms for _, _, forms in steps]).astype(np.int64)
+        starts, ends = tokens.starts[first], tokens.ends[first + lengths - 1]
+        forms = self._in_their_case(text, starts, ends, forms)
+        kept = np.flatnonzero(forms >= 0)
+        kept = kept[_leftmost_longest(starts[kept], ends[kept])]
+        return Matches(starts[kept], ends[kept], forms[kept])
+
+    def _in_their_case(self, text: str, starts: np.ndarray, ends: np.ndarray, forms: np.ndarray) -> np.ndarray:
+        """The forms, those of acronyms that are not in capitals replaced by what is left without; -1 for nothing."""
+        forms = forms.copy()
+        for i in np.flatnonzero(self._in_any_case[forms] != forms).tolist():
+            if not text[starts[i] : ends[i]].isupper():
+                forms[i] = self._in_any_case[forms[i]]
+        return forms
+
+
+def _texts_in(terminology: Terminology, language: str | None) -> np.ndarray:
+    """Ids of the texts that are a term in the language, sorted."""
+    terms = terminology.terms
+    if language is not None:
+        languages = set(terms["language"].unique().to_pylist())
+        if language not in languages:
+            raise unknown_name("language of the terms", language, languages)
+        terms = terms.filter(pc.equal(terms["language"], language))
+    return np.unique(terms["text"].to_numpy()).astype(np.int64)
+
+
+def _leftmost_longest(starts: np.ndarray, ends: np.ndarray) -> list[int]:
+    """Which spans stay, in order, when the first wins and of those that begin together the longest."""
+    order = np.lexsort((-ends, starts))
+    return list(_without_overlap(order.tolist(), starts[order].tolist(), ends[order].tolist()))
+
+
+def _without_overlap(order: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> Iterator[int]:
+    reached = 0
+    for i, start, end in zip(order, starts, ends):
+        if start >= reached:
+            reached = end
+            yield i

@@ -1,0 +1,195 @@
+"""Mentions of a terminology's terms with the words around them: one row for each mention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from st_biomed.corpus.blocks import MARKERS, Block, CountsTokens, in_order
+from st_biomed.corpus.caps import Caps
+from st_biomed.corpus.coverage import Coverage
+from st_biomed.corpus.matching import TermMatcher
+from st_biomed.corpus.raw_text import Document
+from st_biomed.corpus.rows import Found, dataset, ragged
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+WINDOW = 32
+"""Tokens of a context: "We then extract contexts in a fixed 32-token window around each mention" (Amore Bondarenko et al.
+2022, section 3.1)."""
+
+_SCHEMA = pa.schema(
+    {
+        "text": pa.string(),
+        "label": pa.int64(),
+        "start": pa.int64(),
+        "end": pa.int64(),
+        "concepts": pa.list_(pa.int32()),
+        "document": pa.string(),
+    }
+)
+_RANKED = _SCHEMA.append(pa.field("rank", pa.uint64()))
+_PRUNED_AT = 200_000  # rows beyond those kept last time, after which the caps are applied again
+
+
+class MentionContexts(NamedTuple):
+    """Mentions in context.
+
+    Attributes:
+        dataset: Columns ``text`` (the context, the mention between ``MARKERS``), ``label`` (text id of the term), ``start``
+            and ``end`` (the mention in its document, in characters, half open), ``concepts`` (indices of all concepts it may
+            mean) and ``document``; in the order of the text. For training select ``text`` and ``label``, the columns of
+            :data:`st_biomed.samples.columns.NAMES`.
+        coverage: What was found of how much.
+    """
+
+    dataset: Dataset
+    coverage: Coverage
+
+
+def mention_contexts(
+    matcher: TermMatcher,
+    documents: Iterable[Document],
+    *,
+    window: int = WINDOW,
+    tokenizer: CountsTokens | None = None,
+    caps: Caps | None = None,
+    processes: int = 1,
+    file: Path | None = None,
+) -> MentionContexts:
+    """Extract the context of every mention.
+
+    The window has as many tokens on the left of the mention as on the right, or where the document ends on one side more
+    on the other; a mention longer than the window is its own context. Only whole words are in it, and spaces and line
+    ends become one space. The same rows come out, in the same order, however many processes work.
+
+    Args:
+        matcher: Finds the mentions.
+        documents: Documents, e.g. of :func:`~st_biomed.corpus.raw_text.documents`.
+        window: Tokens of a context, the mention's included and the markers not.
+        tokenizer: Counts the pieces of words; by default a word between spaces is a token.
+        caps: Most contexts of a term and a concept; all by default.
+        processes: Processes that work.
+        file: Where the rows are written; by default they stay in memory. With a cap on terms only those that are kept
+            are held.
+
+    Raises:
+        InputError: An argument out of range, or what reading the documents refuses.
+    """
+    if window < 1:
+        raise InputError(f"window has to be at least 1 token, found {window}")
+    caps = caps or Caps()
+    coverage = Coverage()
+    counts = np.zeros(matcher.n_forms, dtype=np.int64)
+    work = _Contexts(matcher, window, tokenizer, caps)
+
+    def tables() -> Iterator[pa.Table]:
+        for found in in_order(work, documents, processes):
+            found.add_to(coverage, counts)
+            yield found.table
+
+    kept = tables() if caps.unlimited else _capped(tables(), caps)
+    made = dataset((table.select(_SCHEMA.names) for table in kept), _SCHEMA, matcher.digest, file)
+    coverage.of_terms(matcher, counts)
+    coverage.rows = len(made)
+    coverage.drop("beyond the caps", coverage.mentions - coverage.rows)
+    return MentionContexts(made, coverage)
+
+
+@dataclass
+class _Contexts:
+    """Contexts of the mentions in a block."""
+
+    matcher: TermMatcher
+    window: int
+    tokenizer: CountsTokens | None
+    caps: Caps
+
+    def __call__(self, block: Block) -> Found:
+        starts, ends, forms = self.matcher.find(block.text)
+        document = block.document_of(starts)
+        labels = self.matcher.labels[forms]
+        ranks = self.caps.ranks(block.number + document, starts - block.bounds[document])
+        kept = self.caps.within_terms(labels, ranks)
+        starts, ends, document = starts[kept], ends[kept], document[kept]
+        concepts = self.matcher.concepts.take(forms[kept])[1]
+        offset = np.array([one.offset for one in block.documents])[document] - block.bounds[document]
+        columns = [
+            pa.array(self._texts(block, starts, ends, document), pa.string()),
+            pa.array(labels[kept], pa.int64()),
+            pa.array(starts + offset, pa.int64()),
+            pa.array(ends + offset, pa.int64()),
+            ragged(concepts, self.matcher.concepts.counts[forms[kept]], pa.int32()),
+            pa.array([block.documents[i].name for i in document.tolist()], pa.string()),
+            pa.array(ranks[kept], pa.uint64()),
+        ]
+        return Found.of(block, pa.Table.from_arrays(columns, schema=_RANKED), forms)
+
+    def _texts(self, block: Block, starts: np.ndarray, ends: np.ndarray, document: np.ndarray) -> list[str]:
+        first, last = around(block, starts, ends, document, self.window, self.tokenizer)
+        word_starts, word_ends = block.words
+        text, (begin, end) = block.text, MARKERS
+        return [
+            " ".join((*text[lo:start].split(), begin, *text[start:stop].split(), end, *text[stop:hi].split()))
+            for lo, start, stop, hi in zip(
+                word_starts[first].tolist(), starts.tolist(), ends.tolist(), word_ends[last].tolist()
+            )
+        ]
+
+
+def around(
+    block: Block,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    document: np.ndarray,
+    window: int,
+    tokenizer: CountsTokens | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the last word of the window around each mention.
+
+    Args:
+        block: Where the mentions are.
+        starts, ends: The mentions, int64 ``[M]``.
+        document: The document of each, counted in the block, int64 ``[M]``.
+        window: Tokens of a window.
+        tokenizer: Counts the pieces of words; ``None`` takes a word for a token.
+    """
+    counts = block.token_counts(tokenizer)
+    bounds = block.word_bounds()
+    low, high = bounds[document], bounds[document + 1]
+    first = np.searchsorted(block.words[0], starts, side="right") - 1
+    after = np.searchsorted(block.words[1], ends, side="left") + 1
+    free = np.maximum(window - (counts[after] - counts[first]), 0)
+    left = np.maximum(np.searchsorted(counts, counts[first] - free // 2), low)
+    free_right = free - (counts[first] - counts[left])
+    right = np.minimum(np.searchsorted(counts, counts[after] + free_right, side="right") - 1, high)
+    free_left = free - (counts[right] - counts[after])
+    left = np.maximum(np.searchsorted(counts, counts[first] - free_left), low)
+    return np.minimum(left, first), np.maximum(right, after) - 1
+
+
+def _capped(tables: Iterable[pa.Table], caps: Caps) -> Iterator[pa.Table]:
+    """The rows within the caps, in order, with no more held than the cap of terms keeps and a part on top."""
+    held = [_RANKED.empty_table()]
+    n_kept = 0
+    for table in tables:
+        held.append(table)
+        if caps.per_term is not None and sum(map(len, held)) > n_kept + max(_PRUNED_AT, n_kept):
+            held = [_within_terms(pa.concat_tables(held), caps)]
+            n_kept = len(held[0])
+    rows = _within_terms(pa.concat_tables(held), caps).combine_chunks()
+    concepts = rows["concepts"].combine_chunks()
+    lists = CSR(concepts.offsets.to_numpy().astype(np.int64), concepts.values.to_numpy())
+    yield rows.take(pa.array(caps.within_concepts(lists, rows["rank"].to_numpy())))
+
+
+def _within_terms(rows: pa.Table, caps: Caps) -> pa.Table:
+    return rows.take(pa.array(caps.within_terms(rows["label"].to_numpy(), rows["rank"].to_numpy())))

@@ -1,0 +1,256 @@
+"""Streaming documents from text files, JSON lines and UIMA XMI, plain, gzipped or in a tar archive, of any size."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+import unicodedata
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+from xml.etree import ElementTree
+
+from st_biomed.corpus.tokens import SEPARATOR
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.records import Tally
+
+FORMS = {
+    "auto": "by the suffix: .jsonl, .xml and .xmi (UIMA XMI), .txt with a document a line",
+    "lines": "text, a document a line",
+    "paragraphs": "text, documents apart by blank lines",
+    "files": "text, a document a file",
+    "jsonl": "a JSON object a line",
+    "xmi": "UIMA XMI, the text of each view",
+}
+"""How documents lie in a file."""
+
+LONGEST = 1 << 20
+"""Characters of a document that are held at a time; a longer one is cut into pieces at a line end or a space."""
+
+_SUFFIXES = {".txt": "lines", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "xmi", ".xmi": "xmi"}
+_ARCHIVES = (".tar", ".tar.gz", ".tgz")
+
+
+class Document(NamedTuple):
+    """A document or, of a long one, a piece.
+
+    Attributes:
+        name: Its id where the file has one, else ``file:line``, ``archive/member`` or the like.
+        text: Its text in Unicode's composed form (NFC), not empty.
+        offset: Where the piece begins in the document, in characters.
+    """
+
+    name: str
+    text: str
+    offset: int = 0
+
+
+def documents(
+    paths: Iterable[str | Path] | str | Path,
+    *,
+    form: str = "auto",
+    field: str = "text",
+    tally: Tally | None = None,
+) -> Iterator[Document]:
+    """Stream the documents of files and folders, in the order of the paths, those of a folder by name.
+
+    Args:
+        paths: Files or folders; ``.gz`` is decompressed, ``.tar``, ``.tar.gz`` and ``.tgz`` are gone through, and files
+            whose suffix says nothing are left out of folders and archives, and counted.
+        form: A key of ``FORMS``.
+        field: The key of the text in JSON lines; an ``id`` beside it names the document.
+        tally: Counts the documents; empty ones and files without text are dropped.
+
+    Raises:
+        InputError: With file and line: no such file, bytes that are not UTF-8, JSON or XML that is malformed, an object
+            without the field; an unknown form; or no path.
+    """
+    if form not in FORMS:
+        raise unknown_name("form", form, FORMS)
+    tally = Tally() if tally is None else tally
+    files = list(_files([paths] if isinstance(paths, str | Path) else paths, form, tally))
+    if not files:
+        raise InputError(f"no file with text to read ({tally})")
+    for path in files:
+        for name, text, offset in _in_file(path, form, field, tally):
+            tally.read()
+            if text.strip():
+                tally.keep()
+                yield Document(name, unicodedata.normalize("NFC", text).replace(SEPARATOR, " "), offset)
+            else:
+                tally.drop("empty documents")
+
+
+def _files(paths: Iterable[str | Path], form: str, tally: Tally) -> Iterator[Path]:
+    for path in map(Path, paths):
+        if path.is_dir():
+            for file in sorted(each for each in path.rglob("*") if each.is_file()):
+                if _is_archive(file.name) or _form_of(file.name, form):
+                    yield file
+                else:
+                    tally.read()
+                    tally.drop("files of a folder that no suffix says are text")
+        elif not path.is_file():
+            raise InputError(f"{path}: no such file or folder")
+        elif not _is_archive(path.name) and not _form_of(path.name, form):
+            raise InputError(
+                f"{path}: suffix says nothing of how documents lie in it; give a form: {', '.join(list(FORMS)[1:])}"
+            )
+        else:
+            yield path
+
+
+def _is_archive(name: str) -> bool:
+    return name.lower().endswith(_ARCHIVES)
+
+
+def _form_of(name: str, form: str) -> str:
+    """The form of a file or member; empty where its suffix stands for none."""
+    suffix = Path(name.removesuffix(".gz")).suffix.lower()
+    return _SUFFIXES.get(suffix, "") if form == "auto" else form
+
+
+def _in_file(path: Path, form: str, field: str, tally: Tally) -> Iterator[Document]:
+    with _reading(path):
+        if not _is_archive(path.name):
+            with path.open("rb") as raw:
+                yield from _in_stream(
+                    _unpacked(raw, path.name), str(path), path.name, _form_of(path.name, form), field
+                )
+            return
+        with tarfile.open(path, "r|*") as archive:
+            for member in archive:
+                inner = _form_of(member.name, form)
+                stream = archive.extractfile(member) if member.isfile() and inner else None
+                if stream is not None:
+                    yield from _in_stream(
+                        _unpacked(stream, member.name), f"{path}/{member.name}", member.name, inner, field
+                    )
+                elif member.isfile():
+                    tally.read()
+                    tally.drop("members of an archive that no suffix says are text")
+
+
+def _unpacked(stream: IO[bytes], name: str) -> IO[bytes]:
+    return gzip.GzipFile(fileobj=stream) if name.endswith(".gz") else stream  # type: ignore[return-value]
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Say of a damaged archive which one it is."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError) as error:
+        raise InputError(f"{path}: is not a whole gzip or tar file ({error})") from error
+
+
+def _in_stream(raw: IO[bytes], where: str, name: str, form: str, field: str) -> Iterator[Document]:
+    """The documents of one file.
+
+    Args:
+        raw: Its bytes.
+        where: What a message calls it.
+        name: What its documents are called after.
+        form: A key of ``FORMS``, not ``auto``.
+        field: The key of the text in JSON lines.
+    """
+    if form == "xmi":
+        yield from _in_xmi(raw, where, name)
+        return
+    if form == "jsonl":
+        for line, text in _whole_lines(raw, where):
+            if text.strip():
+                yield from _pieces(*_in_object(text, f"{where}:{line}", f"{name}:{line}", field))
+        return
+    yield from _in_text(raw, where, name, form)
+
+
+def _in_text(raw: IO[bytes], where: str, name: str, form: str) -> Iterator[Document]:
+    """Documents of plain text, held one piece at a time."""
+    called, held, offset = "", "", 0
+    for line, text, whole in _lines(raw, where):
+        apart = form == "paragraphs" and not text.strip()
+        if not apart:
+            called = called or (name if form == "files" else f"{name}:{line}")
+            held += text
+        while len(held) > LONGEST:
+            cut = _cut(held)
+            yield Document(called, held[:cut], offset)
+            held, offset = held[cut:], offset + cut
+        if apart or (form == "lines" and whole):
+            if called:
+                yield Document(called, held.rstrip("\r\n"), offset)
+            called, held, offset = "", "", 0
+    if held:
+        yield Document(called, held, offset)
+
+
+def _lines(raw: IO[bytes], where: str) -> Iterator[tuple[int, str, bool]]:
+    """Number and text of each line with its end, and whether it is whole: a long line comes in parts."""
+    stream = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n")
+    line = 1
+    try:
+        while text := stream.readline(LONGEST):
+            whole = text.endswith("\n")
+            yield line, text, whole
+            line += whole
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: is not UTF-8 at or soon after line {line}; convert the file") from error
+
+
+def _whole_lines(raw: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
+    held: list[str] = []
+    line = 0
+    for line, text, whole in _lines(raw, where):
+        held.append(text)
+        if whole:
+            yield line, "".join(held)
+            held = []
+    if held:
+        yield line, "".join(held)
+
+
+def _in_object(text: str, where: str, name: str, field: str) -> tuple[str, str]:
+    """Name and text of the document that a line of JSON holds."""
+    try:
+        row = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{where}: not JSON: {error}") from error
+    if not isinstance(row, dict) or not isinstance(row.get(field), str):
+        found = f"the keys {sorted(row)}" if isinstance(row, dict) else type(row).__name__
+        raise InputError(f"{where}: an object with text under {field!r} is needed, found {found}")
+    return str(row.get("id") or name), row[field]
+
+
+def _in_xmi(raw: IO[bytes], where: str, name: str) -> Iterator[Document]:
+    """The text of each view; annotations are passed over."""
+    n_views = 0
+    try:
+        for _, element in ElementTree.iterparse(raw):
+            if element.tag.endswith("}Sofa") and "sofaString" in element.attrib:
+                n_views += 1
+                called = name if n_views == 1 else f"{name}#{n_views}"
+                yield from _pieces(called, element.attrib["sofaString"])
+            element.clear()
+    except ElementTree.ParseError as error:
+        raise InputError(f"{where}:{error.position[0]}: not XML: {error}") from error
+    if not n_views:
+        raise InputError(f"{where}: no view with a text (sofaString) in it, so it is no UIMA XMI")
+
+
+def _pieces(name: str, text: str) -> Iterator[Document]:
+    offset = 0
+    while len(text) > LONGEST:
+        cut = _cut(text)
+        yield Document(name, text[:cut], offset)
+        text, offset = text[cut:], offset + cut
+    yield Document(name, text, offset)
+
+
+def _cut(text: str) -> int:
+    """Where to cut a long text: behind the last line end or space of its first ``LONGEST`` characters, if there is one."""
+    return next((at for end in ("\n", " ") if (at := text.rfind(end, 0, LONGEST) + 1) > LONGEST // 2), LONGEST)

@@ -1,0 +1,71 @@
+"""The vocabulary recipe, shrunk: what it leaves behind and what a person is told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from sentence_transformers import SentenceTransformer
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from recipes import extend_bert
+from st_biomed.errors import InputError
+from st_biomed.release.run_data import read_run
+from st_biomed.terminology import Terminology
+
+SMOKE = str(Path(extend_bert.__file__).parent / "configs" / "extend_bert_smoke.yaml")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    names = Terminology.read("toy").strings
+    path = tmp_path / "texts" / "corpus.txt"
+    path.parent.mkdir()
+    path.write_text("".join(f"flumpaterkia with {name} of flumpaterkia.\n" for name in names[:20]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tiny_bert_folder: Path, tmp_path: Path):
+    def call(*arguments: object) -> Path:
+        given = ["--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", *arguments]
+        monkeypatch.setattr(sys, "argv", ["extend_bert.py", SMOKE, *map(str, given)])
+        extend_bert.main()
+        return tmp_path / "out"
+
+    return call
+
+
+def test_the_model_loads_with_its_new_pieces(run, corpus: Path, tiny_bert_folder: Path):
+    """Catches a tokenizer saved beside another model, and a run that leaves no record."""
+    folder = run("--corpus", corpus, "--terminology", "toy", "--language", "en")
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForMaskedLM.from_pretrained(folder)
+    assert tokenizer.tokenize("flumpaterkia") == ["flumpaterkia"]
+    assert model.get_input_embeddings().num_embeddings == len(tokenizer)
+    assert len(tokenizer) > len(AutoTokenizer.from_pretrained(tiny_bert_folder))
+    results = read_run(folder / "run.json")["results"]["held-out documents"]
+    assert set(results) == {"before", "after"} and results["before"] != results["after"]
+    said = json.loads((folder / "corpus.json").read_text())
+    assert said["corpus"]["mentions"] >= 20 and 0 < said["vocabulary"]["derived_share"] <= 1
+    assert SentenceTransformer(str(folder), device="cpu").encode("flumpaterkia").shape == (16,)
+
+
+def test_without_a_terminology_and_without_pieces(run, corpus: Path):
+    folder = run("--corpus", corpus.parent, "--vocabulary_size", 0)
+    said = json.loads((folder / "corpus.json").read_text())
+    assert "vocabulary" not in said and said["corpus"]["mentions"] == 0
+    with pytest.raises(InputError, match="holds something; choose an empty folder, or --overwrite true"):
+        run("--corpus", corpus)
+
+
+def test_what_is_refused(run, corpus: Path):
+    for arguments, message in (
+        ((), "corpus: files or folders"),
+        (("--corpus", corpus, "--held_out", 1), "held_out is a share"),
+        (("--corpus", corpus, "--max_length", 2), "max_length must leave room"),
+        (("--corpus", corpus, "--form", "files"), "two documents are needed"),
+    ):
+        with pytest.raises(InputError, match=message):
+            run(*arguments)
