@@ -68,6 +68,11 @@ class MentionMaskingCollator:
         Returns:
             What the tokenizer gives and ``labels`` (the id of each chosen token, else ``IGNORED``), int64 ``[B, L]`` each.
         """
+        batch, offsets = self._tokens(rows)
+        return self._masked(batch, offsets, rows)
+
+    def _tokens(self, rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Tensor], Tensor]:
+        """What the tokenizer gives, and the characters of each token, ``[B, L, 2]``."""
         batch = self.tokenizer(
             [row["text"] for row in rows],
             truncation=True,
@@ -77,6 +82,12 @@ class MentionMaskingCollator:
             return_tensors="pt",
         )
         offsets = batch.pop("offset_mapping")
+        return dict(batch), offsets
+
+    def _masked(
+        self, batch: dict[str, Tensor], offsets: Tensor, rows: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Tensor]:
+        """The batch with tokens masked, and its labels."""
         ids = batch["input_ids"]
         free = ~torch.isin(ids, self._kept) & batch["attention_mask"].bool()
         chosen = self._draw(ids.shape) < self.probability

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from st_biomed.errors import InputError
+
+if TYPE_CHECKING:
+    from st_biomed.terminology import Terminology
 
 _FILES = ("table.json", "codes.parquet", "vectors.safetensors")
 
@@ -86,6 +90,25 @@ class KGETable:
         """Row of each code, int64 ``[C]``; -1 for one that has no vector."""
         row_of = self._row_of
         return np.fromiter((row_of.get(code, -1) for code in codes), dtype=np.int64, count=len(codes))
+
+    def rows_of_texts(self, terminology: Terminology) -> np.ndarray:
+        """Row of the one concept that each text id stands for, int64 ``[T]``; -100 where there is none or are several.
+
+        Raises:
+            InputError: No text of the terminology has a row.
+        """
+        concepts = terminology.text_concepts
+        of_concept = self.rows(terminology.codes)
+        alone = concepts.counts == 1
+        rows = np.full(concepts.n_rows, -100, dtype=np.int64)
+        rows[alone] = of_concept[concepts.indices[concepts.indptr[:-1][alone]]]
+        rows[rows < 0] = -100
+        if not (rows >= 0).any():
+            raise InputError(
+                f"no concept of the terminology has a vector: its codes look like {terminology.codes[0]!r}, the table's "
+                f"like {self.codes[0]!r}"
+            )
+        return rows
 
     def save(self, folder: str | Path) -> Path:
         """Write ``table.json``, ``codes.parquet`` and ``vectors.safetensors`` into a folder, which is made."""

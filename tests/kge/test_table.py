@@ -8,6 +8,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
+from st_biomed.terminology import Terminology
 
 CODES = ["Z:2", "Z:10", "Z:1"]
 VECTORS = np.array([[2.0, 0.0], [10.0, 1.0], [1.0, 3.0]])
@@ -73,3 +74,19 @@ def test_damaged_files_are_refused(table: KGETable, tmp_path: Path) -> None:
         (folder / name).write_bytes(b"x")
         with pytest.raises(InputError, match="cannot be read as a table of graph embeddings"):
             KGETable.load(folder)
+
+
+def test_a_text_stands_for_the_row_of_its_one_concept() -> None:
+    """Catches the first concept of an ambiguous text taken for all of them."""
+    terminology = Terminology.read("toy")
+    codes = terminology.codes
+    concepts = terminology.text_concepts
+    table = KGETable(codes[1:], np.arange(2.0 * (len(codes) - 1)).reshape(-1, 2), model="transe")
+    rows = table.rows_of_texts(terminology)
+    assert (concepts.counts > 1).any()
+    for text in range(terminology.n_texts):
+        of = concepts.row(text).tolist()
+        known = len(of) == 1 and of[0] > 0
+        assert rows[text] == (table.codes.index(codes[of[0]]) if known else -100)
+    with pytest.raises(InputError, match="its codes look like 'TOY.*the table's like 'Z:1'"):
+        KGETable(CODES, VECTORS, model="transe").rows_of_texts(terminology)
