@@ -79,7 +79,10 @@ def load_encoder(
     return model
 
 
-OWN_CODE = {"bottleneck_adapter.py": Path(__file__).parent / "modules" / "bottleneck_adapter.py"}
+OWN_CODE = {
+    f"{name}.py": Path(__file__).parent / "modules" / f"{name}.py"
+    for name in ("bottleneck_adapter", "knowledge_injection", "knowledge_layer", "mention_pooling")
+}
 """Files of code that a released model may carry, and where this package has them."""
 
 

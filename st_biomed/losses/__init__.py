@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     )
     from st_biomed.losses.callbacks import LossParametersCallback as LossParametersCallback
     from st_biomed.losses.callbacks import TerminologyDigestCallback as TerminologyDigestCallback
+    from st_biomed.losses.entity_linking import EntityLinkingLoss as EntityLinkingLoss
     from st_biomed.losses.info_nce import InfoNCELoss as InfoNCELoss
     from st_biomed.losses.kge_margin_multi_similarity import (
         KGEMarginMultiSimilarityLoss as KGEMarginMultiSimilarityLoss,
     )
+    from st_biomed.losses.knowledge_injection import KnowledgeInjectionLoss as KnowledgeInjectionLoss
     from st_biomed.losses.lifted_structure import LiftedStructureLoss as LiftedStructureLoss
     from st_biomed.losses.metric_learning import CircleLoss as CircleLoss
     from st_biomed.losses.metric_learning import CosineLoss as CosineLoss
@@ -51,6 +53,8 @@ _HOME = {
     "CircleLoss": "st_biomed.losses.metric_learning",
     "MaxMarginTripletLoss": "st_biomed.losses.metric_learning",
     "CosineLoss": "st_biomed.losses.metric_learning",
+    "EntityLinkingLoss": "st_biomed.losses.entity_linking",
+    "KnowledgeInjectionLoss": "st_biomed.losses.knowledge_injection",
     "loss_by_name": "st_biomed.losses.ablation",
     "miner_by_name": "st_biomed.losses.ablation",
     "LossParametersCallback": "st_biomed.losses.callbacks",

@@ -15,6 +15,7 @@ from huggingface_hub import RepoCard, is_offline_mode
 from huggingface_hub.repocard_data import EvalResult, eval_results_to_model_index
 from sentence_transformers import SentenceTransformer, SentenceTransformerModelCardData
 
+from st_biomed.release.bake import baked_markers
 from st_biomed.release.own_code import code_of
 from st_biomed.release.run_data import RunData, check_run, empty_run, results_table
 
@@ -33,7 +34,8 @@ class BiomedCard(SentenceTransformerModelCardData):
     task_name: str = "comparing biomedical terms"
     tags: list[str] = field(default_factory=lambda: list(_TAGS))
     local_files_only: bool = field(default_factory=is_offline_mode)
-    own_code: str = field(default="", init=False)
+    own_code: list[str] = field(default_factory=list, init=False)
+    baked_markers: list[str] = field(default_factory=list, init=False)
     template_path: Path = field(default=Path(__file__).parent / "card_template.md", init=False, repr=False)
 
     @classmethod
@@ -64,6 +66,7 @@ class BiomedCard(SentenceTransformerModelCardData):
         """The card as Markdown, with the model's architecture and sizes."""
         self.register_model(model)
         self.own_code = code_of(model)
+        self.baked_markers = baked_markers(model)
         return RepoCard.from_template(self, template_path=str(self.template_path)).content
 
     def rendered_empty(self, model: SentenceTransformer) -> str:

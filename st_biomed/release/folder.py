@@ -12,10 +12,10 @@ from huggingface_hub import snapshot_download
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Module
 
-from st_biomed.encoder import model_folder
+from st_biomed.encoder import OWN_CODE, model_folder
 from st_biomed.errors import InputError
 from st_biomed.release.card import BiomedCard
-from st_biomed.release.own_code import code_of, vectors_elsewhere
+from st_biomed.release.own_code import code_of, file_of, vectors_elsewhere
 from st_biomed.release.privacy import check_release
 from st_biomed.release.run_data import RunData, check_run, write_run
 from st_biomed.terminology import Terminology
@@ -37,10 +37,10 @@ def save_release(
 ) -> Path:
     """Save a model for publication.
 
-    Nothing is left at ``folder`` unless every check passes: modules of sentence-transformers only, the rule of
+    Nothing is left at ``folder`` unless every check passes: modules of sentence-transformers or this package only, the rule of
     :mod:`st_biomed.release.privacy`, and that the saved model loads and encodes as the one in memory. A model with
-    bottleneck adapters carries the one file of code they need, says so on its card, and is loaded in a fresh process
-    without this package. Checkpoints and ``training_args.bin`` stay in the trainer's own output folder.
+    bottleneck adapters, mention pooling or injected knowledge carries the files of code it needs, says so on its card, and is
+    loaded in a fresh process without this package. Checkpoints and ``training_args.bin`` stay in the trainer's own output folder.
 
     Args:
         model: The trained model.
@@ -96,7 +96,7 @@ def check_free(folder: str | Path) -> None:
 
 
 def check_built_in(model: SentenceTransformer) -> None:
-    """Refuse modules that would need ``trust_remote_code=True`` or our package to load.
+    """Refuse modules of others that would need ``trust_remote_code=True``, and those of this package that are not shipped.
 
     Raises:
         InputError: With the name and class of each.
@@ -106,7 +106,7 @@ def check_built_in(model: SentenceTransformer) -> None:
     foreign = [
         f"module {name!r} is {type(module).__module__}.{type(module).__qualname__}"
         for name, module in {**own, **nested}.items()
-        if not type(module).__module__.startswith("sentence_transformers.")
+        if not type(module).__module__.startswith("sentence_transformers.") and file_of(module) not in OWN_CODE
     ]
     if foreign:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Models that cannot be folded into built-in modules: the one file of code they carry, and the proof that it is enough."""
+"""Models that cannot be folded into built-in modules: the files of code they carry, and the proof that it is enough."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 from sentence_transformers import SentenceTransformer
+from torch import nn
+from transformers.dynamic_module_utils import get_relative_import_files
 
 from st_biomed.encoder import OWN_CODE
 from st_biomed.errors import InputError
@@ -32,13 +34,16 @@ numpy.save(out, model.encode(probes, show_progress_bar=False))
 """
 
 
-def code_of(model: SentenceTransformer) -> str:
-    """The file of code that a saved model carries; empty where built-in modules are enough."""
-    for module in model.modules():
-        name = f"{type(module).__module__.rpartition('.')[2]}.py"
-        if name in OWN_CODE:
-            return name
-    return ""
+def code_of(model: SentenceTransformer) -> list[str]:
+    """The files of code that a saved model carries; none where built-in modules are enough."""
+    names = {file_of(module) for module in model.modules()} & OWN_CODE.keys()
+    beside = (file for name in names for file in get_relative_import_files(OWN_CODE[name]))
+    return sorted(names | {Path(file).name for file in beside})
+
+
+def file_of(module: nn.Module) -> str:
+    """The name of the file that a module's class is written in."""
+    return f"{type(module).__module__.rpartition('.')[2]}.py"
 
 
 def vectors_elsewhere(folder: Path, probes: list[str]) -> np.ndarray:

@@ -1,0 +1,67 @@
+"""Put the injection of knowledge into the encoder of a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from sentence_transformers import SentenceTransformer
+from torch import Tensor
+
+from st_biomed.errors import InputError
+from st_biomed.kge import KGETable
+from st_biomed.modules.adapt import encoder_of
+from st_biomed.modules.knowledge_injection import KnowledgeInjectedTransformer, KnowledgeInjection
+
+
+def inject_knowledge(
+    model: SentenceTransformer, entities: KGETable | Tensor, *, half: bool = False, **settings: Any
+) -> SentenceTransformer:
+    """Make the first module of a model a
+    :class:`~st_biomed.modules.knowledge_injection.KnowledgeInjectedTransformer`; in place.
+
+    It has to be trained (:class:`st_biomed.losses.KnowledgeInjectionLoss`) before its vectors mean anything. A saved model
+    holds the table and the code and loads with ``trust_remote_code=True``, without this package.
+
+    Args:
+        model: A model whose first module is a BERT, RoBERTa, XLM-R, CamemBERT or DistilBERT.
+        entities: A table, or its vectors ``[N, E]``; labels for entity linking are rows of it.
+        half: Keep the vectors in float16: half the memory.
+        **settings: ``layer``, ``mention``, ``markers``, ``candidates``, ``temperature`` and ``inject`` of the module.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: An encoder of another kind, or an argument out of its range.
+    """
+    transformer = encoder_of(model)
+    if isinstance(transformer, KnowledgeInjectedTransformer):
+        raise InputError("knowledge is injected into the encoder already")
+    vectors = (
+        torch.from_numpy(entities.vectors.copy()) if isinstance(entities, KGETable) else entities.detach().clone()
+    )
+    try:
+        model[0] = KnowledgeInjectedTransformer(transformer, vectors.half() if half else vectors, **settings)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return model
+
+
+def injection_of(model: Any) -> KnowledgeInjection:
+    """The injection of a model, also of one that was loaded with its own file of code.
+
+    Args:
+        model: A model, plain, compiled or wrapped for several processes.
+
+    Raises:
+        InputError: It has none, or it is off.
+    """
+    for module in model.modules():
+        if type(module).__name__ == KnowledgeInjectedTransformer.__name__:
+            if not module.inject:
+                raise InputError("injection is off: set inject = True of the first module to train it")
+            return module.injection
+    raise InputError(
+        "the model has no injection of knowledge: st_biomed.modules.inject.inject_knowledge puts it there"
+    )

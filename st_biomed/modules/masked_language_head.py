@@ -1,0 +1,68 @@
+"""The head that guesses masked tokens from an encoder's states: the base model's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from sentence_transformers import SentenceTransformer
+from torch import Tensor, nn
+from transformers import AutoModelForMaskedLM
+from transformers.modeling_outputs import BaseModelOutput
+
+from st_biomed.errors import InputError
+from st_biomed.modules.adapt import encoder_of
+
+
+class MaskedLanguageHead(nn.Module):
+    """The head of a masked language model over the states of another encoder, whose word embeddings it shares.
+
+    Args:
+        masked_model: A masked language model of transformers; its own encoder is taken out.
+        model: The model whose states the head is to read.
+
+    Raises:
+        InputError: The two differ in width.
+    """
+
+    def __init__(self, masked_model: Any, model: SentenceTransformer) -> None:
+        super().__init__()
+        encoder: Any = encoder_of(model).model
+        words = encoder.get_input_embeddings()
+        if masked_model.config.hidden_size != encoder.config.hidden_size:
+            raise InputError(
+                f"the masked language model is {masked_model.config.hidden_size} wide, the encoder {encoder.config.hidden_size}"
+            )
+        if masked_model.get_input_embeddings().num_embeddings != words.num_embeddings:
+            masked_model.resize_token_embeddings(words.num_embeddings)
+        setattr(masked_model, masked_model.base_model_prefix, _Given())
+        masked_model.get_output_embeddings().weight = words.weight
+        self.head = masked_model.to(words.weight.device)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, model: SentenceTransformer) -> MaskedLanguageHead:
+        """The head of a checkpoint; a new one where the checkpoint has none, of which transformers tells.
+
+        Args:
+            name: Folder or Hub id of the base model.
+            model: As above.
+
+        Raises:
+            InputError: No such checkpoint, or of another width.
+        """
+        try:
+            return cls(AutoModelForMaskedLM.from_pretrained(name), model)
+        except OSError as error:
+            raise InputError(f"masked language model {str(name)!r}: {str(error).strip().splitlines()[0]}") from error
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Scores of every token of the vocabulary, ``[N, V]``, from states ``[N, D]``."""
+        return self.head(inputs_embeds=states[None]).logits[0]
+
+
+class _Given(nn.Module):
+    """Takes the place of an encoder: its states are those it is given."""
+
+    def forward(self, *args: Any, inputs_embeds: torch.Tensor, **kwargs: Any) -> BaseModelOutput:
+        return BaseModelOutput(last_hidden_state=inputs_embeds)

@@ -1,0 +1,80 @@
+"""Fold what can be folded exactly into built-in modules, so that a model loads without ``trust_remote_code=True``."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling, WordWeights
+
+from st_biomed.errors import InputError
+from st_biomed.modules.adapt import encoder_of
+from st_biomed.modules.knowledge_injection import KnowledgeInjectedTransformer
+from st_biomed.modules.mention_pooling import MentionPooling, special_ids
+
+
+def bake(model: SentenceTransformer) -> SentenceTransformer:
+    """A model of built-in modules with the same vectors of bare terms.
+
+    Mention pooling becomes weights of words, 0 for special tokens and markers, and mean pooling. That is exact for bare
+    terms only: of text with markers it gives the mean of all tokens, not of those between the markers. An encoder whose
+    injection of knowledge is off becomes the encoder alone.
+
+    Args:
+        model: Stays as it is; the new one shares its encoder.
+
+    Returns:
+        A new model.
+
+    Raises:
+        InputError: Injection is on, which nothing built in can do.
+    """
+    transformer: Any = encoder_of(model)
+    modules: list[Any] = []
+    module: Any
+    for module in model:
+        name = type(module).__name__  # a model that was loaded with its own file of code has classes of its own
+        if name == KnowledgeInjectedTransformer.__name__:
+            try:
+                modules.append(module.export_plain())
+            except ValueError as error:
+                raise InputError(str(error)) from error
+        elif name == MentionPooling.__name__:
+            width = transformer.get_embedding_dimension()
+            modules += [_word_weights(transformer.tokenizer, module.markers), Pooling(width, "mean")]
+        else:
+            modules.append(module)
+    modules[0] = copy(modules[0])
+    modules[0].unpad_inputs = False  # WordWeights reads padded text
+    return SentenceTransformer(
+        modules=modules,
+        device=str(model.device),
+        prompts={name: prompt for name, prompt in model.prompts.items() if prompt},
+        default_prompt_name=model.default_prompt_name,
+        similarity_fn_name=model.similarity_fn_name,
+    )
+
+
+def baked_markers(model: SentenceTransformer) -> list[str]:
+    """The markers of a mention pooling that :func:`bake` folded; none where there was none."""
+    for module in model:
+        if isinstance(module, WordWeights):
+            ids = special_ids(model.tokenizer, ())
+            added = getattr(model.tokenizer, "added_tokens_encoder", {})
+            zero = [word for word, weight in module.word_weights.items() if weight == 0]
+            return [word for word in zero if word in added and added[word] not in ids]
+    return []
+
+
+def _word_weights(tokenizer: Any, markers: list[str]) -> WordWeights:
+    """1 for every token but special ones."""
+    ids = special_ids(tokenizer, markers)
+    count = max(tokenizer.get_vocab().values()) + 1
+    vocabulary = [token or "" for token in tokenizer.convert_ids_to_tokens(list(range(count)))]
+    weights = {vocabulary[id_]: 0.0 for id_ in ids}
+    # The host looks a word up in lower case where it is not listed itself.
+    weights |= {word: 1.0 for word in vocabulary if word not in weights and word.lower() in weights}
+    module = WordWeights(vocabulary, weights, 1.0)
+    module.requires_grad_(False)
+    return module
