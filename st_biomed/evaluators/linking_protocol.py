@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.base import EvaluatorOptions
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved
-from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
 from st_biomed.evaluators.folds import FoldsEvaluator
 from st_biomed.evaluators.relatedness import RelatednessEvaluator
-from st_biomed.evaluators.shared import KEPT_TEXTS, SharedEvaluator
+from st_biomed.evaluators.shared import SharedEvaluator
+from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.linking_data import LinkingDataset, open_linking
 from st_biomed.linking_data.preparation import prepare
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    pass
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class LinkingProtocol:
         return prepare(dataset, steps)
 
 
-class LinkingSuite:
+class LinkingSuite(EvaluatorSuite):
     """The evaluators of several linking benchmarks: one for training, and those whose figures are reported.
 
     A benchmark is reported as it is distributed (``<name>_raw``) and after its steps (``<name>``).
@@ -127,17 +127,17 @@ class LinkingSuite:
         relatedness: Sequence[str | Path] = (),
         **options: Unpack[EvaluatorOptions],
     ) -> None:
+        super().__init__()
         self.options = options
-        self.tests: list[EntityLinkingEvaluator | FoldsEvaluator | RelatednessEvaluator] = []
         self._devs: list[EntityLinkingEvaluator] = []
         for protocol in protocols:
             evaluators = protocol.evaluators(**options)
             for evaluator in evaluators:
-                self._add(evaluator)
+                self.take(evaluator)
             if isinstance(evaluators[-1], EntityLinkingEvaluator):
                 self._watch(evaluators[-1].dataset, protocol.name, protocol.dev)
         for path in relatedness:
-            self._add(RelatednessEvaluator.from_file(data_path(path), **options))
+            self.take(RelatednessEvaluator.from_file(data_path(path), **options))
 
     def add(
         self, dataset: LinkingDataset, name: str, *, dev: str = "dev", test: str = "test", seen: Sequence[str] = ()
@@ -164,54 +164,15 @@ class LinkingSuite:
 
     def _report(self, dataset: LinkingDataset, name: str, split: str, seen: Sequence[str]) -> None:
         options: EvaluatorOptions = {**self.options, "name": name}
-        self._add(EntityLinkingEvaluator(dataset, split, refined=seen, **options))
-
-    def _add(self, evaluator: EntityLinkingEvaluator | FoldsEvaluator | RelatednessEvaluator) -> None:
-        if evaluator.name in {one.name for one in self.tests}:
-            raise InputError(f"two benchmarks are called {evaluator.name!r}")
-        self.tests.append(evaluator)
+        self.take(EntityLinkingEvaluator(dataset, split, refined=seen, **options))
 
     @property
     def dev(self) -> SharedEvaluator | None:
         """Measures every dev split; its primary metric, ``sequential_score``, is the mean of their accuracies."""
         return SharedEvaluator(self._devs) if self._devs else None
 
-    @property
-    def headline(self) -> list[str]:
-        """The metrics that the tables show."""
-        return [key for one in self.tests for key in one.headline.values()]
-
-    def measure(self, model: SentenceTransformer, called: str = "") -> dict[str, dict[str, float]]:
-        """What is reported, by the evaluator's name; names that several benchmarks share are embedded once.
-
-        Args:
-            model: The model.
-            called: What to call it in a line before each benchmark; empty for no line.
-        """
-        if not self.tests:
-            return {}
-        embed = EmbedOnce(self.tests[0].embedder(model), KEPT_TEXTS)
-        found = {}
-        for one in self.tests:
-            if called:
-                names = f"; {len(one.names.texts):,} names" if isinstance(one, EntityLinkingEvaluator) else ""
-                print(f"measuring {called} on {one.name}{names} ...", flush=True)
-            found[one.name] = one.measure(embed)
-        return found
-
-    def table(self, **columns: Mapping[str, Mapping[str, float]]) -> str:
-        """The accuracies of several measurements side by side, a line for each evaluator and metric."""
-        lines = []
-        for evaluator in self.tests:
-            of_one = {title: measured[evaluator.name] for title, measured in columns.items()}
-            if isinstance(evaluator, EntityLinkingEvaluator):
-                what = f"{evaluator.split}, {len(evaluator.queries.mentions):,} mentions"
-            elif isinstance(evaluator, FoldsEvaluator):
-                what = f"{len(evaluator.folds)} folds"
-            else:
-                what = f"{len(evaluator.scores):,} pairs"
-            lines += [f"{evaluator.name} ({what})", evaluator.table(**of_one), ""]
-        return "\n".join(lines).rstrip()
-
-    def __str__(self) -> str:
-        return ", ".join(one.name for one in self.tests) or "none"
+    def what(self, evaluator: EmbeddingEvaluator) -> str:
+        """The split beside the number of mentions."""
+        if isinstance(evaluator, EntityLinkingEvaluator):
+            return f"{evaluator.split}, {super().what(evaluator)}"
+        return f"{len(evaluator.folds)} folds" if isinstance(evaluator, FoldsEvaluator) else super().what(evaluator)

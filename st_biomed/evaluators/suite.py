@@ -1,0 +1,106 @@
+"""What a recipe measures before and after training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Unpack
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
+from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.evaluators.shared import KEPT_TEXTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sentence_transformers import SentenceTransformer
+
+
+class EvaluatorSuite:
+    """Several evaluators, measured one after the other; texts that they have in common are embedded once.
+
+    Args:
+        evaluators: Of one way to embed: with equal ``embedding_options``.
+
+    Attributes:
+        tests: The evaluators.
+
+    Raises:
+        InputError: Two of one name.
+    """
+
+    def __init__(self, evaluators: Iterable[EmbeddingEvaluator] = ()) -> None:
+        self.tests: list[EmbeddingEvaluator] = []
+        for evaluator in evaluators:
+            self.take(evaluator)
+
+    @classmethod
+    def of_benchmarks(cls, names: Iterable[str | Path], **options: Unpack[EvaluatorOptions]) -> EvaluatorSuite:
+        """The evaluators of benchmarks.
+
+        Args:
+            names: Files, or names in ``evaluation/benchmarks``.
+            **options: For all evaluators, ``name`` apart.
+
+        Raises:
+            InputError: No such benchmark, files that it needs and that are not there, or what is wrong with them.
+        """
+        suite = EvaluatorSuite()
+        for name in names:
+            benchmark = Benchmark.read(name)
+            if missing := benchmark.missing():
+                raise InputError(
+                    f"{benchmark.name}: needs {', '.join(missing)} in the folder of data ({benchmark.data.source})"
+                )
+            for evaluator in benchmark.protocol().evaluators(**options):
+                suite.take(evaluator)
+        return suite
+
+    def take(self, evaluator: EmbeddingEvaluator) -> None:
+        """Measure one more.
+
+        Raises:
+            InputError: There is one of its name.
+        """
+        if evaluator.name in {one.name for one in self.tests}:
+            raise InputError(f"two benchmarks are called {evaluator.name!r}")
+        self.tests.append(evaluator)
+
+    @property
+    def headline(self) -> list[str]:
+        """The metrics that the tables show."""
+        return [key for one in self.tests for key in one.headline.values()]
+
+    def measure(self, model: SentenceTransformer, called: str = "") -> dict[str, dict[str, float]]:
+        """What is reported, by the evaluator's name.
+
+        Args:
+            model: The model.
+            called: What to call it in a line before each evaluator; empty for no line.
+        """
+        if not self.tests:
+            return {}
+        embed = EmbedOnce(self.tests[0].embedder(model), KEPT_TEXTS)
+        found = {}
+        for one in self.tests:
+            if called:
+                print(f"measuring {called} on {one.name} ...", flush=True)
+            found[one.name] = one.measure(embed)
+        return found
+
+    def what(self, evaluator: EmbeddingEvaluator) -> str:
+        """What its figures are counted over, once it has measured; empty before."""
+        return next((f"{len(units):,} {units.unit}s" for units in evaluator.units.values()), "")
+
+    def table(self, **columns: Mapping[str, Mapping[str, float]]) -> str:
+        """The headlines of several measurements side by side, a line for each evaluator and metric."""
+        lines = []
+        for evaluator in self.tests:
+            of_one = {title: measured[evaluator.name] for title, measured in columns.items()}
+            what = self.what(evaluator)
+            lines += [f"{evaluator.name} ({what})" if what else evaluator.name, evaluator.table(**of_one), ""]
+        return "\n".join(lines).rstrip()
+
+    def __str__(self) -> str:
+        return ", ".join(one.name for one in self.tests) or "none"
