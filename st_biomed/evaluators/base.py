@@ -138,6 +138,11 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         """
 
     @property
+    def largest(self) -> float:
+        """The most that the primary metric can be; 1 but for sums of gains."""
+        return 1.0
+
+    @property
     def headline(self) -> dict[str, str]:
         """What a table shows: label to the key of a metric; by default the primary metric alone."""
         return {self._primary: self.primary_metric}

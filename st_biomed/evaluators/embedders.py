@@ -64,7 +64,7 @@ def table_embedder(texts: Sequence[str], matrix: np.ndarray) -> Embed:
     Raises:
         InputError: Lengths differ or a text is there twice; when called, texts without a row.
     """
-    if np.ndim(matrix) != 2 or len(matrix) != len(texts):
+    if np.ndim(matrix) != 2 or len(matrix) != len(texts) or (len(texts) and not matrix.shape[1]):
         raise InputError(f"matrix: expected one row for each of {len(texts):,} texts, found shape {np.shape(matrix)}")
     row = {text: i for i, text in enumerate(texts)}
     if len(row) < len(texts):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved
 from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
@@ -15,8 +15,8 @@ from st_biomed.evaluators.folds import FoldsEvaluator
 from st_biomed.evaluators.relatedness import RelatednessEvaluator
 from st_biomed.evaluators.shared import SharedEvaluator
 from st_biomed.evaluators.suite import EvaluatorSuite
-from st_biomed.linking_data import LinkingDataset, open_linking
-from st_biomed.linking_data.preparation import prepare
+from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
+from st_biomed.linking_data.preparation import STEPS, prepare
 
 if TYPE_CHECKING:
     pass
@@ -41,7 +41,7 @@ class LinkingProtocol:
         folds: Values of the format's option ``fold``: the mean over these folds is what is measured, in testing only.
 
     Raises:
-        InputError: ``folds`` with a split for training, which would be that of one fold.
+        InputError: An unknown format or step, or ``folds`` with a split for training, which would be that of one fold.
     """
 
     name: str = ""
@@ -58,6 +58,11 @@ class LinkingProtocol:
     folds: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        if self.format and self.format not in linking_names():
+            raise InputError(f"{self.name}: {unknown_name('format', self.format, linking_names())}")
+        for step in self.steps:
+            if step not in STEPS:
+                raise InputError(f"{self.name}: {unknown_name('step', step, STEPS)}")
         if self.folds and self.dev:
             raise InputError(f"{self.name}: folds are for testing; dev: '' names no split to measure in training")
 

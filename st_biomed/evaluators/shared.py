@@ -21,12 +21,12 @@ KEPT_TEXTS = 500_000  # vectors of 1.5 GB at 768 dimensions
 class SharedEvaluator(SequentialEvaluator):
     """The host's ``SequentialEvaluator`` for evaluators that share texts.
 
-    Its primary metric, ``sequential_score``, is made of the evaluators' primary metrics, while the host's takes whatever
-    metric comes first.
+    Its primary metric, ``sequential_score``, is made of the evaluators' primary metrics, each as a share of the largest
+    value it can have, so that MCSM (up to 11) weighs as much as an accuracy; the host's takes whatever metric comes first.
 
     Args:
         evaluators: Any evaluators; those of this package with equal ``embedding_options`` share the vectors of texts.
-        main_score_function: From their primary metrics to the score; the mean by default.
+        main_score_function: From these shares to the score; the mean by default.
         max_texts: Most texts whose vectors are kept during a call.
 
     Raises:
@@ -67,6 +67,6 @@ class SharedEvaluator(SequentialEvaluator):
                 found = evaluator.measure_shared(shared[options], model, output_path, epoch, steps)
             else:
                 found = cast("dict[str, float]", evaluator(model, output_path, epoch, steps))
-            scores.append(found[str(evaluator.primary_metric)])
+            scores.append(found[str(evaluator.primary_metric)] / getattr(evaluator, "largest", 1.0))
             results |= found
         return results | {"sequential_score": self.main_score_function(scores)}

@@ -100,3 +100,10 @@ def test_what_is_not_there_says_where_it_was_looked_for(protocol: LinkingProtoco
         InputError, match="zorb: no split 'valid' to measure in training, there are 'train', .*stands for none"
     ):
         LinkingSuite([LinkingProtocol(**{**vars(protocol), "dev": "valid"})])
+
+
+def test_a_format_or_step_that_there_is_not_is_refused_before_anything_is_read():
+    with pytest.raises(InputError, match="zorb: unknown format 'tsvv'.*did you mean 'tsv'"):
+        LinkingProtocol("zorb", "tsvv")
+    with pytest.raises(InputError, match="zorb: unknown step 'lowercase'.*did you mean 'lower_case'"):
+        LinkingProtocol("zorb", "tsv", steps={"lowercase": {}})

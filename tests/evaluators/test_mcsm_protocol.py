@@ -27,6 +27,10 @@ def test_branches_are_types_and_the_root_is_of_none():
     below = TOY.subset(below=ROOTS[:2]).n_concepts - 2
     assert len(evaluator.rows) == below
     assert len(made(branches=ROOTS[:2], keep_untyped=True).rows) == TOY.n_concepts
+    names = {TOY.strings[text] for text in TOY.preferred_texts}
+    shown = list(evaluator.headline)[-2:]
+    assert shown == [label for code in ROOTS[:2] for label in shown if label.endswith(f" ({code})")]
+    assert {label.rpartition(" (")[0] for label in shown} <= names
     children = made(children_of=ROOTS[0])
     assert 0 < len(children.rows) < below
 

@@ -6,7 +6,7 @@ import pytest
 from sentence_transformers.sentence_transformer.evaluation import EmbeddingSimilarityEvaluator
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators import RelatednessEvaluator, SharedEvaluator, TreeEvaluator
+from st_biomed.evaluators import MCSMEvaluator, RelatednessEvaluator, SharedEvaluator, TreeEvaluator
 
 TERMS = [f"flumpa {i}" for i in range(8)]
 
@@ -54,6 +54,15 @@ def test_a_model_that_changed_is_embedded_anew(tiny_bert, asked):
     evaluator(tiny_bert)
     evaluator(tiny_bert)
     assert len(asked) == 16
+
+
+def test_a_sum_of_gains_weighs_no_more_than_a_share(tiny_bert):
+    """Would catch MCSM, of which 11 is the most, deciding alone which checkpoint is best."""
+    gains = MCSMEvaluator(TERMS, [["x"], ["y"]] * (len(TERMS) // 2), k=3, name="c", n_bootstrap=0)
+    found = SharedEvaluator([pairs("a"), gains])(tiny_bert)
+    assert gains.largest == found["c_maximum"] > 2
+    expected = (found["a_spearman"] + found["c_share_of_maximum"]) / 2
+    assert found["sequential_score"] == pytest.approx(expected)
 
 
 def test_evaluators_of_the_host_may_be_among_them(tiny_bert):
