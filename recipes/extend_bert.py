@@ -10,7 +10,7 @@ argument here too; ``--help`` lists them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,8 +67,8 @@ class ExtendBERTArguments:
     smoke: bool = field(default=False, metadata={"help": "two small steps, for tests"})
 
 
-def main() -> None:
-    recipe, training = read_settings((ExtendBERTArguments, TrainingArguments))
+def main(argv: Sequence[str] | None = None) -> None:
+    recipe, training = read_settings((ExtendBERTArguments, TrainingArguments), argv)
     output = checked(recipe, training)
     set_seed(training.seed)
     base = str(model_folder(recipe.base_model) or recipe.base_model)

@@ -11,7 +11,7 @@ that the losses and modules read; ``--help`` lists all arguments.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -57,8 +57,8 @@ class KGEArguments:
     output_dir: str = field(default="out/kge", metadata={"help": "a folder for each model, and results.json"})
 
 
-def main() -> None:
-    recipe, settings = read_settings((KGEArguments, KGESettings))
+def main(argv: Sequence[str] | None = None) -> None:
+    recipe, settings = read_settings((KGEArguments, KGESettings), argv)
     models = recipe.models or [settings.model]
     for name in models:
         if name not in MODEL_NAMES:

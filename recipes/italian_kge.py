@@ -1,0 +1,316 @@
+"""The Italian system (Amore Bondarenko, Ferrod, Di Caro 2022): a term encoder from few synonyms, a graph and raw text.
+
+    python recipes/italian_kge.py recipes/configs/italian_paper.yaml --terminology data/umls_it --corpus texts/
+    python recipes/italian_kge.py recipes/configs/italian_open.yaml --stage contrastive --loss v2 --output_dir out/v2
+
+Five stages, each of which also runs by itself; a later one takes what the earlier ones left in output_dir:
+
+    vocabulary    ext-BERT: word pieces of the corpus, masked-language training         recipes/extend_bert.py
+    kge           embeddings of the terminology's graph                                 recipes/kge.py
+    inject        the graph's vectors between two layers of ext-BERT                    recipes/knowledge_injection.py
+    contrastive   MS loss v3 on mentions in context, hard negatives found anew while training, from ext-BERT
+    pipelined     the same from the injected model
+
+Every argument of the trainer is an argument of the last two stages; ``--help`` lists them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset, concatenate_datasets
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers.util import get_world_size
+from torch import nn
+from transformers import set_seed
+
+from st_biomed.batches import HardNegativeBatches, HardNegativeCallback, HardNegativePlan
+from st_biomed.bundled import bundled, bundled_recipe
+from st_biomed.corpus.caps import Caps
+from st_biomed.corpus.matching import TermMatcher
+from st_biomed.corpus.mentions import mention_contexts
+from st_biomed.corpus.raw_text import documents
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.kge import KGETable
+from st_biomed.losses import KGEMarginMultiSimilarityLoss, MultiSimilarityLoss, TerminologyDigestCallback
+from st_biomed.losses.miners import MultiSimilarityMiner
+from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
+from st_biomed.modules.markers import add_markers, pool_mentions
+from st_biomed.release.bake import bake
+from st_biomed.release.folder import save_release
+from st_biomed.release.run_record import RunRecord
+from st_biomed.samples import names_dataset
+from st_biomed.settings import read_settings, run_recipe
+from st_biomed.terminology import Terminology
+from st_biomed.training import EncoderArguments, output_folders, resume_point, with_precision
+
+STAGES = ("vocabulary", "kge", "inject", "contrastive", "pipelined")
+LOSSES = ("v1", "v2", "v3", "barlow_twins")
+
+
+@dataclass
+class ItalianArguments(EncoderArguments):
+    """The paper's sentences as arguments; the section stands in the help."""
+
+    stage: str = field(default="all", metadata={"help": f"all, or one of {', '.join(STAGES)}"})
+    base_model: str = field(
+        default="dbmdz/bert-base-italian-cased",
+        metadata={"help": "where the vocabulary stage starts, and the others where there is no such stage (3)"},
+    )
+    pooling: str = field(
+        default="mean", metadata={"help": "mean: over the tokens of the mention (3.2); cls: the first token (4)"}
+    )
+    max_length: int = field(default=48, metadata={"help": "tokens of a context, markers and special tokens included"})
+    terminology: list[str] = field(
+        default_factory=list,
+        metadata={"help": "a folder written by `st-biomed read`, or reader:path; several are merged"},
+    )
+    corpus: list[str] = field(default_factory=list, metadata={"help": "files and folders of raw text"})
+    form: str = field(default="auto", metadata={"help": "auto, lines, paragraphs, files, jsonl or xmi"})
+    text_field: str = field(default="text", metadata={"help": "key of the text in JSON lines"})
+    language: str = field(default="it", metadata={"help": "language of the terms that are looked for; empty for all"})
+    processes: int = field(default=1, metadata={"help": "processes that look for mentions"})
+    window: int = field(default=32, metadata={"help": "tokens of a context (3.1)"})
+    contexts_per_term: int = field(default=4, metadata={"help": "contexts of a term that are kept (4)"})
+    bare_names: bool = field(
+        default=False, metadata={"help": "train on the names themselves, too, most of which no text may mention"}
+    )
+    kge_model: str = field(
+        default="complex", metadata={"help": "which graph embedding the loss and injection take (4)"}
+    )
+    loss: str = field(default="v3", metadata={"help": f"one of {', '.join(LOSSES)} (3.2, Table 3; 5)"})
+    alpha: float = field(default=2.0, metadata={"help": "of the MS loss (4)"})
+    beta: float = field(default=50.0, metadata={"help": "of the MS loss (4)"})
+    epsilon: float = field(default=0.1, metadata={"help": "of its miner (4)"})
+    detach_margin: bool = field(default=False, metadata={"help": "no gradient through the margin of v3"})
+    missing: str = field(default="v2", metadata={"help": "v1, v2 or skip: pairs of which the graph has no vector"})
+    prototypes: int = field(default=4, metadata={"help": "prototypes of a batch (4)"})
+    positives: int = field(default=20, metadata={"help": "positives of a prototype, k (4)"})
+    neighbours: int = field(default=30, metadata={"help": "possible negatives of a prototype, m (4)"})
+    prototypes_per_concept: int = field(default=3, metadata={"help": "a small number (3.2)"})
+    refresh_steps: int = field(default=0, metadata={"help": "steps between new neighbours; 0: every epoch (4)"})
+    benchmarks: list[str] = field(
+        default_factory=list, metadata={"help": "measured before and after: names or files of evaluation/benchmarks"}
+    )
+    vocabulary_settings: str = field(default="extend_bert_paper.yaml", metadata={"help": "of the vocabulary stage"})
+    kge_settings: str = field(default="kge_paper.yaml", metadata={"help": "of the kge stage"})
+    inject_settings: str = field(default="knowledge_injection_paper.yaml", metadata={"help": "of the inject stage"})
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    recipe, training = read_settings((ItalianArguments, SentenceTransformerTrainingArguments), argv)
+    if recipe.stage not in ("all", *STAGES):
+        raise unknown_name("stage", recipe.stage, ("all", *STAGES))
+    if recipe.stage == "all" and get_world_size() > 1:
+        raise InputError("stage: with several processes run one stage after the other; kge takes one process")
+    if recipe.loss not in LOSSES:
+        raise unknown_name("loss", recipe.loss, LOSSES)
+    if not recipe.terminology:
+        raise InputError("terminology: is needed, nothing was given")
+    folder = Path(training.output_dir or "out/italian")
+    terminology = saved(recipe, training, folder / "terminology")
+    for stage in STAGES if recipe.stage == "all" else (recipe.stage,):
+        print(f"\n== {stage}")
+        if stage in ("contrastive", "pipelined"):
+            contrastive(stage, recipe, replace(training, output_dir=str(folder / stage)), terminology, folder)
+        else:
+            other_recipe(stage, recipe, training, folder)
+
+
+def saved(recipe: ItalianArguments, training: SentenceTransformerTrainingArguments, folder: Path) -> Terminology:
+    """The terminology of all stages, kept for those that read it themselves."""
+    terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
+    with training.main_process_first(desc="terminology"):
+        if (folder / "terminology.json").is_file():
+            if Terminology.load(folder).digest != terminology.digest:
+                raise InputError(f"{folder}: earlier stages had another terminology; choose another output_dir")
+        elif training.should_save:
+            terminology.save(folder)
+    return terminology
+
+
+def other_recipe(
+    stage: str, recipe: ItalianArguments, training: SentenceTransformerTrainingArguments, folder: Path
+) -> None:
+    """A stage that is a recipe of its own: its settings, and what this one knows."""
+    shared = {"terminology": folder / "terminology", "overwrite": recipe.overwrite, "seed": training.seed}
+    text = {
+        "corpus": recipe.corpus,
+        "form": recipe.form,
+        "text_field": recipe.text_field,
+        "language": recipe.language,
+        "processes": recipe.processes,
+        "smoke": recipe.smoke,
+    }
+    if stage == "vocabulary":
+        name, settings = "extend_bert", recipe.vocabulary_settings
+        given = {**shared, **text, "base_model": recipe.base_model, "output_dir": folder / "vocabulary"}
+    elif stage == "kge":
+        name, settings = "kge", recipe.kge_settings
+        given = {**shared, "models": recipe.kge_model, "output_dir": folder / "kge"}
+    else:
+        name, settings = "knowledge_injection", recipe.inject_settings
+        given = {**shared, **text, "base_model": extended(recipe, folder), "kge": folder / "kge" / recipe.kge_model}
+        given |= {"benchmarks": recipe.benchmarks, "pooling": recipe.pooling, "output_dir": folder / "injected"}
+    bundled_recipe(name).main(arguments(settings, given))
+
+
+def arguments(settings: str, given: dict[str, Any]) -> list[str]:
+    """A settings file and arguments as one would type them."""
+    words = [str(settings if Path(settings).is_file() else bundled(f"recipes/configs/{settings}") or settings)]
+    for name, value in given.items():
+        several = [str(one) for one in (value if isinstance(value, list) else [value])]
+        if several and several != [""]:
+            words += [f"--{name}", *several]
+    return words
+
+
+def extended(recipe: ItalianArguments, folder: Path) -> str:
+    """ext-BERT, or the base model where the vocabulary stage was not run."""
+    return str(folder / "vocabulary") if (folder / "vocabulary").is_dir() else recipe.base_model
+
+
+# ---------------------------------------------------------------------- contrastive training
+
+
+def contrastive(
+    stage: str,
+    recipe: ItalianArguments,
+    training: SentenceTransformerTrainingArguments,
+    terminology: Terminology,
+    folder: Path,
+) -> None:
+    """MS loss on mentions in context, from ext-BERT or from the injected model."""
+    if not recipe.corpus and not recipe.bare_names:
+        raise InputError("corpus: is needed, nothing was given; --bare_names true trains on the names alone")
+    if recipe.smoke:
+        training.max_steps, recipe = 2, replace(recipe, prototypes=2, positives=2, neighbours=2)
+    training = with_precision(training, recipe.precision)
+    set_seed(training.seed)
+    folders = output_folders(training, stage, recipe.overwrite)
+    start = str(folder / "injected") if stage == "pipelined" else extended(recipe, folder)
+    model = replace(recipe, base_model=start, pooling="own" if stage == "pipelined" else recipe.pooling).encoder()
+    suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, bf16=training.bf16, cache_dir=recipe.cache_dir or None)
+    before = suite.measure(model, "the base model" if training.should_log else "")
+    if stage == "contrastive":
+        (pool_mentions if recipe.pooling == "mean" else add_markers)(model)
+
+    rows = training_rows(recipe, terminology, model)
+    plan = HardNegativePlan(
+        prototypes=recipe.prototypes,
+        positives=recipe.positives,
+        neighbours=recipe.neighbours,
+        prototypes_per_concept=recipe.prototypes_per_concept,
+    )
+    training.per_device_train_batch_size = plan.batch_size
+    loss = loss_of(recipe, model, terminology, folder)
+    with training.main_process_first(desc="terminology"):
+        if training.should_save:
+            folders.begin(terminology)
+    training.batch_sampler = HardNegativeBatches.of(terminology, folders.work / "terminology", dataset=rows, plan=plan)
+    record = RunRecord(
+        recipe="italian_kge",
+        base_model=start,
+        configuration=asdict(recipe),
+        seed=training.seed,
+        terminologies=[terminology],
+        licence=recipe.licence,
+        language=[recipe.language or "en"],
+        description="An encoder of biomedical terms trained on mentions in context, with margins from a knowledge graph.",
+        readings=readings(recipe, stage),
+        headline=suite.headline,
+    )
+    record.add_losses({"mentions": loss})
+    trainer = SentenceTransformerTrainer(
+        model=model,
+        args=training,
+        train_dataset=rows,
+        loss=loss,
+        callbacks=[
+            record.callback(),
+            TerminologyDigestCallback(loss),
+            HardNegativeCallback(recipe.refresh_steps or None),
+        ],
+    )
+    trainer.train(resume_from_checkpoint=resume_point(training))
+    if trainer.is_world_process_zero():
+        model.save_pretrained(str(folders.work / "trained"), create_model_card=False)
+    after = suite.measure(model, "the trained model" if training.should_log else "")
+    if trainer.is_world_process_zero():
+        for name, found in after.items():
+            record.add_results(name, "before", before[name])
+            record.add_results(name, "after", found)
+        folders.make_room()
+        released = model if stage == "pipelined" else bake(model)
+        save_release(
+            released, folders.release, run=record.to_dict(), terminologies=[terminology], base_model=recipe.base_model
+        )
+        if suite.tests:
+            print(f"\n{suite.table(before=before, after=after)}")
+        flag = ", trust_remote_code=True" if stage == "pipelined" else ""
+        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r}{flag})")
+        if stage == "pipelined":
+            shutil.rmtree(folders.work / "trained")
+
+
+def training_rows(recipe: ItalianArguments, terminology: Terminology, model: SentenceTransformer) -> Dataset:
+    """Mentions in context, and bare names where they are asked for; the label is the text id of the term."""
+    parts = []
+    if recipe.corpus:
+        found = mention_contexts(
+            TermMatcher(terminology, recipe.language or None),
+            documents(recipe.corpus, form=recipe.form, field=recipe.text_field),
+            window=recipe.window,
+            tokenizer=model.tokenizer,
+            caps=Caps(per_term=recipe.contexts_per_term),
+            processes=recipe.processes,
+        )
+        print(found.coverage)
+        parts.append(found.dataset.select_columns(["text", "label"]))
+    if recipe.bare_names:
+        chosen = terminology.subset(languages=[recipe.language]) if recipe.language else terminology
+        ids = {text: i for i, text in enumerate(terminology.strings)}
+        parts.append(names_dataset(terminology).select([ids[text] for text in chosen.strings]))
+    return concatenate_datasets(parts) if len(parts) > 1 else parts[0]
+
+
+def loss_of(recipe: ItalianArguments, model: SentenceTransformer, terminology: Terminology, folder: Path) -> nn.Module:
+    """The loss by its name; contexts of one term are positives of each other."""
+    shared: dict[str, Any] = {
+        "lookup": terminology,
+        "gather_across_devices": recipe.gather_across_devices,
+        "mask_same_text": False,
+    }
+    if recipe.loss == "barlow_twins":
+        return BarlowTwinsLoss(model, lookup=terminology, gather_across_devices=recipe.gather_across_devices)
+    shared |= {"alpha": recipe.alpha, "beta": recipe.beta, "miner": MultiSimilarityMiner(recipe.epsilon)}
+    if recipe.loss in ("v1", "v2"):
+        return MultiSimilarityLoss.from_preset(model, f"italian_{recipe.loss}", **shared)
+    table = KGETable.load(folder / "kge" / recipe.kge_model)
+    return KGEMarginMultiSimilarityLoss(
+        model, table, detach_margin=recipe.detach_margin, missing=recipe.missing, **shared
+    )
+
+
+def readings(recipe: ItalianArguments, stage: str) -> list[str]:
+    """How this run reads what the paper leaves open, for the card."""
+    said = [
+        f"at most {recipe.prototypes_per_concept} prototypes of a concept",
+        "bare terms are pooled over all their tokens",
+        "contexts of one and the same term are positives",
+    ]
+    if recipe.loss == "v3":
+        how = "a number without a gradient" if recipe.detach_margin else "differentiated as it is printed"
+        said.append(f"Eq. 3's margin is {how}; pairs without a vector have the thresholds of {recipe.missing}")
+    if stage == "contrastive":
+        said.append("the released model pools all tokens of a text: it is that of the training for bare terms")
+    return said
+
+
+if __name__ == "__main__":
+    run_recipe(main)

@@ -1,0 +1,184 @@
+"""KGE-injected BERT (Amore Bondarenko et al. 2022, section 3.2): an encoder that looks its mentions up in a knowledge graph.
+
+    python recipes/knowledge_injection.py recipes/configs/knowledge_injection_paper.yaml \
+        --base_model out/extend_bert --kge out/kge/complex --terminology data/umls_it --corpus texts/
+
+Finds the mentions of a terminology in raw text, adds to their tokens, between two layers, a mixture of the graph's vectors
+that lie nearest to them, and trains that by guessing masked tokens and by linking each mention to its concept. What it
+writes carries its own code. Every argument of the trainer is an argument here too; ``--help`` lists them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from datasets import Dataset
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from transformers import set_seed
+
+from st_biomed.batches import EpochCallback
+from st_biomed.corpus.linked_masking import LinkedMentionCollator
+from st_biomed.corpus.matching import TermMatcher
+from st_biomed.corpus.raw_text import documents
+from st_biomed.corpus.windows import mention_windows
+from st_biomed.encoder import model_folder
+from st_biomed.errors import InputError
+from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.kge import KGETable
+from st_biomed.losses import KnowledgeInjectionLoss, LossParametersCallback
+from st_biomed.losses.knowledge_injection import KnowledgeInjectionCollator
+from st_biomed.modules.inject import inject_knowledge
+from st_biomed.modules.markers import add_markers, pool_mentions
+from st_biomed.modules.masked_language_head import MaskedLanguageHead
+from st_biomed.release.folder import save_release
+from st_biomed.release.run_record import RunRecord
+from st_biomed.settings import read_settings, run_recipe
+from st_biomed.terminology import Terminology
+from st_biomed.training import EncoderArguments, output_folders, resume_point, with_precision
+
+
+@dataclass
+class InjectionArguments(EncoderArguments):
+    """The paper's sentences as arguments; the section stands in the help."""
+
+    base_model: str = field(default="out/extend_bert", metadata={"help": "ext-BERT (3): a folder or a Hub id"})
+    pooling: str = field(
+        default="mean", metadata={"help": "mean: over the tokens of the mention (3.2); cls: the first token (4)"}
+    )
+    max_length: int = field(default=128, metadata={"help": "tokens of a sequence; the paper does not say"})
+    kge: str = field(default="out/kge/complex", metadata={"help": "folder of a table of graph embeddings (3.2)"})
+    terminology: list[str] = field(
+        default_factory=list, metadata={"help": "whose mentions are looked for; several are merged"}
+    )
+    corpus: list[str] = field(default_factory=list, metadata={"help": "files and folders of raw text"})
+    form: str = field(default="auto", metadata={"help": "auto, lines, paragraphs, files, jsonl or xmi"})
+    text_field: str = field(default="text", metadata={"help": "key of the text in JSON lines"})
+    language: str = field(default="", metadata={"help": "language of the terms that are looked for, e.g. it"})
+    processes: int = field(default=1, metadata={"help": "processes that look for mentions"})
+    layer: int = field(default=8, metadata={"help": "inject after that many layers (4)"})
+    candidates: int = field(default=100, metadata={"help": "entities in the mixture; the paper does not say"})
+    temperature: float = field(default=1.0, metadata={"help": "of their weights; the paper has none (3.2)"})
+    masked_share: float = field(default=0.15, metadata={"help": "share of the tokens that is masked (3.2)"})
+    masked_weight: float = field(default=1.0, metadata={"help": "of masked language modelling, Eq. 6; 0 for none"})
+    linking_weight: float = field(default=1.0, metadata={"help": "of entity linking, Eq. 6"})
+    benchmarks: list[str] = field(
+        default_factory=list, metadata={"help": "measured before and after: names or files of evaluation/benchmarks"}
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    recipe, training = read_settings((InjectionArguments, SentenceTransformerTrainingArguments), argv)
+    if not recipe.terminology or not recipe.corpus:
+        raise InputError(f"{'corpus' if recipe.terminology else 'terminology'}: is needed, nothing was given")
+    if recipe.smoke:
+        training.max_steps, training.per_device_train_batch_size = 2, 2
+    training = with_precision(training, recipe.precision)
+    set_seed(training.seed)
+    folders = output_folders(training, "knowledge_injection", recipe.overwrite)
+
+    # The encoder, the graph, the sequences with their mentions.
+    terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
+    table = KGETable.load(recipe.kge)
+    model = recipe.encoder()
+    suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, bf16=training.bf16, cache_dir=recipe.cache_dir or None)
+    before = suite.measure(model, "the base model" if training.should_log else "")
+    entities = table.rows_of_texts(terminology)
+    prepared(model, recipe, table)
+    sequences = sequences_of(terminology, model, recipe)
+    masking = LinkedMentionCollator(
+        model.tokenizer,
+        entities,
+        probability=recipe.masked_share,
+        max_length=recipe.max_length,
+        seed=training.seed,
+    )
+
+    # Train.
+    base = str(model_folder(recipe.base_model) or recipe.base_model)
+    loss = KnowledgeInjectionLoss(
+        model,
+        MaskedLanguageHead.from_pretrained(base, model) if recipe.masked_weight else None,
+        masked_weight=recipe.masked_weight,
+        linking_weight=recipe.linking_weight,
+    )
+    record = RunRecord(
+        recipe="knowledge_injection",
+        base_model=recipe.base_model,
+        configuration=asdict(recipe),
+        seed=training.seed,
+        terminologies=[terminology],
+        licence=recipe.licence,
+        language=[recipe.language or "en"],
+        description="An encoder of biomedical terms that looks mentions up in a knowledge graph between two of its layers.",
+        readings=[
+            "bare terms are one mention as a whole",
+            f"the {recipe.candidates} nearest entities are mixed, their similarities unscaled",
+            "mentions of ambiguous terms are injected but not linked",
+        ],
+        headline=suite.headline,
+    )
+    record.add_losses({"mentions": loss})
+    with training.main_process_first(desc="terminology"):
+        if training.should_save:
+            folders.begin(terminology)
+    collator: Any = KnowledgeInjectionCollator(masking)
+    trainer = SentenceTransformerTrainer(
+        model=model,
+        args=training,
+        train_dataset=sequences,
+        loss=loss,
+        data_collator=collator,
+        callbacks=[record.callback(), LossParametersCallback(loss), EpochCallback()],
+    )
+    trainer.train(resume_from_checkpoint=resume_point(training))
+    after = suite.measure(model, "the trained model" if training.should_log else "")
+    if trainer.is_world_process_zero():
+        for name, found in after.items():
+            record.add_results(name, "before", before[name])
+            record.add_results(name, "after", found)
+        folders.make_room()
+        save_release(
+            model, folders.release, run=record.to_dict(), terminologies=[terminology], base_model=recipe.base_model
+        )
+        shutil.rmtree(folders.work / "trained", ignore_errors=True)
+        if suite.tests:
+            print(f"\n{suite.table(before=before, after=after)}")
+        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r}, trust_remote_code=True)")
+
+
+def prepared(model: SentenceTransformer, recipe: InjectionArguments, table: KGETable) -> None:
+    """Give the encoder markers, a pooling of mentions, and the injection; in place."""
+    if recipe.pooling == "mean":
+        pool_mentions(model)
+    else:
+        add_markers(model)
+    inject_knowledge(
+        model,
+        table,
+        layer=recipe.layer,
+        mention="marked",
+        candidates=recipe.candidates,
+        temperature=recipe.temperature,
+    )
+
+
+def sequences_of(terminology: Terminology, model: SentenceTransformer, recipe: InjectionArguments) -> Dataset:
+    """Sequences with at least one mention each."""
+    found = mention_windows(
+        TermMatcher(terminology, recipe.language or None),
+        documents(recipe.corpus, form=recipe.form, field=recipe.text_field),
+        tokens=recipe.max_length - 2,
+        tokenizer=model.tokenizer,
+        processes=recipe.processes,
+    )
+    print(found.coverage)
+    if not len(found.dataset):
+        raise InputError("corpus: no term of the terminology was found in it")
+    return found.dataset
+
+
+if __name__ == "__main__":
+    run_recipe(main)

@@ -1,0 +1,130 @@
+"""The Italian recipe, shrunk: all stages one after the other, what they leave, and what a person is told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from recipes import italian_kge
+from st_biomed.errors import InputError
+from st_biomed.kge import KGETable
+from st_biomed.modules.mention_pooling import MentionPooling
+from st_biomed.release.run_data import read_run
+from st_biomed.terminology import Terminology
+
+CONFIGS = Path(italian_kge.__file__).parent / "configs"
+PAIRS = """term1,term2,mean
+Flumpa Gland,gradtha gland,3
+flumpa disease,gradtha disease,2
+flumpa gland,flumpa disease,1
+"""
+
+
+def run(*arguments: object) -> None:
+    italian_kge.main([str(CONFIGS / "italian_smoke.yaml"), *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("texts") / "texts.txt"
+    names = Terminology.read("toy").strings
+    path.write_text("".join(f"a case of {name} with {other}.\n" for name, other in zip(names, names[5:])), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def outcome(tiny_bert_folder: Path, texts: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The output folder of all stages, and what was printed."""
+    folder = tmp_path_factory.mktemp("italian")
+    (folder / "pairs.csv").write_text(PAIRS)
+    related = f"name: toy_pairs\nevaluator: relatedness\nsettings: {{path: {folder / 'pairs.csv'}}}\n"
+    (folder / "toy_pairs.yaml").write_text(related)
+    printed: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("builtins.print", lambda *parts, **_: printed.append(" ".join(map(str, parts))))
+        run(
+            "--base_model", tiny_bert_folder, "--corpus", texts, "--benchmarks", folder / "toy_pairs.yaml",
+            "--output_dir", folder / "out",
+        )  # fmt: skip
+    return folder / "out", "\n".join(printed)
+
+
+def test_every_stage_leaves_what_the_next_one_takes(outcome: tuple[Path, str]) -> None:
+    folder, printed = outcome
+    assert [line for line in printed.splitlines() if line.startswith("== ")] == [
+        f"== {stage}" for stage in italian_kge.STAGES
+    ]
+    bases = {stage: read_run(folder / stage / "run.json")["base_model"] for stage in ("injected", "contrastive")}
+    assert set(bases.values()) == {"vocabulary"}
+    assert read_run(folder / "pipelined" / "run.json")["base_model"] == "injected"
+    table = KGETable.load(folder / "kge" / "complex")
+    injected = SentenceTransformer(str(folder / "injected"), device="cpu", trust_remote_code=True)
+    np.testing.assert_array_equal(injected[0].injection.entities.numpy(), table.vectors)
+    assert table.terminology == Terminology.load(folder / "terminology").digest
+
+
+def test_the_contrastive_model_is_plain_and_the_pipelined_one_carries_its_code(outcome: tuple[Path, str]) -> None:
+    """Catches a release that needs this package, and one whose bare terms are not those of the training."""
+    folder, _ = outcome
+    plain = SentenceTransformer(str(folder / "contrastive"), device="cpu")
+    trained = SentenceTransformer(
+        str(folder / "contrastive-training" / "trained"), device="cpu", trust_remote_code=True
+    )
+    terms = ["flumpa gland", "acute disease of the gland"]
+    np.testing.assert_allclose(plain.encode(terms), trained.encode(terms), atol=1e-6)
+    assert type(trained[1]).__name__ == MentionPooling.__name__
+    whole = SentenceTransformer(str(folder / "pipelined"), device="cpu", trust_remote_code=True)
+    assert whole[0].inject and type(whole[1]).__name__ == MentionPooling.__name__
+    injected = SentenceTransformer(str(folder / "injected"), device="cpu", trust_remote_code=True)
+    assert not np.allclose(whole.encode(terms), injected.encode(terms), atol=1e-5)
+
+
+def test_results_stand_before_and_after(outcome: tuple[Path, str]) -> None:
+    results = read_run(outcome[0] / "contrastive" / "run.json")["results"]
+    assert set(results) == {"toy_pairs"} and set(results["toy_pairs"]) == {"before", "after"}
+    config = read_run(outcome[0] / "contrastive" / "run.json")["losses"]
+    assert "KGEMarginMultiSimilarityLoss" in json.dumps(config)
+
+
+@pytest.mark.parametrize("loss", ["v1", "v2", "barlow_twins"])
+def test_one_stage_alone_with_another_loss(loss: str, tiny_bert_folder: Path, texts: Path, tmp_path: Path) -> None:
+    """Catches a stage that needs what only an earlier one has."""
+    run(
+        "--stage", "contrastive", "--base_model", tiny_bert_folder, "--corpus", texts, "--loss", loss,
+        "--pooling", "cls", "--output_dir", tmp_path / "out",
+    )  # fmt: skip
+    assert SentenceTransformer(str(tmp_path / "out" / "contrastive"), device="cpu").encode("flumpa").shape == (16,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--stage", "injekt"], "unknown stage 'injekt'.*did you mean 'inject'"),
+        (["--loss", "v4"], "unknown loss 'v4'"),
+        (
+            ["--stage", "contrastive", "--bare_names", "false"],
+            "corpus: is needed, nothing was given; --bare_names true",
+        ),
+        (["--stage", "contrastive"], "no table of graph embeddings"),
+        (["--stage", "inject"], "corpus: is needed, nothing was given"),
+        (["--stage", "vocabulary"], "corpus: files or folders of raw text are needed"),
+    ],
+)
+def test_what_is_missing_is_said(
+    arguments: list[str], message: str, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["italian_kge.py"])
+    with pytest.raises(InputError, match=message):
+        run(*arguments, "--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out")
+
+
+def test_another_terminology_is_not_mixed_in(tiny_bert_folder: Path, tmp_path: Path) -> None:
+    """Catches a loss whose text ids are those of the terminology of an earlier stage."""
+    Terminology.read("toy").subset(below=["TOY:D0"]).save(tmp_path / "out" / "terminology")
+    with pytest.raises(InputError, match="earlier stages had another terminology; choose another output_dir"):
+        run("--stage", "kge", "--output_dir", tmp_path / "out")
