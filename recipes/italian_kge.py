@@ -58,6 +58,10 @@ class ItalianArguments(EncoderArguments):
     """The paper's sentences as arguments; the section stands in the help."""
 
     stage: str = field(default="all", metadata={"help": f"all, or one of {', '.join(STAGES)}"})
+    earlier: str = field(
+        default="",
+        metadata={"help": "output_dir of another run whose earlier stages are taken; this run's own by default"},
+    )
     base_model: str = field(
         default="dbmdz/bert-base-italian-cased",
         metadata={"help": "where the vocabulary stage starts, and the others where there is no such stage (3)"},
@@ -113,13 +117,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
     folder = Path(training.output_dir or "out/italian")
-    terminology = saved(recipe, training, folder / "terminology")
+    earlier = Path(recipe.earlier) if recipe.earlier else folder
+    if recipe.earlier and (recipe.stage in ("all", "vocabulary") or not (earlier / "terminology").is_dir()):
+        raise InputError(f"earlier: takes the folder of a run for one of its later stages, found {recipe.earlier}")
+    terminology = saved(recipe, training, earlier / "terminology")
     for stage in STAGES if recipe.stage == "all" else (recipe.stage,):
         print(f"\n== {stage}")
         if stage in ("contrastive", "pipelined"):
-            contrastive(stage, recipe, replace(training, output_dir=str(folder / stage)), terminology, folder)
+            contrastive(stage, recipe, replace(training, output_dir=str(folder / stage)), terminology, earlier)
         else:
-            other_recipe(stage, recipe, training, folder)
+            other_recipe(stage, recipe, training, folder, earlier)
 
 
 def saved(recipe: ItalianArguments, training: SentenceTransformerTrainingArguments, folder: Path) -> Terminology:
@@ -135,10 +142,14 @@ def saved(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
 
 
 def other_recipe(
-    stage: str, recipe: ItalianArguments, training: SentenceTransformerTrainingArguments, folder: Path
+    stage: str,
+    recipe: ItalianArguments,
+    training: SentenceTransformerTrainingArguments,
+    folder: Path,
+    earlier: Path,
 ) -> None:
     """A stage that is a recipe of its own: its settings, and what this one knows."""
-    shared = {"terminology": folder / "terminology", "overwrite": recipe.overwrite, "seed": training.seed}
+    shared = {"terminology": earlier / "terminology", "overwrite": recipe.overwrite, "seed": training.seed}
     text = {
         "corpus": recipe.corpus,
         "form": recipe.form,
@@ -155,7 +166,7 @@ def other_recipe(
         given = {**shared, "models": recipe.kge_model, "output_dir": folder / "kge"}
     else:
         name, settings = "knowledge_injection", recipe.inject_settings
-        given = {**shared, **text, "base_model": extended(recipe, folder), "kge": folder / "kge" / recipe.kge_model}
+        given = {**shared, **text, "base_model": extended(recipe, earlier), "kge": earlier / "kge" / recipe.kge_model}
         given |= {"benchmarks": recipe.benchmarks, "pooling": recipe.pooling, "output_dir": folder / "injected"}
     bundled_recipe(name).main(arguments(settings, given))
 
@@ -170,9 +181,9 @@ def arguments(settings: str, given: dict[str, Any]) -> list[str]:
     return words
 
 
-def extended(recipe: ItalianArguments, folder: Path) -> str:
+def extended(recipe: ItalianArguments, earlier: Path) -> str:
     """ext-BERT, or the base model where the vocabulary stage was not run."""
-    return str(folder / "vocabulary") if (folder / "vocabulary").is_dir() else recipe.base_model
+    return str(earlier / "vocabulary") if (earlier / "vocabulary").is_dir() else recipe.base_model
 
 
 # ---------------------------------------------------------------------- contrastive training
@@ -183,7 +194,7 @@ def contrastive(
     recipe: ItalianArguments,
     training: SentenceTransformerTrainingArguments,
     terminology: Terminology,
-    folder: Path,
+    earlier: Path,
 ) -> None:
     """MS loss on mentions in context, from ext-BERT or from the injected model."""
     if not recipe.corpus and not recipe.bare_names:
@@ -193,7 +204,7 @@ def contrastive(
     training = with_precision(training, recipe.precision)
     set_seed(training.seed)
     folders = output_folders(training, stage, recipe.overwrite)
-    start = str(folder / "injected") if stage == "pipelined" else extended(recipe, folder)
+    start = str(earlier / "injected") if stage == "pipelined" else extended(recipe, earlier)
     model = replace(recipe, base_model=start, pooling="own" if stage == "pipelined" else recipe.pooling).encoder()
     suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, bf16=training.bf16, cache_dir=recipe.cache_dir or None)
     before = suite.measure(model, "the base model" if training.should_log else "")
@@ -208,7 +219,7 @@ def contrastive(
         prototypes_per_concept=recipe.prototypes_per_concept,
     )
     training.per_device_train_batch_size = plan.batch_size
-    loss = loss_of(recipe, model, terminology, folder)
+    loss = loss_of(recipe, model, terminology, earlier)
     with training.main_process_first(desc="terminology"):
         if training.should_save:
             folders.begin(terminology)
@@ -279,7 +290,9 @@ def training_rows(recipe: ItalianArguments, terminology: Terminology, model: Sen
     return concatenate_datasets(parts) if len(parts) > 1 else parts[0]
 
 
-def loss_of(recipe: ItalianArguments, model: SentenceTransformer, terminology: Terminology, folder: Path) -> nn.Module:
+def loss_of(
+    recipe: ItalianArguments, model: SentenceTransformer, terminology: Terminology, earlier: Path
+) -> nn.Module:
     """The loss by its name; contexts of one term are positives of each other."""
     shared: dict[str, Any] = {
         "lookup": terminology,
@@ -291,7 +304,7 @@ def loss_of(recipe: ItalianArguments, model: SentenceTransformer, terminology: T
     shared |= {"alpha": recipe.alpha, "beta": recipe.beta, "miner": MultiSimilarityMiner(recipe.epsilon)}
     if recipe.loss in ("v1", "v2"):
         return MultiSimilarityLoss.from_preset(model, f"italian_{recipe.loss}", **shared)
-    table = KGETable.load(folder / "kge" / recipe.kge_model)
+    table = KGETable.load(earlier / "kge" / recipe.kge_model)
     return KGEMarginMultiSimilarityLoss(
         model, table, detach_margin=recipe.detach_margin, missing=recipe.missing, **shared
     )

@@ -101,6 +101,18 @@ def test_one_stage_alone_with_another_loss(loss: str, tiny_bert_folder: Path, te
     assert SentenceTransformer(str(tmp_path / "out" / "contrastive"), device="cpu").encode("flumpa").shape == (16,)
 
 
+def test_a_later_stage_takes_the_earlier_ones_of_another_run(
+    outcome: tuple[Path, str], texts: Path, tmp_path: Path
+) -> None:
+    """Catches an ablation that starts from the base model, or trains the graph anew."""
+    run(
+        "--stage", "pipelined", "--corpus", texts, "--earlier", outcome[0], "--detach_margin", "true",
+        "--output_dir", tmp_path / "out",
+    )  # fmt: skip
+    assert [path.name for path in sorted((tmp_path / "out").iterdir())] == ["pipelined", "pipelined-training"]
+    assert read_run(tmp_path / "out" / "pipelined" / "run.json")["base_model"] == "injected"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -112,6 +124,10 @@ def test_one_stage_alone_with_another_loss(loss: str, tiny_bert_folder: Path, te
         ),
         (["--stage", "contrastive"], "no table of graph embeddings"),
         (["--stage", "inject"], "corpus: is needed, nothing was given"),
+        (
+            ["--stage", "inject", "--earlier", "nowhere"],
+            "earlier: takes the folder of a run for one of its later stages",
+        ),
         (["--stage", "vocabulary"], "corpus: files or folders of raw text are needed"),
     ],
 )

@@ -1,0 +1,55 @@
+"""Term pairs in another language, by way of a terminology: a pair stays where both terms are names of concepts with one.
+
+python evaluation/translate_pairs.py DATA/benchmarks_dev/similarity/MayoSRS.csv out/italian/all it out/italian/mayosrs_it
+
+Writes PREFIX.csv (term1, term2, score) and PREFIX.yaml, a benchmark that measures it.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+from st_biomed.evaluators import RelatednessEvaluator
+from st_biomed.settings import run_recipe
+from st_biomed.terminology import Terminology
+
+
+def main() -> None:
+    pairs, source, language, prefix = sys.argv[1:]
+    terminology = Terminology.open(source)
+    translated = names_in(terminology, language)
+    measured = RelatednessEvaluator.from_file(pairs)
+    rows = []
+    for left, right, score in zip(measured.left.tolist(), measured.right.tolist(), measured.scores.tolist()):
+        both = [translated.get(measured.texts[term].lower()) for term in (left, right)]
+        if all(both):
+            rows.append([*both, score])
+    out = Path(prefix)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["term1", "term2", "score"], *rows])
+    title = f"{Path(pairs).stem}, the {len(rows)} pairs whose terms {terminology!r} names in {language!r}"
+    out.with_suffix(".yaml").write_text(
+        f"name: {out.stem}\ntitle: {title!r}\nevaluator: relatedness\nsettings: {{path: {out.with_suffix('.csv')}}}\n",
+        encoding="utf-8",
+    )
+    print(f"{len(rows)} of {len(measured.scores)} pairs have both terms in {language!r}: {out}.csv, {out}.yaml")
+
+
+def names_in(terminology: Terminology, language: str) -> dict[str, str]:
+    """Any name of a concept in lower case to its preferred name in a language; of an ambiguous name the first concept's."""
+    own = terminology.subset(languages=[language])
+    preferred = {code: own.strings[int(text)] for code, text in zip(own.codes, own.preferred_texts)}
+    found: dict[str, str] = {}
+    codes, concepts = terminology.codes, terminology.text_concepts
+    for text, name in enumerate(terminology.strings):
+        known = [preferred[codes[int(concept)]] for concept in concepts.row(text) if codes[int(concept)] in preferred]
+        if known:
+            found.setdefault(name.lower(), known[0])
+    return found
+
+
+if __name__ == "__main__":
+    run_recipe(main)
