@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import json
 import re
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 
 from st_biomed.evaluators.benchmark import PROTOCOLS, Benchmark, benchmark_names
@@ -35,9 +39,47 @@ def baselines() -> str:
 
 
 def evaluators() -> str:
-    """A row for each evaluator: its name in a benchmark and the class of its settings."""
-    lines = ["| `evaluator:` | settings |", "|---|---|"]
-    return "\n".join([*lines, *(f"| `{kind}` | `st_biomed.evaluators.{home}` |" for kind, home in PROTOCOLS.items())])
+    """A table of the settings of each evaluator, from the docstring of their dataclass."""
+    parts = []
+    for kind, home in PROTOCOLS.items():
+        module, _, name = home.rpartition(".")
+        cls = getattr(importlib.import_module(f"st_biomed.evaluators.{module}"), name)
+        default = {one.name: _default(one) for one in fields(cls)}
+        told = {names: text for names, text in _arguments(cls).items() if names != "name"}
+        if unknown := {one for names in told for one in names.split(", ")} ^ (default.keys() - {"name"}):
+            raise ValueError(f"{name}: the docstring and the fields differ in {', '.join(sorted(unknown))}")
+        lines = [f"`evaluator: {kind}`", "", "| setting | default | what |", "|---|---|---|"]
+        for names, text in told.items():
+            each = names.split(", ")
+            cells = [", ".join(f"`{one}`" for one in each), ", ".join(default[one] for one in each), text]
+            lines.append("| " + " | ".join(cells).replace("||", r"\|\|") + " |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _default(one: Field) -> str:
+    """How a file would write it."""
+    value = one.default if one.default_factory is MISSING else one.default_factory()
+    return "needed" if value is MISSING else f"`{json.dumps(round(value, 4) if isinstance(value, float) else value)}`"
+
+
+def _arguments(cls: type) -> dict[str, str]:
+    """Names and text of each entry below ``Args:`` or ``Attributes:``, in Markdown."""
+    section = re.search(r"^Args:\n(.*?)(?=^\S|\Z)", inspect.getdoc(cls) or "", re.DOTALL | re.MULTILINE)
+    entries = re.findall(
+        r"^    (\w[\w, ]*): (.*?)(?=^    \w|\Z)", section[1] if section else "", re.DOTALL | re.MULTILINE
+    )
+    return {names: _markdown(" ".join(text.split())) for names, text in entries}
+
+
+def _markdown(text: str) -> str:
+    """A docstring's words without the roles of Sphinx; of a dotted name the class and what follows, or the last part."""
+
+    def shortened(match: re.Match[str]) -> str:
+        parts = match[1].split(".")
+        return "`" + ".".join(parts[-2:] if len(parts) > 1 and parts[-2][0].isupper() else parts[-1:]) + "`"
+
+    return re.sub(r":\w+:`~?([\w.]+)`", shortened, text).replace("``", "`")
 
 
 def renewed(text: str) -> str:

@@ -11,8 +11,14 @@ import typer
 
 from st_biomed.errors import InputError
 
+_TITLES = {False: "Results", True: "Results, scored as published"}
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from st_biomed.evaluators.benchmark import Benchmark
+    from st_biomed.measuring.report import Table
+    from st_biomed.measuring.results import Result, ResultsFolder
     from st_biomed.measuring.run import Measured
 
 
@@ -54,13 +60,21 @@ def run(
     n_bootstrap: Annotated[int, typer.Option(help="Resamples of the intervals and tests; 0 for none.", min=0)] = 1000,
     bootstrap_seed: Annotated[int, typer.Option(help="Seed of these resamples.", min=0)] = 0,
     device: Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")] = None,
+    selection: Annotated[
+        bool,
+        typer.Option(
+            "--selection",
+            help="Write what this command asked for alone into the tables, not all that the folder of results holds.",
+        ),
+    ] = False,
     list_them: Annotated[
         bool, typer.Option("--list", help="List the benchmarks and the known models, and stop.")
     ] = False,
 ) -> None:
-    """Measure models on benchmarks, and print and write what was found.
+    """Measure models on benchmarks, print what was asked for, and write tables of all that the folder of results holds.
 
-    An interrupted run goes on where it stopped; what was measured already is taken from the folder of results.
+    An interrupted run goes on where it stopped; what was measured already is taken from the folder of results, to which
+    several commands may write at once.
     """
     if data is not None:
         if not data.is_dir():
@@ -70,12 +84,15 @@ def run(
         _list()
         return
     from st_biomed.evaluators.base import EvaluatorOptions
-    from st_biomed.measuring.comparison import compare
+    from st_biomed.measuring.choice import in_order_of, one_of_each
+    from st_biomed.measuring.devices import check_device
     from st_biomed.measuring.models import named_models
-    from st_biomed.measuring.report import comparison_table, html_page, markdown, tables_of
+    from st_biomed.measuring.provenance import benchmarks_of
+    from st_biomed.measuring.report import markdown
     from st_biomed.measuring.results import ResultsFolder
     from st_biomed.measuring.run import measure
 
+    check_device(device)
     measured_models = named_models(models or [])
     chosen = _chosen(benchmarks or [], terminology, pairs, pairs_per_class, seed)
     folder = ResultsFolder(output)
@@ -97,18 +114,49 @@ def run(
         **options,
     )
     if found.results:
-        tables = tables_of(found.results, {one.name: one for one in chosen})
-        reference = measured_models[0].name
-        if len(measured_models) > 1 and n_bootstrap and reference in {one.model for one in found.results}:
-            draws = {"n_resamples": n_bootstrap, "seed": bootstrap_seed}
-            tests = compare(found.results, reference, folder, **draws)
-            if tests:
-                tables.insert(1, comparison_table(reference, tests, **draws))
-        text = markdown("Results", tables)
-        typer.echo(text)
-        folder.write("results.html", html_page("Results", tables))
-        typer.echo(f"written: {folder.write('results.md', text)}, results.html and results.jsonl beside it", err=True)
+        known = {one.name: one for one in chosen}
+        reference = measured_models[0].name if n_bootstrap else None
+        tables = _tables(found.results, known, folder, reference, n_bootstrap, bootstrap_seed)
+        typer.echo(markdown(_TITLES[as_published], tables))
+        if not selection:
+            every, notes = one_of_each(ResultsFolder(output).results, as_published=as_published)
+            results = in_order_of(every, found.results)
+            if notes or results != found.results:
+                known = benchmarks_of(results, known)
+                tables = _tables(results, known, folder, reference, n_bootstrap, bootstrap_seed, notes)
+        _write(folder, tables, as_published=as_published)
     _complain(found, chosen, asked=bool(benchmarks))
+
+
+def _tables(
+    results: list[Result],
+    benchmarks: dict[str, Benchmark],
+    folder: ResultsFolder,
+    reference: str | None,
+    n_resamples: int,
+    seed: int,
+    notes: Sequence[str] = (),
+) -> list[Table]:
+    """Tables of results, with the tests against one model where there are several."""
+    from st_biomed.measuring.comparison import compare
+    from st_biomed.measuring.tables import comparison_table, tables_of
+
+    tables = tables_of(results, benchmarks, notes)
+    names = {one.model for one in results}
+    if reference in names and len(names) > 1:
+        tests = compare(results, reference, folder, n_resamples=n_resamples, seed=seed)
+        if tests:
+            tables.insert(1, comparison_table(reference, tests, n_resamples=n_resamples, seed=seed))
+    return tables
+
+
+def _write(folder: ResultsFolder, tables: list[Table], *, as_published: bool) -> None:
+    from st_biomed.measuring.report import html_page, markdown
+
+    title, stem = _TITLES[as_published], "results_as_published" if as_published else "results"
+    folder.write(f"{stem}.html", html_page(title, tables))
+    written = folder.write(f"{stem}.md", markdown(title, tables))
+    typer.echo(f"written: {written}, {stem}.html and results.jsonl beside it", err=True)
 
 
 def _chosen(
@@ -117,7 +165,7 @@ def _chosen(
     """The benchmarks that were asked for; all of them where none was."""
     from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
 
-    chosen = [Benchmark.read(name) for name in dict.fromkeys(names)]
+    chosen = [_benchmark(name) for name in dict.fromkeys(names)]
     if terminology is not None:
         settings = {"sources": [terminology], "whole": True, "pairs_per_class": pairs_per_class, "seed": seed}
         chosen.append(Benchmark("tree", "tree", settings, f"Trees of {terminology}"))
@@ -127,6 +175,20 @@ def _chosen(
         if one.name in {other.name for other in chosen[:i]}:
             raise InputError(f"two benchmarks are called {one.name!r}")
     return chosen or [Benchmark.read(name) for name in benchmark_names()]
+
+
+def _benchmark(name: str) -> Benchmark:
+    """A benchmark by name or file; of a name that is none the nearest is said first."""
+    from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
+    from st_biomed.measuring.suggestions import did_you_mean
+
+    known = benchmark_names()
+    if not Path(name).is_file() and "/" not in name and not name.endswith(".yaml") and name not in known:
+        near = did_you_mean(name, known)
+        raise InputError(
+            f"unknown benchmark {name!r}{near or ', no file either'} (`st-biomed evaluate --list` shows all)"
+        )
+    return Benchmark.read(name)
 
 
 def _complain(found: Measured, chosen: list[Benchmark], *, asked: bool) -> None:

@@ -81,24 +81,52 @@ def pairs(
 
 _Folder = Annotated[Path, typer.Argument(help="A folder of results, written by `st-biomed evaluate`.")]
 _Evaluator = Annotated[str | None, typer.Option(help="Name of the evaluator, where there are several of the kind.")]
+_Models = Annotated[
+    list[str] | None, typer.Option("--model", help="Name of a model in the results; several times. All by default.")
+]
+_AsPublished = Annotated[bool, typer.Option(help="The results that were scored as published, not the sound ones.")]
+_Width = Annotated[float, typer.Option(help="Of the picture, in inches.", min=1)]
+_Height = Annotated[
+    float | None, typer.Option(help="Of the picture, in inches; what its rows need by default.", min=1)
+]
 
 
 @app.command("results")
-def results(folder: _Folder, output: _Output) -> None:
+def results(
+    folder: _Folder,
+    output: _Output,
+    benchmarks: Annotated[
+        list[str] | None,
+        typer.Option("--benchmark", "-b", help="Name of a benchmark or evaluator; several times. All by default."),
+    ] = None,
+    models: _Models = None,
+    as_published: _AsPublished = False,
+    width: _Width = 8.0,
+    height: _Height = None,
+) -> None:
     """The primary metric of every benchmark with its interval, a dot for each model."""
-    from st_biomed.pictures.measurements import dot_chart
+    from st_biomed.pictures.dot_charts import dot_chart
 
-    found = _results(folder, output)
-    typer.echo(f"{len(found)} results drawn to {dot_chart(output, found)}")
+    found = _results(folder, output, models, as_published=as_published, benchmarks=benchmarks)
+    typer.echo(f"{len(found)} results drawn to {dot_chart(output, found, width=width, height=height)}")
 
 
 @app.command("types")
-def types(folder: _Folder, output: _Output, evaluator: _Evaluator = None) -> None:
+def types(
+    folder: _Folder,
+    output: _Output,
+    evaluator: _Evaluator = None,
+    models: _Models = None,
+    as_published: _AsPublished = False,
+    width: _Width = 8.0,
+    height: _Height = None,
+) -> None:
     """The MCSM of every semantic type, a dot for each model."""
-    from st_biomed.pictures.measurements import type_chart
+    from st_biomed.pictures.dot_charts import type_chart
 
-    found = [one for one in _results(folder, output) if evaluator in (None, one.evaluator)]
-    typer.echo(f"drawn to {type_chart(output, found)}")
+    found = _results(folder, output, models, as_published=as_published, kind="mcsm")
+    found = [one for one in found if evaluator in (None, one.evaluator)]
+    typer.echo(f"drawn to {type_chart(output, found, width=width, height=height)}")
 
 
 @app.command("curves")
@@ -107,38 +135,62 @@ def curves(
     output: _Output,
     curve: Annotated[str, typer.Option(help="roc or pr (precision and recall).")] = "roc",
     evaluator: _Evaluator = None,
+    models: _Models = None,
 ) -> None:
     """ROC or precision-recall curves of a tree benchmark, a panel for each two distances."""
     from st_biomed.pictures.measurements import tree_curves
 
-    typer.echo(f"drawn to {tree_curves(output, _tree_units(folder, output, evaluator), curve=curve)}")
+    typer.echo(f"drawn to {tree_curves(output, _tree_units(folder, output, evaluator, models), curve=curve)}")
 
 
 @app.command("distances")
-def distances(folder: _Folder, output: _Output, evaluator: _Evaluator = None) -> None:
+def distances(folder: _Folder, output: _Output, evaluator: _Evaluator = None, models: _Models = None) -> None:
     """The cosines of the pairs at each distance of a tree benchmark, a panel for each model."""
     from st_biomed.pictures.measurements import distance_histograms
 
-    typer.echo(f"drawn to {distance_histograms(output, _tree_units(folder, output, evaluator))}")
+    typer.echo(f"drawn to {distance_histograms(output, _tree_units(folder, output, evaluator, models))}")
 
 
-def _results(folder: Path, output: Path) -> list[Result]:
+def _results(
+    folder: Path,
+    output: Path,
+    models: list[str] | None,
+    *,
+    as_published: bool = False,
+    benchmarks: list[str] | None = None,
+    kind: str | None = None,
+) -> list[Result]:
+    """One result of each model and evaluator; what is left out because there are several is said on stderr.
+
+    ``kind`` is the primary metric of the evaluators that are wanted.
+    """
+    from st_biomed.measuring.choice import named, one_of_each
     from st_biomed.measuring.results import ResultsFolder
     from st_biomed.pictures.canvas import check_picture
 
     check_picture(output)
-    found = list(ResultsFolder(folder).results.values())
+    found = ResultsFolder(folder).results
     if not found:
         raise InputError(f"{folder}: holds no results; `st-biomed evaluate --output {folder}` writes them")
-    latest = {(one.model, one.evaluator): one for one in found}
-    return list(latest.values())
+    found = named(found, models=models, benchmarks=benchmarks)
+    chosen, notes = one_of_each([one for one in found if kind in (None, one.metric)], as_published=as_published)
+    if not chosen and kind is None:
+        scored = (
+            "as published; `st-biomed evaluate --as-published` does"
+            if as_published
+            else "soundly; --as-published draws those"
+        )
+        raise InputError(f"{folder}: none of {len(found)} results was scored {scored}")
+    for note in notes:
+        typer.echo(note, err=True)
+    return chosen
 
 
-def _tree_units(folder: Path, output: Path, evaluator: str | None) -> dict[str, Units]:
+def _tree_units(folder: Path, output: Path, evaluator: str | None, models: list[str] | None) -> dict[str, Units]:
     """Model to the pairs of the one tree benchmark that was measured, or of the one that was asked for."""
     from st_biomed.measuring.results import ResultsFolder
 
-    found = [one for one in _results(folder, output) if one.primary.endswith("mean_auc")]
+    found = _results(folder, output, models, kind="mean_auc")
     names = list(dict.fromkeys(one.evaluator for one in found))
     if evaluator is None and len(names) == 1:
         evaluator = names[0]
@@ -152,5 +204,7 @@ def _tree_units(folder: Path, output: Path, evaluator: str | None) -> dict[str, 
 def _embedder(model: str, device: str | None) -> Embed:
     from st_biomed.encoder import load_encoder
     from st_biomed.evaluators.embedders import model_embedder
+    from st_biomed.measuring.devices import check_device
 
+    check_device(device)
     return model_embedder(load_encoder(model, device=device))

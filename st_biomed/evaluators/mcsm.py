@@ -271,7 +271,9 @@ class MCSMProtocol:
 
 
 def _labels(terminology: Terminology, codes: Sequence[str]) -> dict[str, str]:
-    """Preferred name and code of the concepts that are types."""
+    """Preferred name and code of the concepts that are types; none where a name may not be passed on."""
+    if not all(source.redistributable for source in terminology.sources.values()):
+        return {}
     row = {code: i for i, code in enumerate(terminology.codes)}
     texts, strings = terminology.preferred_texts, terminology.strings
     return {code: f"{strings[int(texts[row[code]])]} ({code})" for code in codes if code in row}

@@ -20,7 +20,7 @@ def compare(
     Args:
         results: Of all models.
         reference: Name of the model that is subtracted.
-        folder: Where the units are.
+        folder: Where the units are, and the tests that were made before: such a test is not made again.
         n_resamples, seed: Of the tests, see :meth:`st_biomed.metrics.Units.compare`.
 
     Returns:
@@ -32,20 +32,24 @@ def compare(
     """
     if reference not in {one.model for one in results}:
         raise InputError(f"reference {reference!r} was not measured; measured were {_names(results)}")
+    kept, new = folder.tests(), {}
     tests: dict[str, dict[str, PairedTest]] = {}
     references = {one.evaluator: one for one in results if one.model == reference}
     for result in results:
         base = references.get(result.evaluator)
         if base is None or result.model == reference:
             continue
-        metric = result.primary.removeprefix(f"{result.evaluator}_")
-        try:
-            units, others = folder.units(result)[metric], folder.units(base)[metric]
-            test = units.compare(others, n_resamples=n_resamples, seed=seed)
-        except InputError as error:
-            logger.warning("%s, %s and %s: %s", result.evaluator, result.model, reference, error)
-            continue
-        tests.setdefault(result.primary, {})[result.model] = test
+        name = f"{result.key} {base.key} {result.metric} {n_resamples} {seed}"
+        if name not in kept:
+            try:
+                units, others = (folder.units(one)[result.metric] for one in (result, base))
+                new[name] = kept[name] = units.compare(others, n_resamples=n_resamples, seed=seed)
+            except InputError as error:
+                logger.warning("%s, %s and %s: %s", result.evaluator, result.model, reference, error)
+                continue
+        tests.setdefault(result.primary, {})[result.model] = kept[name]
+    if new:
+        folder.add_tests(new)
     return tests
 
 

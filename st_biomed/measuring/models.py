@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -16,8 +17,13 @@ from st_biomed.evaluators.base import EmbeddingEvaluator
 from st_biomed.evaluators.embedders import Embed, table_embedder
 from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator
 from st_biomed.measuring.dense_and_sparse import dense_and_sparse, read_sparse_weight
+from st_biomed.measuring.devices import check_device
+from st_biomed.measuring.suggestions import did_you_mean
 from st_biomed.model_digest import model_digest, table_digest
 from st_biomed.settings import filled, read_yaml
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 BASELINES = "evaluation/baselines.yaml"
 
@@ -44,20 +50,18 @@ class MeasuredModel:
 
     @classmethod
     def named(cls, argument: str, baselines: str | Path = BASELINES) -> MeasuredModel:
-        """What a person writes: ``name=model``, the name of a baseline, a folder, a ``.npz`` file, or an id on the Hub.
+        """What a person writes: the name of a baseline, a folder, a ``.npz`` file, an id on the Hub, or ``name=`` and one of these.
 
         Raises:
             InputError: A name without a model, or a file of baselines that is none.
         """
-        name, equals, model = argument.partition("=")
-        if equals:
-            if not name or not model:
-                raise InputError(f"models are written NAME=MODEL or MODEL, found {argument!r}")
-            return cls(name, model)
+        name, equals, model = argument.partition("=") if "=" in argument else ("", "", argument)
+        if equals and not (name and model):
+            raise InputError(f"models are written NAME=MODEL or MODEL, found {argument!r}")
         known = read_baselines(baselines)
-        if argument in known and not Path(argument).exists():
-            return known[argument]
-        return cls(Path(argument).name.removesuffix(".npz"), argument)
+        if model in known and not Path(model).exists():
+            return replace(known[model], name=name or model)
+        return cls(name or Path(model).name.removesuffix(".npz"), model)
 
 
 def read_baselines(path: str | Path = BASELINES) -> dict[str, MeasuredModel]:
@@ -96,26 +100,39 @@ class OpenModel:
 
     Attributes:
         digest: Of what it computes.
+        description: Where it is from and how it was loaded: ``model``, ``pooling``, ``max_length``, ``dimension``.
 
     Raises:
-        InputError: No such model, or a ``.npz`` file without texts and vectors.
+        InputError: No such model or device, or a ``.npz`` file without texts and vectors.
     """
 
     def __init__(self, measured: MeasuredModel, device: str | None = None) -> None:
+        check_device(device)
         self.measured = measured
         self._embed: dict[tuple[object, ...], Embed] = {}
         if measured.model.endswith(".npz"):
             texts, matrix = read_table_of_vectors(Path(measured.model))
             self.table, self.encoder = table_embedder(texts, matrix), None
             self.digest = table_digest(texts, matrix)
+            self.description: dict[str, Any] = {"model": measured.model, "dimension": matrix.shape[1]}
         else:
-            self.encoder = load_encoder(
-                measured.model, pooling=measured.pooling or None, max_length=measured.max_length or None, device=device
-            )
+            self.encoder = _loaded(measured, device)
             self.digest = self._encoder_digest = model_digest(self.encoder)
+            self.description = {
+                "model": measured.model,
+                "pooling": _pooling(self.encoder),
+                "max_length": self.encoder.max_seq_length,
+                "dimension": self.encoder.get_embedding_dimension(),
+            }
         if measured.sparse:
             self._sparse_weight = read_sparse_weight(measured.model)
             self.digest = f"{self.digest}+{self._sparse_weight}"
+            self.description["sparse_weight"] = self._sparse_weight
+
+    @property
+    def device(self) -> str:
+        """Where it computes; nothing for a table of vectors."""
+        return "" if self.encoder is None else str(self.encoder.device)
 
     def measure(self, evaluator: EmbeddingEvaluator) -> dict[str, float]:
         """The evaluator's metrics of this model.
@@ -138,6 +155,34 @@ class OpenModel:
                 )
             embed = dense_and_sparse(embed, evaluator.names.texts, self._sparse_weight)
         return evaluator.measure_shared(embed, self.encoder)
+
+
+def _loaded(measured: MeasuredModel, device: str | None) -> SentenceTransformer:
+    """The encoder; where there is none, one line says what was probably meant."""
+    try:
+        return load_encoder(
+            measured.model, pooling=measured.pooling or None, max_length=measured.max_length or None, device=device
+        )
+    except InputError as error:
+        path = Path(measured.model)
+        if path.exists():
+            raise
+        below_a_folder = len(path.parts) == 2 and path.parent.is_dir()
+        if measured.model.startswith((".", "~", "/")) or len(path.parts) > 2 or below_a_folder:
+            raise InputError(f"{measured.model}: no such folder") from error
+        if len(path.parts) == 1:
+            near = did_you_mean(measured.model, read_baselines())
+            raise InputError(
+                f"{measured.model!r} is no name of {BASELINES}{near or ', no folder here'} "
+                f"(`st-biomed evaluate --list` shows the names); {error}"
+            ) from error
+        raise
+
+
+def _pooling(encoder: SentenceTransformer) -> str:
+    """How tokens become a vector; nothing where a module of another kind does it."""
+    modes: list[Any] = [module.pooling_mode for module in encoder if hasattr(module, "pooling_mode")]
+    return " ".join(mode if isinstance(mode, str) else "+".join(mode) for mode in modes)
 
 
 def read_table_of_vectors(path: Path) -> tuple[list[str], np.ndarray]:

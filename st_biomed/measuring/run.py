@@ -5,20 +5,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.metadata import version
 from typing import Unpack
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.measuring.models import MeasuredModel, OpenModel
+from st_biomed.measuring.provenance import definition_of, now, versions
 from st_biomed.measuring.results import Result, ResultsFolder, result_key
 
 logger = logging.getLogger(__name__)
-
-_PACKAGES = ("st-biomed", "sentence-transformers", "transformers", "torch", "numpy")
 
 
 @dataclass
@@ -48,8 +46,8 @@ def measure(
 ) -> Measured:
     """Measure every model on every benchmark whose data are there.
 
-    A result that ``folder`` has, of the same model with the same settings, is not measured again. A model that cannot be
-    loaded or a benchmark that a model cannot be measured on is reported at the end and stops nothing else.
+    A result that ``folder`` has with its units, of the same model with the same settings, is not measured again. A model
+    that cannot be loaded or a benchmark that a model cannot be measured on is in what is returned and stops nothing else.
 
     Args:
         models: What is measured.
@@ -72,7 +70,6 @@ def measure(
             model = OpenModel(measured, device)
         except InputError as error:
             found.failed[measured.name, ""] = str(error)
-            progress(f"{measured.name}: {error}")
             continue
         for i, benchmark in enumerate(there):
             try:
@@ -80,7 +77,6 @@ def measure(
                     found.results.append(result)
             except InputError as error:
                 found.failed[measured.name, benchmark.name] = str(error)
-                progress(f"{measured.name}, {benchmark.name}: {error}")
     return found
 
 
@@ -94,10 +90,11 @@ def _results(
 ) -> Iterator[Result]:
     for evaluator in evaluators:
         settings = {**evaluator.get_config_dict(), "as_published": as_published}
-        key = result_key(evaluator.name, model.digest, settings)
-        if (kept := folder.results.get(key)) is not None:
+        headline = evaluator.headline
+        kept = folder.find(result_key(evaluator.name, model.digest, settings))
+        if kept is not None and _has_units(kept, folder):
             progress(f"{model.measured.name}, {evaluator.name}: kept from an earlier run")
-            yield _renamed(kept, model.measured.name)
+            yield folder.add(replace(kept, model=model.measured.name, headline=headline))
             continue
         started = time.perf_counter()
         metrics = model.measure(evaluator)
@@ -109,19 +106,26 @@ def _results(
             settings=settings,
             metrics=metrics,
             primary=evaluator.primary_metric,
-            headline=evaluator.headline,
+            headline=headline,
             units={f"{evaluator.name}_{metric}": [len(one), one.unit] for metric, one in evaluator.units.items()},
             seconds=round(time.perf_counter() - started, 1),
-            versions={package: version(package) for package in _PACKAGES},
+            versions=versions(),
+            definition=definition_of(benchmark),
+            encoder=model.description,
+            computation={"batch_size": evaluator.batch_size, "device": model.device, "bf16": evaluator.bf16},
+            measured_at=now(),
         )
-        folder.add(result, evaluator.units)
         progress(
             f"{model.measured.name}, {evaluator.name}: {evaluator.primary_metric} {metrics[evaluator.primary_metric]:.4f} "
             f"in {result.seconds:.0f} s"
         )
-        yield result
+        yield folder.add(result, evaluator.units)
 
 
-def _renamed(result: Result, model: str) -> Result:
-    """A result under the name its model has in this run."""
-    return Result(**{**vars(result), "model": model})
+def _has_units(result: Result, folder: ResultsFolder) -> bool:
+    try:
+        folder.units(result)
+    except InputError as error:
+        logger.warning("%s, %s is measured again: %s", result.model, result.evaluator, error)
+        return False
+    return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +45,7 @@ def panels(
     shared: bool = False,
     columns: int | None = None,
     size: tuple[float, float] = (5, 4.5),
+    heights: Sequence[float] | None = None,
 ) -> Iterator[list[Axes]]:
     """Axes side by side, one for each title; saved when the block ends.
 
@@ -54,6 +55,7 @@ def panels(
         shared: Whether the panels have one scale.
         columns: Panels of a row; all of them by default.
         size: Width and height of a panel in inches.
+        heights: Of each row of panels in inches, in place of one for all.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -62,9 +64,10 @@ def panels(
     path = check_picture(path)
     columns = min(columns or len(titles), len(titles))
     rows = -(-len(titles) // columns)
-    figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+    heights = [size[1]] * rows if heights is None else list(heights)
+    figure = Figure(figsize=(size[0] * columns, sum(heights)), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, squeeze=False, sharex=shared, sharey=shared).ravel()
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=shared, sharey=shared, height_ratios=heights).ravel()
     for axis, title in zip(axes, titles):
         axis.set_title(title)
     for axis in axes[len(titles) :]:
@@ -73,5 +76,5 @@ def panels(
     path.parent.mkdir(parents=True, exist_ok=True)
     # Without the version, date and random ids that the library would write, equal numbers give equal files.
     metadata = {"Software": None} if path.suffix.lower() == ".png" else {"Date": None, "Creator": None}
-    with matplotlib.rc_context({"svg.hashsalt": "st-biomed"}):
+    with matplotlib.rc_context({"svg.hashsalt": "st-biomed", "svg.fonttype": "none"}):
         figure.savefig(path, dpi=150, metadata=metadata)

@@ -1,54 +1,20 @@
-"""What was measured, drawn from a folder of results: no model is needed any more."""
+"""The pairs of a tree benchmark, drawn from a folder of results: no model is needed any more."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.measuring.results import Result
 from st_biomed.metrics.precision_recall import precision_recall_curve
 from st_biomed.metrics.ranking import roc_auc, roc_curve
 from st_biomed.metrics.units import Units
-from st_biomed.pictures.canvas import COLOURS, DASHES, MARKERS, panels
+from st_biomed.pictures.canvas import COLOURS, DASHES, panels
 
 CURVES = ("roc", "pr")
-
-
-def dot_chart(path: str | Path, results: Sequence[Result]) -> Path:
-    """The primary metric of every benchmark with its interval, a dot for each model.
-
-    Raises:
-        InputError: No result.
-    """
-    rows = {one.primary: f"{one.primary}" for one in results}
-    values = {(one.primary, one.model): _with_interval(one.metrics, one.primary) for one in results}
-    return _dots(path, "95% intervals", list(rows), list(rows.values()), _models(results), values)
-
-
-def type_chart(path: str | Path, results: Sequence[Result]) -> Path:
-    """The MCSM of every semantic type, a dot for each model.
-
-    Args:
-        path: The file.
-        results: Those with a metric ``<evaluator>_<type>/mcsm``; one evaluator.
-
-    Raises:
-        InputError: No such result, or those of several evaluators.
-    """
-    results = [one for one in results if any(key.endswith("/mcsm") for key in one.metrics)]
-    evaluators = list(dict.fromkeys(one.evaluator for one in results))
-    if len(evaluators) != 1:
-        raise InputError(f"types: results of one MCSM evaluator are needed, found {', '.join(evaluators) or 'none'}")
-    keys = list(dict.fromkeys(key for one in results for key in one.metrics if key.endswith("/mcsm")))
-    labels = [key.removeprefix(f"{evaluators[0]}_").removesuffix("/mcsm") for key in keys]
-    values = {
-        (key, one.model): _with_interval(one.metrics, key) for one in results for key in keys if key in one.metrics
-    }
-    return _dots(path, evaluators[0], keys, labels, _models(results), values)
 
 
 def tree_curves(path: str | Path, units: Mapping[str, Units], *, curve: str = "roc") -> Path:
@@ -120,53 +86,6 @@ def distance_histograms(path: str | Path, units: Mapping[str, Units]) -> Path:
             axis.set(xlabel="cosine", ylabel="density")
             axis.legend(fontsize="small")
     return Path(path)
-
-
-def _dots(
-    path: str | Path,
-    title: str,
-    keys: Sequence[str],
-    labels: Sequence[str],
-    models: Sequence[str],
-    values: Mapping[tuple[str, str], tuple[float, float, float]],
-) -> Path:
-    """Rows of dots with intervals; the models of a row stand a little below one another."""
-    if not values:
-        raise InputError("results: there is nothing to draw")
-    step = 0.7 / max(1, len(models))
-    with panels(path, [title], size=(8, 1.2 + (0.25 + 0.14 * len(models)) * len(keys))) as (axis,):
-        for m, model in enumerate(models):
-            rows = [i for i, key in enumerate(keys) if (key, model) in values]
-            of_model = np.array([values[keys[i], model] for i in rows])
-            if not rows:
-                continue
-            axis.errorbar(
-                of_model[:, 0],
-                [i + (m - (len(models) - 1) / 2) * step for i in rows],
-                xerr=np.abs(of_model[:, 1:] - of_model[:, :1]).T,
-                fmt=MARKERS[m % len(MARKERS)],
-                color=COLOURS[m % len(COLOURS)],
-                markersize=5,
-                linewidth=1,
-                capsize=2,
-                label=model,
-            )
-        axis.set_yticks(range(len(labels)), labels)
-        axis.set_ylim(len(labels) - 0.4, -0.6)
-        axis.grid(axis="x", color="0.9")
-        axis.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.06 - 0.25 / max(1, len(keys))), ncols=min(4, len(models))
-        )
-    return Path(path)
-
-
-def _with_interval(metrics: Mapping[str, float], key: str) -> tuple[float, float, float]:
-    """A metric and the ends of its interval, itself where it has none."""
-    return metrics[key], metrics.get(f"{key}_low", metrics[key]), metrics.get(f"{key}_high", metrics[key])
-
-
-def _models(results: Sequence[Result]) -> list[str]:
-    return list(dict.fromkeys(one.model for one in results))
 
 
 def _check_tree(units: Mapping[str, Units]) -> None:

@@ -46,6 +46,41 @@ def test_the_same_seed_prints_the_same_table(run: Callable, words: list[object],
     assert run(*words, "--seed", 4).stdout != first
 
 
+def test_tables_hold_what_other_commands_measured(
+    run: Callable, words: list[object], tiny_bert_folder: Path, tmp_path: Path
+) -> None:
+    """Would catch a second command that wipes the first one's rows out of the tables."""
+    pairs = tmp_path / "pairs.txt"
+    pairs.write_text("0||flumpa disease||disease of the flumpa\n1||flumpa disease||gradtha disease\n")
+    assert run(*words).exit_code == 0
+    ask = ["evaluate", f"other={tiny_bert_folder}", "--pairs", pairs, "-o", tmp_path / "out", "--n-bootstrap", 20]
+    second = run(*ask)
+    assert second.exit_code == 0 and "tree_mean_auc" not in second.stdout
+    text, page = ((tmp_path / "out" / f"results.{kind}").read_text() for kind in ("md", "html"))
+    assert "| | other | bert |" in text and "| tree_mean_auc | - | " in text and "tree_mean_auc" in page
+    assert "bert and other are the same model." in text
+    alone = run(*ask, "--selection")
+    assert (tmp_path / "out" / "results.md").read_text() + "\n" == alone.stdout == second.stdout
+
+
+def test_what_was_measured_otherwise_is_left_out_with_a_note(
+    run: Callable, words: list[object], tmp_path: Path
+) -> None:
+    for seed in (3, 4):
+        printed = run(*words, "--seed", seed).stdout
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert "tree: 1 result with other settings left out (bert); shown: pairs_sha256" in text
+    assert printed.splitlines()[4] in text
+
+
+def test_scores_as_published_have_tables_of_their_own(run: Callable, words: list[object], tmp_path: Path) -> None:
+    run(*words)
+    before = (tmp_path / "out" / "results.md").read_text()
+    assert run(*words, "--as-published").exit_code == 0
+    assert (tmp_path / "out" / "results.md").read_text() == before
+    assert (tmp_path / "out" / "results_as_published.md").read_text().startswith("# Results, scored as published")
+
+
 def test_two_models_are_compared(run: Callable, words: list[object], tiny_bert_folder: Path) -> None:
     result = run(*words, f"twin={tiny_bert_folder}")
     assert "## Difference from bert" in result.stdout
@@ -128,3 +163,11 @@ def test_a_model_that_is_not_there_says_what_to_do(run: Callable, toy_folder: Pa
     assert "give a local folder, unset HF_HUB_OFFLINE" in refusal("no-such-organisation/no-such-model")
     assert "the folder has neither modules.json nor config.json" in refusal(toy_folder)
     assert "no model: a folder, an id on the Hub, or one of MiniLM" in run("evaluate", "-t", "toy").stderr
+    missing = refusal(tmp_path / "nothere")
+    assert missing == f"not measured: nothere: {tmp_path / 'nothere'}: no such folder\n"  # once
+    assert "did you mean 'SapBERT'" in refusal("Sapbert")
+
+
+def test_bad_words_end_in_one_line_before_any_model_is_loaded(refused: Callable[..., str]) -> None:
+    assert "unknown benchmark 'mayosr': did you mean 'mayosrs'? (" in refused("evaluate", "MiniLM", "-b", "mayosr")
+    assert "device 'gpu' is not there; there are cpu" in refused("evaluate", "MiniLM", "--device", "gpu")

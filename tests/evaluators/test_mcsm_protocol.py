@@ -52,3 +52,35 @@ def test_types_from_two_places_are_refused():
 def test_as_published_the_last_type_counts_alone():
     (evaluator,) = MCSMProtocol("zorb", ["toy"], branches=ROOTS[:2]).evaluators(as_published=True)
     assert evaluator.last_type_only
+
+
+OBO = """format-version: 1.2
+ontology: {ontology}
+
+[Term]
+id: {prefix}:1
+name: flumpa
+
+[Term]
+id: {prefix}:2
+name: gradtha
+
+[Term]
+id: {prefix}:3
+name: terkia
+is_a: {prefix}:2
+
+[Term]
+id: {prefix}:4
+name: zorb
+is_a: {prefix}:2
+"""
+
+
+@pytest.mark.parametrize(("source", "label"), [("doid", "gradtha (DOID:2)"), ("zorb", "ZORB:2")])
+def test_branches_have_names_where_these_may_be_told(tmp_path: Path, source: str, label: str):
+    """Would catch names of a terminology that may not be redistributed in a table that is published."""
+    prefix = source.upper()
+    (tmp_path / "t.obo").write_text(OBO.format(ontology=source, prefix=prefix))
+    (evaluator,) = MCSMProtocol("m", [f"obo:{tmp_path / 't.obo'}"], branches=[f"{prefix}:2"]).evaluators()
+    assert list(evaluator.headline) == ["mean of types", "all concepts", label]

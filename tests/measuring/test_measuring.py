@@ -13,9 +13,10 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import Benchmark, PublishedFigure
 from st_biomed.measuring.comparison import compare
 from st_biomed.measuring.models import MeasuredModel, OpenModel, named_models, read_baselines
-from st_biomed.measuring.report import comparison_table, html_page, markdown, tables_of
+from st_biomed.measuring.report import html_page, markdown
 from st_biomed.measuring.results import ResultsFolder
 from st_biomed.measuring.run import Measured, measure
+from st_biomed.measuring.tables import comparison_table, tables_of
 
 TERMS = [f"flumpa {i}" for i in range(12)]
 
@@ -48,7 +49,7 @@ def test_every_model_is_measured_on_every_benchmark_and_kept(tmp_path, benchmark
     kept = lines(tmp_path / "out")
     assert [one["metrics"] for one in kept] == [one.metrics for one in found.results]
     assert kept[0]["units"] == {"zorb_spearman": [6, "pair"]}
-    assert kept[0]["settings"]["bootstrap_seed"] == 0 and kept[0]["versions"]["torch"]
+    assert kept[0]["settings"]["bootstrap_seed"] == 0
     assert not (found.missing or found.failed)
 
 
@@ -74,7 +75,9 @@ def test_a_model_keeps_its_figures_under_a_new_name(tmp_path, benchmark, models)
     folder = ResultsFolder(tmp_path / "out")
     measure(models[:1], [benchmark], folder)
     renamed = measure([MeasuredModel("uno", models[0].model)], [benchmark], folder).results
-    assert [one.model for one in renamed] == ["uno"] and len(lines(tmp_path / "out")) == 1
+    one, uno = lines(tmp_path / "out")
+    assert [one.model for one in renamed] == [uno.pop("model")] == ["uno"] and one.pop("model") == "one"
+    assert one == uno and len(list((tmp_path / "out" / "units").iterdir())) == 1
 
 
 def test_what_cannot_be_measured_stops_nothing_and_is_said(tmp_path, benchmark, models):
@@ -82,11 +85,14 @@ def test_what_cannot_be_measured_stops_nothing_and_is_said(tmp_path, benchmark, 
     small = table_of_vectors(tmp_path / "small.npz", 3, TERMS[:4])
     nowhere = MeasuredModel("nowhere", str(tmp_path / "nowhere.npz"))
     without = Benchmark.read("ncbi_disease")
-    found = measure([nowhere, small, models[1]], [without, benchmark], ResultsFolder(tmp_path / "out"))
+    said: list[str] = []
+    folder = ResultsFolder(tmp_path / "out")
+    found = measure([nowhere, small, models[1]], [without, benchmark], folder, progress=said.append)
     assert [one.model for one in found.results] == ["two"]
     assert found.missing == {"ncbi-disease": ["benchmarks_dev/ncbi_disease"]}
     assert set(found.failed) == {("nowhere", ""), ("small", "zorb")}
     assert "8 of 12 texts have no row" in found.failed["small", "zorb"]
+    assert len(said) == 1 and said[0].startswith("two, zorb: ")  # who asks says what failed, once
 
 
 @pytest.fixture(autouse=True)
@@ -186,6 +192,36 @@ def test_models_have_the_names_people_give_them(tmp_path, models):
     ):
         with pytest.raises(InputError, match=message):
             named_models(arguments)
+
+
+def test_a_baseline_keeps_its_pooling_under_another_name():
+    """Would catch NAME=BASELINE looked for on the Hub, or read without its [CLS] pooling."""
+    (renamed,) = named_models(["mine=SapBERT"])
+    known = read_baselines()["SapBERT"]
+    assert (renamed.name, renamed.model, renamed.pooling) == ("mine", known.model, "cls")
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("minilm", "'minilm' is no name of evaluation/baselines.yaml: did you mean 'MiniLM'.*evaluate --list"),
+        ("out/nothere", "^out/nothere: no such folder$"),
+        ("./nothere", "^./nothere: no such folder$"),
+        ("no-such/organisation", "give a local folder"),
+    ],
+)
+def test_a_model_that_is_not_there_is_told_from_a_mistyped_one(tmp_path, monkeypatch, model, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match=message):
+        OpenModel(MeasuredModel("x", model))
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:99", "meta", ""])
+def test_a_device_that_is_not_there_is_one_line(models, device):
+    """Would catch a traceback of torch."""
+    with pytest.raises(InputError, match=f"device '{device}' is not there; there are cpu"):
+        OpenModel(models[0], device)
 
 
 def test_every_baseline_has_a_source():
