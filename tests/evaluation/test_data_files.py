@@ -1,0 +1,43 @@
+"""evaluation/data.yaml says where every file of a committed result is from."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
+from st_biomed.settings import read_yaml
+
+EVALUATION = Path(__file__).parents[2] / "evaluation"
+FILES = read_yaml(EVALUATION / "data.yaml")
+MEASURED = re.findall(r"^## (\S+)$", (EVALUATION / "results" / "open_data.md").read_text("utf-8"), re.M)
+
+
+def test_every_measured_file_is_listed():
+    """Catches a result that nobody else can repeat."""
+    benchmarks = [Benchmark.read(name) for name in benchmark_names()]
+    used = {
+        file
+        for one in benchmarks
+        for file in one.data.files
+        if any(section.startswith(one.name) for section in MEASURED)
+    }
+    assert len(used) > 8
+    assert {file for file in used if not any(listed.startswith(file) for listed in FILES)} == set()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_an_entry_says_where_which_and_under_which_licence(file: str):
+    entry = FILES[file]
+    assert entry["repository"].startswith("https://") and entry["licence"] and entry["path"]
+    assert re.fullmatch("[0-9a-f]{40}", entry.get("commit") or entry["blob"])
+    assert re.fullmatch("[0-9a-f]{64}", entry["sha256"])
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("file", FILES)
+def test_the_digest_is_that_of_the_file(file: str, realdata: Path):
+    assert hashlib.sha256((realdata / file).read_bytes()).hexdigest() == FILES[file]["sha256"]
