@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from st_biomed.losses import miners as miners
     from st_biomed.losses.ablation import loss_by_name as loss_by_name
     from st_biomed.losses.ablation import miner_by_name as miner_by_name
+    from st_biomed.losses.bergamot import BergamotLoss as BergamotLoss
     from st_biomed.losses.cached import CachedMultiSimilarityLoss as CachedMultiSimilarityLoss
     from st_biomed.losses.cached import CachedOrdinalMultiSimilarityLoss as CachedOrdinalMultiSimilarityLoss
+    from st_biomed.losses.cached_bergamot import CachedBergamotLoss as CachedBergamotLoss
     from st_biomed.losses.cached_info_nce import CachedInfoNCELoss as CachedInfoNCELoss
     from st_biomed.losses.cached_kge_margin_multi_similarity import (
         CachedKGEMarginMultiSimilarityLoss as CachedKGEMarginMultiSimilarityLoss,
@@ -45,6 +47,8 @@ _HOME = {
     "KGEMarginMultiSimilarityLoss": "st_biomed.losses.kge_margin_multi_similarity",
     "CachedKGEMarginMultiSimilarityLoss": "st_biomed.losses.cached_kge_margin_multi_similarity",
     "BarlowTwinsLoss": "st_biomed.losses.redundancy_reduction",
+    "BergamotLoss": "st_biomed.losses.bergamot",
+    "CachedBergamotLoss": "st_biomed.losses.cached_bergamot",
     "InfoNCELoss": "st_biomed.losses.info_nce",
     "CachedInfoNCELoss": "st_biomed.losses.cached_info_nce",
     "NCALoss": "st_biomed.losses.nca",

@@ -1,0 +1,274 @@
+"""BERGAMOT: text and graph learn from each other, and the text encoder is what remains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError
+from st_biomed.losses.arguments import concept_lookup, number, one_of
+from st_biomed.losses.graph import CORRUPTIONS, DeepGraphInfomaxLoss, IntermodalLoss, corrupted_edges
+from st_biomed.losses.graph_batch import GraphBatch
+from st_biomed.losses.multi_similarity import MultiSimilarityLoss
+from st_biomed.losses.relation_margin import RelationMarginLoss
+from st_biomed.losses.similarity import full_precision
+from st_biomed.modules.graph_edges import side_by_side
+from st_biomed.modules.graph_layers import GraphEncoder
+
+if TYPE_CHECKING:
+    from st_biomed.lookup import ConceptLookup
+    from st_biomed.terminology import Terminology
+
+
+class BergamotLoss(nn.Module):
+    r"""Text, graph, both together, and the graph's own structure (Sakhovskiy et al. 2024; BERGAMOT, section 2).
+
+    Every target concept has two names, its views u and v, and a neighbourhood whose concepts have one name in each view. With
+    the vectors t of the names, ``g = encoder(t, neighbourhood)`` and MS the multi-similarity loss (2, 50, .5) with the triplet
+    miner .2, mined anew in every term::
+
+        text_weight       MS([t^u; t^v])
+        + node_weight       MS([g^u; g^v])
+        + intermodal_weight 1/2 ( MS([t^u; g^u]) + MS([t^v; g^v]) )
+        + dgi_weight        mean over views of DGI(g, encoder(t, corrupted neighbourhood))
+        + relation_weight   the relation loss, mean over edges and views
+
+    "The resulting training loss is obtained as the sum of these four losses: L_sap + L_node + L_int + lambda_dgi L_dgi";
+    lambda, which the paper does not print, is .1. Each view has a corruption of its own. All distinct names of a step are
+    embedded once. An edge counts once, and none from a node to itself. A step without edges (on all processes) has no graph:
+    it learns from the texts as SapBERT does. What has weight 0 is not computed.
+
+    Several processes with ``gather_across_devices`` learn what one process learns from all of their targets: the vectors and
+    labels of the targets are gathered, DGI sums up and discriminates all of them, the relation loss is a mean over all edges.
+    Edges change places within a process, and no edge leads to a concept of another process.
+
+    The graph encoder and the other parameters of the loss need :class:`~st_biomed.losses.LossParametersCallback`; they are
+    part of checkpoints, never of the model.
+
+    Args:
+        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        graph_encoder: Of :mod:`st_biomed.modules.graph_encoder`, as wide as the model; ``None`` where no term needs a graph.
+        node_weight: Of the node-node loss.
+        intermodal_weight: Of the intermodal loss.
+        dgi_weight: Of deep graph infomax.
+        text_weight: Of the loss between names.
+        relation: A relation loss besides, which BERGAMOT does not have.
+        relation_weight: Its weight.
+        cross_view: Whether the intermodal loss pairs a text with the graph of the other view, as GEBERT's paper does.
+        corruption: What changes places in a corrupted neighbourhood: targets (``"trg"``) or sources (``"src"``) of edges.
+        seed: Of the corruptions, which follow from it and the number of steps so far.
+        gather_across_devices: Whether the targets of all processes form one batch; they need equally many.
+        lookup: A terminology, or a lookup made from one, where the labels are its text ids.
+        mask_same_text: Whether a pair of one and the same string counts for nothing in the text loss. Needs a lookup.
+
+    Raises:
+        InputError: An argument out of its range, or an encoder of another width than the model.
+
+    Inputs:
+        ============================================================ ===========================================
+        Column                                                       Label
+        ============================================================ ===========================================
+        distinct names ``[T]`` with ``node_texts`` int64 [1, 2, N]   text ids of the targets' two names, [B, 2]
+        and ``edges`` int64 [1, 3, E]: source, target, relation
+        ============================================================ ===========================================
+    """
+
+    steps: Tensor
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        graph_encoder: GraphEncoder | None,
+        *,
+        node_weight: float = 1.0,
+        intermodal_weight: float = 1.0,
+        dgi_weight: float = 0.1,
+        text_weight: float = 1.0,
+        relation: RelationMarginLoss | None = None,
+        relation_weight: float = 1.0,
+        cross_view: bool = False,
+        corruption: str = "trg",
+        seed: int = 0,
+        gather_across_devices: bool = False,
+        lookup: ConceptLookup | Terminology | None = None,
+        mask_same_text: bool = True,
+    ) -> None:
+        super().__init__()
+        self.model: Any = model
+        weights = {"text": text_weight, "node": node_weight, "intermodal": intermodal_weight, "dgi": dgi_weight}
+        if relation is not None:
+            weights["relation"] = relation_weight
+        self.weights = {name: number(f"{name}_weight", value, least=0.0) for name, value in weights.items()}
+        if not any(self.weights.values()):
+            raise InputError("one of the weights must be above 0, found all of them 0")
+        self.graph_encoder = graph_encoder
+        if graph_encoder is None and (needy := [name for name in ("node", "intermodal", "dgi") if self.weights[name]]):
+            raise InputError(f"graph_encoder may be None where {', '.join(f'{one}_weight' for one in needy)} is 0")
+        if graph_encoder is not None and (width := _width(model)) not in (None, graph_encoder.width):
+            raise InputError(f"graph_encoder must be {width} wide as the model is, found {graph_encoder.width}")
+        lookup = concept_lookup(lookup)
+        self.loss = MultiSimilarityLoss.from_preset(None, "bergamot", lookup=lookup, mask_same_text=mask_same_text)
+        self.node = MultiSimilarityLoss.from_preset(None, "bergamot", lookup=lookup, mask_same_text=False)
+        self.intermodal = IntermodalLoss(self.node, cross_view=cross_view)
+        self.dgi = DeepGraphInfomaxLoss(graph_encoder.width) if graph_encoder and self.weights["dgi"] else None
+        self.relation = relation
+        self.corruption = one_of("corruption", corruption, CORRUPTIONS)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise InputError(f"seed must be an integer of at least 0, found {seed!r}")
+        self.seed = seed
+        self.gather_across_devices = gather_across_devices
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
+        """The weighted parts, which add up to the loss."""
+        from st_biomed.losses.callbacks import require_loss_parameters_callback
+
+        if self.model is None:
+            raise InputError("a model is needed to embed; without one call compute_loss_from_embeddings")
+        require_loss_parameters_callback(self)
+        if self.graph_encoder is not None:
+            self.graph_encoder.train(self.model.training)  # the trainer sets the mode of the model alone
+        columns = list(sentence_features)
+        if len(columns) != 1:
+            raise InputError(f"the batch must have one text column, found {len(columns)}")
+        texts = dict(columns[0])
+        try:
+            graph = GraphBatch(texts.pop("node_texts"), texts.pop("edges"))
+        except KeyError as error:
+            raise InputError(f"the batch has no {error.args[0]!r}, it has {', '.join(sorted(columns[0]))}") from error
+        return self.compute_loss_from_embeddings([self.embed(texts)], labels, graph)
+
+    def embed(self, texts: dict[str, Tensor]) -> Tensor:
+        """Vectors ``[T, D]`` of the features of T texts."""
+        from st_biomed.losses.embed import embed_columns
+
+        return embed_columns(self.model, [texts])[0]
+
+    def compute_loss_from_embeddings(
+        self, embeddings: list[Tensor], labels: Tensor, graph: GraphBatch
+    ) -> dict[str, Tensor]:
+        """The weighted parts of a step.
+
+        Args:
+            embeddings: One matrix, the vectors of the distinct texts ``[T, D]``.
+            labels: Text ids of the two names of the B targets, or classes without a lookup, ``[B, 2]``.
+            graph: The nodes, of which the targets are the first, and the edges between them.
+
+        Returns:
+            Scalars by name; those of the graph are 0 in a step without edges.
+
+        Raises:
+            InputError: Shapes or numbers that do not fit.
+        """
+        (texts,) = embeddings
+        texts = texts.to(torch.promote_types(texts.dtype, torch.float32))
+        graph.check(len(texts), labels)
+        edges = graph.distinct_edges()
+        n_edges = self._over_processes(edges.new_tensor([edges.shape[1]])).sum()
+        names = texts[graph.node_texts]
+        with full_precision(texts):
+            columns = list(names[:, : len(labels)])
+            with_graph = bool(n_edges) and any(self.weights[name] for name in ("node", "intermodal", "dgi"))
+            if with_graph:
+                columns += self._graph_vectors(names, edges)[:, : len(labels)]
+            labels = self._over_processes(labels)
+            everywhere = self._over_processes(torch.stack(columns, dim=1)).unbind(1)
+            values = self._text_and_graph(everywhere, labels, with_graph)
+            if self.relation is not None and self.weights["relation"] and n_edges:
+                values["relation"] = self._relation_loss(names, edges) / n_edges
+        if self.training and torch.is_grad_enabled():
+            self.steps += 1
+        nothing = texts.sum() * 0
+        return {name: weight * values.get(name, nothing) for name, weight in self.weights.items() if weight}
+
+    def _text_and_graph(self, columns: tuple[Tensor, ...], labels: Tensor, with_graph: bool) -> dict[str, Tensor]:
+        """The parts that all targets share, not weighted, from ``[B, D]`` of texts, graph and corrupted graph."""
+        texts, graphs, corrupted = list(columns[:2]), list(columns[2:4]), list(columns[4:])
+        values = {}
+        if self.weights["text"]:
+            values["text"] = self.loss.compute_loss_from_embeddings(texts, labels)
+        if with_graph and self.weights["node"]:
+            values["node"] = self.node.compute_loss_from_embeddings(graphs, labels)
+        if with_graph and self.weights["intermodal"]:
+            values["intermodal"] = self.intermodal.compute_loss_from_embeddings(texts, graphs, labels)
+        if with_graph and self.dgi is not None:
+            views = [self.dgi(nodes, wrong) for nodes, wrong in zip(graphs, corrupted)]
+            values["dgi"] = (views[0] + views[1]) / 2
+        return values
+
+    def _graph_vectors(self, names: Tensor, edges: Tensor) -> Tensor:
+        """Of the graph in both views, then of the corrupted graph: ``[2 or 4, N, D]`` from names ``[2, N, D]``.
+
+        All of them go through the encoder as one graph.
+        """
+        assert self.graph_encoder is not None
+        graphs = [edges, edges]
+        if self.dgi is not None:
+            graphs += [corrupted_edges(edges, self._order(edges, view), self.corruption) for view in (0, 1)]
+            names = torch.cat([names, names])
+        together = side_by_side(graphs, names.shape[1])
+        return self.graph_encoder(names.flatten(0, 1), together[:2], together[2]).view_as(names)
+
+    def _relation_loss(self, names: Tensor, edges: Tensor) -> Tensor:
+        """Sum over the edges of the batch, mean over the views; times the processes, which will be averaged over."""
+        assert self.relation is not None
+        total = sum(self.relation(names[view], edges, self._order(edges, 2 + view)) for view in (0, 1))
+        return total / 2 * (_place()[1] if self.gather_across_devices else 1)
+
+    def _order(self, edges: Tensor, draw: int) -> Tensor:
+        """A permutation of the edges, int64 ``[E]``: another one in every step, in every process and for every draw."""
+        generator = np.random.default_rng([self.seed, int(self.steps), _place()[0], draw])
+        return torch.from_numpy(generator.permutation(edges.shape[1])).to(edges.device)
+
+    def _over_processes(self, rows: Tensor) -> Tensor:
+        """The rows of all processes, where they form one batch; with gradient where there is one."""
+        if not self.gather_across_devices:
+            return rows
+        from sentence_transformers.util import all_gather, all_gather_with_grad
+
+        return all_gather_with_grad(rows) if rows.is_floating_point() else all_gather(rows)
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters, for cards and records."""
+        return {
+            **{f"{name}_weight": weight for name, weight in self.weights.items()},
+            "graph_encoder": None
+            if self.graph_encoder is None
+            else {"kind": self.graph_encoder.kind, **self.graph_encoder.settings},
+            "relation": None if self.relation is None else self.relation.get_config_dict(),
+            "cross_view": self.intermodal.cross_view,
+            "corruption": self.corruption,
+            "seed": self.seed,
+            "gather_across_devices": self.gather_across_devices,
+            "multi_similarity": self.loss.get_config_dict(),
+        }
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of the loss; the host adds that of the multi-similarity loss."""
+        return """
+@inproceedings{sakhovskiy2024biomedical,
+    title = {Biomedical Entity Representation with Graph-Augmented Multi-Objective Transformer},
+    author = {Sakhovskiy, Andrey and Semenova, Natalia and Kadurin, Artur and Tutubalina, Elena},
+    booktitle = {Findings of the Association for Computational Linguistics: NAACL 2024},
+    pages = {4626--4643},
+    year = {2024}
+}
+"""
+
+
+def _width(model: Any) -> int | None:
+    """Of the model's embeddings, where it says so."""
+    dimension = getattr(model, "get_embedding_dimension", None)
+    return None if dimension is None else dimension()
+
+
+def _place() -> tuple[int, int]:
+    """This process's number and how many there are."""
+    from sentence_transformers.util import get_rank, get_world_size
+
+    return get_rank(), get_world_size()

@@ -1,0 +1,51 @@
+"""BERGAMOT over thousands of texts in the memory of one small mini-batch; the graph stands outside the cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError
+from st_biomed.losses.bergamot import BergamotLoss
+from st_biomed.modules.graph_layers import GraphEncoder
+
+
+class CachedBergamotLoss(BergamotLoss):
+    """:class:`BergamotLoss` with texts embedded in mini-batches, forward and again backward (:mod:`.gradient_cache`).
+
+    Values and gradients are the uncached ones, those of the graph encoder included: it is part of the ordinary backward pass.
+
+    Args:
+        model: See :class:`BergamotLoss`.
+        graph_encoder: See :class:`BergamotLoss`.
+        mini_batch_size: Texts that are embedded at once.
+        **arguments: See :class:`BergamotLoss`.
+
+    Raises:
+        InputError: A size below one, or an argument that :class:`BergamotLoss` refuses.
+    """
+
+    uses_gradient_cache = True  # the host's wrappers ask for it
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        graph_encoder: GraphEncoder | None,
+        *,
+        mini_batch_size: int = 64,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(model, graph_encoder, **arguments)
+        if isinstance(mini_batch_size, bool) or not isinstance(mini_batch_size, int) or mini_batch_size < 1:
+            raise InputError(f"mini_batch_size must be an integer of at least 1, found {mini_batch_size!r}")
+        self.mini_batch_size = mini_batch_size
+
+    def embed(self, texts: dict[str, Tensor]) -> Tensor:
+        from st_biomed.losses.gradient_cache import embed_in_mini_batches
+
+        return embed_in_mini_batches(self.model, texts, self.mini_batch_size)
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters, for cards and records."""
+        return {**super().get_config_dict(), "mini_batch_size": self.mini_batch_size}

@@ -1,0 +1,63 @@
+"""The neighbourhoods of a training step: which text a node has in each view, and who is related to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from st_biomed.errors import InputError
+from st_biomed.modules.graph_edges import distinct_edges
+
+
+@dataclass(frozen=True, init=False)
+class GraphBatch:
+    """Nodes and edges of a step. The targets are the first nodes, every concept is a node once.
+
+    Attributes:
+        node_texts: Row of a node's name among the step's distinct texts, in the views u and v, int64 ``[2, N]``.
+        edges: Source, target and relation of every edge, int64 ``[3, E]``.
+
+    Raises:
+        InputError: Other shapes or types.
+    """
+
+    node_texts: Tensor
+    edges: Tensor
+
+    def __init__(self, node_texts: Tensor, edges: Tensor) -> None:
+        """Both as above, or as the collator gives them: with a first dimension of 1."""
+        for name, value, rows in (("node_texts", node_texts, 2), ("edges", edges, 3)):
+            matrix = value[0] if value.ndim == 3 and len(value) == 1 else value
+            if matrix.ndim != 2 or len(matrix) != rows or matrix.dtype != torch.int64:
+                raise InputError(f"{name} must be int64 [1, {rows}, n], found {value.dtype} {list(value.shape)}")
+            object.__setattr__(self, name, matrix)
+
+    def check(self, n_texts: int, labels: Tensor) -> None:
+        """Refuse a batch that does not fit together.
+
+        Args:
+            n_texts: T.
+            labels: Of the targets.
+
+        Raises:
+            InputError: Labels that are no ``[B, 2]`` with B at most N, or a text or node that is not there.
+        """
+        n_nodes = self.node_texts.shape[1]
+        if labels.ndim != 2 or labels.shape[1] != 2 or len(labels) > n_nodes or labels.is_floating_point():
+            raise InputError(
+                f"labels must be integers [B, 2] with B of at most {n_nodes} nodes, found {labels.dtype} {list(labels.shape)}"
+            )
+        for name, values, count in (
+            ("node_texts", self.node_texts, n_texts),
+            ("sources and targets of edges", self.edges[:2], n_nodes),
+        ):
+            if values.numel():
+                least, most = torch.stack(values.aminmax()).tolist()
+                if least < 0 or most >= count:
+                    raise InputError(f"{name} must be from 0 to {count - 1}, found {least} to {most}")
+
+    def distinct_edges(self) -> Tensor:
+        """The edges, each once and in their order, none from a node to itself, int64 ``[3, E']``."""
+        return self.edges[:, distinct_edges(self.edges[:2], self.edges[2], self.node_texts.shape[1])]

@@ -1,0 +1,168 @@
+"""Graph encoders: from the texts of a neighbourhood to vectors of its nodes. They live in a loss while it trains."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.modules.graph_layers import SETTINGS, WEIGHTS, GraphEncoder, count
+
+
+class GraphSAGE(GraphEncoder):
+    r"""Hamilton et al. 2017, Algorithm 1 with the mean of the neighbours: ``W_1 mean_j x_j + W_2 x_i + b``.
+
+    Args:
+        width: See :class:`GraphEncoder`.
+        **layers: See :class:`GraphEncoder`.
+    """
+
+    kind = "sage"
+
+    def __init__(self, width: int, **layers: Any) -> None:
+        convolution = _geometric().SAGEConv
+        super().__init__(width, lambda a, b: convolution(a, b, aggr="mean"), {}, **layers)
+
+    def convolve(self, convolution: nn.Module, states: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Tensor:
+        return convolution(states, edge_index)
+
+
+class RGCN(GraphEncoder):
+    r"""Schlichtkrull et al. 2018, Eq. 2: a matrix for every relation, made of blocks (Eq. 4) or of bases (Eq. 3).
+
+    Args:
+        width: See :class:`GraphEncoder`.
+        n_relations: How many relations there are, inverse ones counted.
+        blocks: Blocks on the diagonal of a matrix, which divide the widths; 64 by default.
+        bases: Matrices that those of all relations are sums of, in place of blocks.
+        **layers: See :class:`GraphEncoder`.
+    """
+
+    kind = "rgcn"
+
+    def __init__(
+        self, width: int, n_relations: int, *, blocks: int | None = None, bases: int | None = None, **layers: Any
+    ) -> None:
+        _geometric()
+        from st_biomed.modules.relational_convolution import EdgewiseRGCNConv
+
+        count("n_relations", n_relations)
+        if blocks is not None and bases is not None:
+            raise InputError(f"one of blocks and bases may be given, found {blocks!r} and {bases!r}")
+        if bases is None:
+            blocks = 64 if blocks is None else blocks
+            count("blocks", blocks)
+            _divides("blocks", blocks, width, layers.get("hidden"))
+        else:
+            count("bases", bases)
+
+        def convolution(a: int, b: int) -> nn.Module:
+            return EdgewiseRGCNConv(a, b, n_relations, num_blocks=blocks, num_bases=bases)
+
+        settings = {"n_relations": n_relations, "blocks": blocks, "bases": bases}
+        super().__init__(width, convolution, settings, **layers)
+        self.n_relations = n_relations
+
+    def convolve(self, convolution: nn.Module, states: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Tensor:
+        return convolution(states, edge_index, edge_type)
+
+
+class GATv2(GraphEncoder):
+    r"""Brody et al. 2022, Eq. 7: attention over the neighbours and the node itself, ``a . LeakyReLU(W [x_i; x_j; r])``.
+
+    The relation r of an edge stands in the attention, as a vector that is learned; a node is its own neighbour by a relation
+    of its own. The published code of BERGAMOT has the relations and never uses them.
+
+    Args:
+        width: See :class:`GraphEncoder`.
+        n_relations: How many relations there are, inverse ones counted; ``None`` for edges without features.
+        heads: Of the attention, which share the width.
+        share_weights: Whether one matrix serves both ends of an edge.
+        relation_width: Of the vectors of relations.
+        **layers: See :class:`GraphEncoder`.
+    """
+
+    kind = "gat"
+
+    def __init__(
+        self,
+        width: int,
+        n_relations: int | None = None,
+        *,
+        heads: int = 2,
+        share_weights: bool = True,
+        relation_width: int = 64,
+        **layers: Any,
+    ) -> None:
+        gat = _geometric().GATv2Conv
+        count("heads", heads)
+        _divides("heads", heads, width, layers.get("hidden"))
+        if n_relations is not None:
+            count("n_relations", n_relations)
+            count("relation_width", relation_width)
+
+        def convolution(a: int, b: int) -> nn.Module:
+            features = None if n_relations is None else relation_width
+            return gat(a, b // heads, heads, share_weights=share_weights, edge_dim=features, add_self_loops=False)
+
+        settings = {
+            "n_relations": n_relations, "heads": heads, "share_weights": share_weights, "relation_width": relation_width
+        }  # fmt: skip
+        super().__init__(width, convolution, settings, **layers)
+        self.n_relations = n_relations
+        self.relations = None if n_relations is None else nn.Embedding(n_relations + 1, relation_width)
+
+    def convolve(self, convolution: nn.Module, states: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Tensor:
+        nodes = torch.arange(len(states), device=states.device)
+        edge_index = torch.cat([edge_index, nodes.expand(2, -1)], dim=1)
+        if self.relations is None or edge_type is None:
+            return convolution(states, edge_index)
+        itself = torch.full_like(nodes, self.relations.num_embeddings - 1)
+        return convolution(states, edge_index, self.relations(torch.cat([edge_type, itself])))
+
+
+GRAPH_ENCODERS: dict[str, type[GraphEncoder]] = {one.kind: one for one in (GraphSAGE, RGCN, GATv2)}
+"""The encoders by name."""
+
+
+def load_graph_encoder(folder: str | Path) -> GraphEncoder:
+    """Read what :meth:`GraphEncoder.save` has written; on the CPU, in evaluation mode.
+
+    Raises:
+        InputError: A file is missing, or does not hold such an encoder.
+    """
+    file = Path(folder) / SETTINGS
+    try:
+        settings = json.loads(file.read_text("utf-8"))
+        kind = settings.pop("kind")
+        if kind not in GRAPH_ENCODERS:
+            raise unknown_name(f"{file}: kind", kind, GRAPH_ENCODERS)
+        encoder = GRAPH_ENCODERS[kind](**settings)
+        file = file.with_name(WEIGHTS)
+        encoder.load_state_dict(load_file(file))
+    except FileNotFoundError as error:
+        raise InputError(f"{file}: missing") from error
+    except (SafetensorError, RuntimeError, KeyError, AttributeError, TypeError, json.JSONDecodeError) as error:
+        raise InputError(f"{file}: holds no graph encoder: {str(error).strip().splitlines()[0]}") from error
+    return encoder.eval()
+
+
+def _geometric() -> Any:
+    """The layers of torch-geometric, which take seconds to import."""
+    try:
+        from torch_geometric import nn as layers
+    except ImportError as error:
+        raise InputError("graph encoders need torch-geometric: pip install 'st-biomed[graph]'") from error
+    return layers
+
+
+def _divides(name: str, value: int, width: int, hidden: int | None) -> None:
+    for other, size in (("width", width), ("hidden", hidden)):
+        if size is not None and isinstance(size, int) and size % value:
+            raise InputError(f"{name} must divide {other}={size}, found {value}")
