@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from scipy.sparse import csr_array
 
 from st_biomed.errors import InputError, unknown_name
@@ -83,7 +82,8 @@ def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER
         InputError: An option out of its range, a declared inverse that is no relation, or no triple that is left.
     """
     _check(options)
-    names, triples = _stated(terminology, options)
+    names, stated = stated_triples(terminology, relations=options.relations, parents=options.parents)
+    triples = stated.T.astype(np.int64)
     tally, dropped = Tally(), dict[str, str]()
     tally.read(len(triples))
     loops = triples[:, 0] == triples[:, 2]
@@ -112,25 +112,34 @@ def _check(options: TripleOptions) -> None:
         raise InputError(f"mirror_share must be above 0 and at most 1, found {options.mirror_share}")
 
 
-def _stated(terminology: Terminology, options: TripleOptions) -> tuple[list[str], np.ndarray]:
-    """Names of the relations, sorted, and all triples by concept and relation, int64 ``[T, 3]``."""
-    of_relations = terminology.relations if options.relations else terminology.relations.slice(0, 0)
-    of_parents = terminology.parents if options.parents else terminology.parents.slice(0, 0)
-    column = pc.cast(of_relations["relation"].combine_chunks(), pa.string())
-    names = sorted({*pc.unique(column).to_pylist(), *([ISA] if len(of_parents) else [])})
-    kind = pc.index_in(column, value_set=pa.array(names, pa.string())).to_numpy(zero_copy_only=False)
-    parts = [
-        np.stack([of_relations["head"].to_numpy(), kind, of_relations["tail"].to_numpy()], axis=1),
-        np.stack(
-            [
-                of_parents["child"].to_numpy(),
-                np.full(len(of_parents), names.index(ISA) if len(of_parents) else 0),
-                of_parents["parent"].to_numpy(),
-            ],
-            axis=1,
-        ),
-    ]
-    return names, np.concatenate(parts).astype(np.int64)
+def stated_triples(
+    terminology: Terminology, *, relations: bool = True, parents: bool = True
+) -> tuple[list[str], np.ndarray]:
+    """The triples of a terminology as its tables have them.
+
+    Args:
+        terminology: Concepts with relations and parents.
+        relations: Whether its relations are taken.
+        parents: Whether its parents are, as relation :data:`ISA`; where a relation has this name, they are one.
+
+    Returns:
+        Names of the relations there are, sorted, and (heads, relations, tails) by concept index and name, int32
+        ``[3, T]``: the rows of the relations, then those of the parents.
+    """
+    of_relations = terminology.relations if relations else terminology.relations.slice(0, 0)
+    of_parents = terminology.parents if parents else terminology.parents.slice(0, 0)
+    column = of_relations["relation"].unify_dictionaries().combine_chunks()
+    entry, values = column.indices.to_numpy(), column.dictionary.to_pylist()
+    there = np.flatnonzero(np.bincount(entry, minlength=len(values))).tolist()  # a part of a table keeps every value
+    names = sorted({*(values[i] for i in there), *([ISA] if len(of_parents) else [])})
+    of_entry = np.zeros(len(values), dtype=np.int32)
+    of_entry[there] = [names.index(values[i]) for i in there]
+    triples = np.empty((3, len(of_relations) + len(of_parents)), dtype=np.int32)
+    stated, placed = triples[:, : len(of_relations)], triples[:, len(of_relations) :]
+    stated[0], stated[1], stated[2] = of_relations["head"].to_numpy(), of_entry[entry], of_relations["tail"].to_numpy()
+    placed[0], placed[2] = of_parents["child"].to_numpy(), of_parents["parent"].to_numpy()
+    placed[1] = names.index(ISA) if len(of_parents) else 0
+    return names, triples
 
 
 def _distinct(triples: np.ndarray, tally: Tally, reason: str) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from st_biomed.samples.columns import MENTION_PAIRS, NAMES, RELATIONS, SampleKind, terminology_digest
+from st_biomed.samples.concept_graph import ConceptGraph
 from st_biomed.samples.mention_pairs import MentionPairs, mention_pairs
 from st_biomed.samples.names import names_dataset
 from st_biomed.samples.relation_lookup import RelationLookup
@@ -13,6 +14,7 @@ __all__ = [
     "MENTION_PAIRS",
     "NAMES",
     "RELATIONS",
+    "ConceptGraph",
     "MentionPairs",
     "RelationLookup",
     "SampleKind",
