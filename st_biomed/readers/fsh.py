@@ -47,9 +47,9 @@ def records(
         name: Short name of the source; by default the code system's ``Id`` in capitals.
         prefix: Prefix of the codes, e.g. ``ICD9CM``; by default the source's name. With the prefix of another
             terminology its concepts get these names when the two are merged.
-        language: ISO 639-1 code of the displays.
-        licence: Its licence; "not stated" by default, and never redistributed.
-        replace: What an export has garbled, with commas between: ``"@=À,PIY=PIÙ"``.
+        language: ISO 639-1 code of the displays; ``en`` by default.
+        licence: Its licence; "not stated" by default. Its names are never redistributed.
+        replace: What an export has garbled, with commas between, nothing by default: ``"@=À,PIY=PIÙ"``.
 
     Raises:
         InputError: With file and line: no ``CodeSystem``, a second one, a concept without a display, a code twice, one below

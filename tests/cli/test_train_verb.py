@@ -36,4 +36,7 @@ def test_an_unknown_recipe_and_an_unknown_argument_are_one_line(monkeypatch: pyt
 def test_help_without_a_recipe_lists_them() -> None:
     result = CliRunner().invoke(app, ["train", "--help"])
     assert result.exit_code == 0, result.output
-    assert "Recipes: extend_bert, hiprbert, kge, sapbert, sapbert_finetune." in result.stdout
+    assert (
+        "Recipes: extend_bert, hiprbert, italian_kge, kge, knowledge_injection, sapbert, sapbert_finetune."
+        in result.stdout
+    )
