@@ -118,7 +118,8 @@ class GraphCollator:
         candidates, column = np.unique(concept, return_inverse=True)
         order = rng.permutation(len(candidates))  # which of several concepts is left to chance
         choices = csr_array(
-            (np.ones(len(row)), (row, np.argsort(order)[column])), shape=(len(labels), len(candidates))
+            (np.ones(len(row)), (row.astype(np.int32), np.argsort(order)[column].astype(np.int32))),
+            shape=(len(labels), len(candidates)),
         )
         chosen = maximum_bipartite_matching(choices, perm_type="column")
         if (chosen < 0).any():

@@ -28,7 +28,7 @@ WORDS = [*SPECIALS, *"abcdefgi", *(f"##{letter}" for letter in "abcdefgi"), "flu
 
 @pytest.fixture
 def tokenizer() -> BertTokenizer:
-    return BertTokenizer(vocab={word: i for i, word in enumerate(WORDS)})
+    return BertTokenizer(vocab={word: i for i, word in enumerate(WORDS)}, do_lower_case=True)
 
 
 @pytest.fixture
