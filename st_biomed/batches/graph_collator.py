@@ -121,6 +121,7 @@ class GraphCollator:
             (np.ones(len(row)), (row.astype(np.int32), np.argsort(order)[column].astype(np.int32))),
             shape=(len(labels), len(candidates)),
         )
+        choices.sort_indices()  # the first one that is free is taken
         chosen = maximum_bipartite_matching(choices, perm_type="column")
         if (chosen < 0).any():
             twice = int(np.flatnonzero(chosen < 0)[0])
