@@ -10,7 +10,7 @@ argument here too; ``--help`` lists them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ from transformers import (
     set_seed,
 )
 
+from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.masking import MentionMaskingCollator
 from st_biomed.corpus.matching import TermMatcher
-from st_biomed.corpus.raw_text import Document, documents
 from st_biomed.corpus.vocabulary import SIZE, extend_vocabulary, train_pieces
 from st_biomed.corpus.windows import mention_windows
 from st_biomed.encoder import model_folder
@@ -39,7 +39,7 @@ from st_biomed.terminology import Terminology
 
 
 @dataclass
-class ExtendBERTArguments:
+class ExtendBERTArguments(CorpusArguments):
     """The paper's sentences as arguments."""
 
     base_model: str = field(
@@ -48,20 +48,15 @@ class ExtendBERTArguments:
             "help": "Hub id or folder of a BERT (the paper: an Italian one of 31,102 pieces, which it does not name)"
         },
     )
-    corpus: list[str] = field(default_factory=list, metadata={"help": "files and folders of raw text"})
-    form: str = field(default="auto", metadata={"help": "auto, lines, paragraphs, files, jsonl or xmi"})
-    text_field: str = field(default="text", metadata={"help": "key of the text in JSON lines"})
     vocabulary_size: int = field(default=SIZE, metadata={"help": "pieces trained on the corpus; 0 adds none"})
     terminology: str = field(
         default="", metadata={"help": "whose mentions are masked as a whole; a folder, a reader's name or reader:path"}
     )
-    language: str = field(default="", metadata={"help": "language of the terms that are looked for, e.g. it"})
     max_length: int = field(default=128, metadata={"help": "tokens of a sequence"})
     masked_share: float = field(default=0.15, metadata={"help": "share of the tokens that is masked"})
     held_out: float = field(
         default=0.02, metadata={"help": "share of the documents that is not trained on but measured"}
     )
-    processes: int = field(default=1, metadata={"help": "processes that look for mentions"})
     licence: str = field(default="other", metadata={"help": "licence of the model"})
     overwrite: bool = field(default=False, metadata={"help": "replace the model of an earlier run in output_dir"})
     smoke: bool = field(default=False, metadata={"help": "two small steps, for tests"})
@@ -78,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(base)
     results: dict[str, Any] = {}
     if recipe.vocabulary_size:
-        pieces = train_pieces(lambda: (one.text for one in read(recipe)), tokenizer, recipe.vocabulary_size)
+        pieces = train_pieces(lambda: (one.text for one in recipe.documents()), tokenizer, recipe.vocabulary_size)
         tokenizer, report = extend_vocabulary(model, pieces, tokenizer=tokenizer, seed=training.seed)
         results["vocabulary"] = report.to_dict()
         print(report)
@@ -88,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     matcher = None if terminology is None else TermMatcher(terminology, recipe.language or None)
     sequences, coverage = mention_windows(
         matcher,
-        read(recipe),
+        recipe.documents(),
         tokens=recipe.max_length - 2,
         tokenizer=tokenizer,
         without_mentions=True,
@@ -154,11 +149,6 @@ def checked(recipe: ExtendBERTArguments, training: TrainingArguments) -> Path:
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
     return output
-
-
-def read(recipe: ExtendBERTArguments) -> Iterator[Document]:
-    """The corpus, from its beginning."""
-    return documents(recipe.corpus, form=recipe.form, field=recipe.text_field)
 
 
 def split(sequences: Dataset, held_out: float, seed: int) -> tuple[Dataset, Dataset]:

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 from datasets import Dataset, concatenate_datasets
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.util import get_world_size
@@ -30,10 +31,10 @@ from transformers import set_seed
 
 from st_biomed.batches import HardNegativeBatches, HardNegativeCallback, HardNegativePlan
 from st_biomed.bundled import bundled, bundled_recipe
+from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.caps import Caps
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mentions import mention_contexts
-from st_biomed.corpus.raw_text import documents
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.kge import KGETable
@@ -54,7 +55,7 @@ LOSSES = ("v1", "v2", "v3", "barlow_twins")
 
 
 @dataclass
-class ItalianArguments(EncoderArguments):
+class ItalianArguments(CorpusArguments, EncoderArguments):
     """The paper's sentences as arguments; the section stands in the help."""
 
     stage: str = field(default="all", metadata={"help": f"all, or one of {', '.join(STAGES)}"})
@@ -74,11 +75,7 @@ class ItalianArguments(EncoderArguments):
         default_factory=list,
         metadata={"help": "a folder written by `st-biomed read`, or reader:path; several are merged"},
     )
-    corpus: list[str] = field(default_factory=list, metadata={"help": "files and folders of raw text"})
-    form: str = field(default="auto", metadata={"help": "auto, lines, paragraphs, files, jsonl or xmi"})
-    text_field: str = field(default="text", metadata={"help": "key of the text in JSON lines"})
     language: str = field(default="it", metadata={"help": "language of the terms that are looked for; empty for all"})
-    processes: int = field(default=1, metadata={"help": "processes that look for mentions"})
     window: int = field(default=32, metadata={"help": "tokens of a context (3.1)"})
     contexts_per_term: int = field(default=4, metadata={"help": "contexts of a term that are kept (4)"})
     bare_names: bool = field(
@@ -275,7 +272,7 @@ def training_rows(recipe: ItalianArguments, terminology: Terminology, model: Sen
     if recipe.corpus:
         found = mention_contexts(
             TermMatcher(terminology, recipe.language or None),
-            documents(recipe.corpus, form=recipe.form, field=recipe.text_field),
+            recipe.documents(),
             window=recipe.window,
             tokenizer=model.tokenizer,
             caps=Caps(per_term=recipe.contexts_per_term),
@@ -285,8 +282,8 @@ def training_rows(recipe: ItalianArguments, terminology: Terminology, model: Sen
         parts.append(found.dataset.select_columns(["text", "label"]))
     if recipe.bare_names:
         chosen = terminology.subset(languages=[recipe.language]) if recipe.language else terminology
-        ids = {text: i for i, text in enumerate(terminology.strings)}
-        parts.append(names_dataset(terminology).select([ids[text] for text in chosen.strings]))
+        ids = pc.index_in(chosen.texts["text"], value_set=terminology.texts["text"].combine_chunks())
+        parts.append(names_dataset(terminology).select(ids.to_numpy()))
     return concatenate_datasets(parts) if len(parts) > 1 else parts[0]
 
 

@@ -20,9 +20,9 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 from transformers import set_seed
 
 from st_biomed.batches import EpochCallback
+from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.linked_masking import LinkedMentionCollator
 from st_biomed.corpus.matching import TermMatcher
-from st_biomed.corpus.raw_text import documents
 from st_biomed.corpus.windows import mention_windows
 from st_biomed.encoder import model_folder
 from st_biomed.errors import InputError
@@ -41,7 +41,7 @@ from st_biomed.training import EncoderArguments, output_folders, resume_point, w
 
 
 @dataclass
-class InjectionArguments(EncoderArguments):
+class InjectionArguments(CorpusArguments, EncoderArguments):
     """The paper's sentences as arguments; the section stands in the help."""
 
     base_model: str = field(default="out/extend_bert", metadata={"help": "ext-BERT (3): a folder or a Hub id"})
@@ -53,11 +53,6 @@ class InjectionArguments(EncoderArguments):
     terminology: list[str] = field(
         default_factory=list, metadata={"help": "whose mentions are looked for; several are merged"}
     )
-    corpus: list[str] = field(default_factory=list, metadata={"help": "files and folders of raw text"})
-    form: str = field(default="auto", metadata={"help": "auto, lines, paragraphs, files, jsonl or xmi"})
-    text_field: str = field(default="text", metadata={"help": "key of the text in JSON lines"})
-    language: str = field(default="", metadata={"help": "language of the terms that are looked for, e.g. it"})
-    processes: int = field(default=1, metadata={"help": "processes that look for mentions"})
     layer: int = field(default=8, metadata={"help": "inject after that many layers (4)"})
     candidates: int = field(default=100, metadata={"help": "entities in the mixture; the paper does not say"})
     temperature: float = field(default=1.0, metadata={"help": "of their weights; the paper has none (3.2)"})
@@ -134,6 +129,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         callbacks=[record.callback(), LossParametersCallback(loss), EpochCallback()],
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
+    if trainer.is_world_process_zero():
+        model.save_pretrained(str(folders.work / "trained"), create_model_card=False)
     after = suite.measure(model, "the trained model" if training.should_log else "")
     if trainer.is_world_process_zero():
         for name, found in after.items():
@@ -143,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         save_release(
             model, folders.release, run=record.to_dict(), terminologies=[terminology], base_model=recipe.base_model
         )
-        shutil.rmtree(folders.work / "trained", ignore_errors=True)
+        shutil.rmtree(folders.work / "trained")
         if suite.tests:
             print(f"\n{suite.table(before=before, after=after)}")
         print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r}, trust_remote_code=True)")
@@ -169,7 +166,7 @@ def sequences_of(terminology: Terminology, model: SentenceTransformer, recipe: I
     """Sequences with at least one mention each."""
     found = mention_windows(
         TermMatcher(terminology, recipe.language or None),
-        documents(recipe.corpus, form=recipe.form, field=recipe.text_field),
+        recipe.documents(),
         tokens=recipe.max_length - 2,
         tokenizer=model.tokenizer,
         processes=recipe.processes,

@@ -13,6 +13,7 @@ from torch.autograd.function import once_differentiable
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
 from st_biomed.losses.arguments import one_of
+from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels
 from st_biomed.modules.inject import injection_of
 
@@ -168,16 +169,7 @@ class EntityLinkingLoss(nn.Module):
     @property
     def citation(self) -> str:
         """BibTeX of the loss."""
-        return """
-@misc{amorebondarenko2022combining,
-    title = {Combining Contrastive Learning and Knowledge Graph Embeddings to develop medical word embeddings for the Italian language},
-    author = {Amore Bondarenko, Denys and Ferrod, Roger and Di Caro, Luigi},
-    year = {2022},
-    eprint = {2211.05035},
-    archivePrefix = {arXiv},
-    primaryClass = {cs.CL}
-}
-"""
+        return ITALIAN
 
 
 class _LogSumExp(torch.autograd.Function):

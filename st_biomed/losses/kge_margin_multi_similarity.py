@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from st_biomed.errors import InputError
 from st_biomed.losses.arguments import number, numbers, one_of
+from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.kge_similarity import KGESimilarity
 from st_biomed.losses.miners import Miner, MultiSimilarityMiner
@@ -248,13 +249,4 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
     @property
     def citation(self) -> str:
         """BibTeX of the loss."""
-        return """
-@misc{amorebondarenko2022combining,
-    title = {Combining Contrastive Learning and Knowledge Graph Embeddings to develop medical word embeddings for the Italian language},
-    author = {Amore Bondarenko, Denys and Ferrod, Roger and Di Caro, Luigi},
-    year = {2022},
-    eprint = {2211.05035},
-    archivePrefix = {arXiv},
-    primaryClass = {cs.CL}
-}
-"""
+        return ITALIAN

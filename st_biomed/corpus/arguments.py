@@ -1,0 +1,25 @@
+"""What every recipe asks that reads raw text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from st_biomed.corpus.raw_text import Document, documents
+
+
+@dataclass
+class CorpusArguments:
+    """Where the text is, and how mentions are looked for in it."""
+
+    corpus: list[str] = field(default_factory=list, metadata={"help": "files and folders of raw text"})
+    form: str = field(default="auto", metadata={"help": "auto, lines, paragraphs, files, jsonl or xmi"})
+    text_field: str = field(default="text", metadata={"help": "key of the text in JSON lines"})
+    language: str = field(
+        default="", metadata={"help": "language of the terms that are looked for, e.g. it; all by default"}
+    )
+    processes: int = field(default=1, metadata={"help": "processes that look for mentions"})
+
+    def documents(self) -> Iterator[Document]:
+        """The corpus, from its beginning."""
+        return documents(self.corpus, form=self.form, field=self.text_field)
