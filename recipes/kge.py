@@ -22,7 +22,7 @@ from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.evaluators.graph_vectors import graph_evaluator, measure_table
 from st_biomed.kge import KGESettings, KGETable, KnowledgeGraph, TrainedKGE, train_kge
 from st_biomed.kge.settings import MODEL_NAMES
-from st_biomed.kge.triples import LEAST_TRIPLES, MIRROR_SHARE, TripleOptions
+from st_biomed.kge.triples import LEAST_TRIPLES, MIRROR_SHARE, TripleOptions, parse_inverses
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     # The graph, once for all models.
     terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     options = TripleOptions(
-        recipe.relations, recipe.parents, pairs_of(recipe.inverses), recipe.mirror_share, recipe.least_triples
+        recipe.relations, recipe.parents, parse_inverses(recipe.inverses), recipe.mirror_share, recipe.least_triples
     )
     graph = KnowledgeGraph.from_terminology(terminology, options, seed=settings.seed)
     graph.save(folder / "graph")
@@ -128,14 +128,6 @@ def evaluator_of(benchmark: Benchmark, table: KGETable, terminology: Terminology
             f"{benchmark.name}: needs {', '.join(missing)} in the folder of data ({benchmark.data.source})"
         )
     return graph_evaluator(benchmark, table, terminology)
-
-
-def pairs_of(inverses: list[str]) -> list[tuple[str, str]]:
-    """``NAME=INVERSE`` as pairs."""
-    pairs = [tuple(text.split("=")) for text in inverses]
-    if wrong := [text for text, pair in zip(inverses, pairs) if len(pair) != 2 or not all(pair)]:
-        raise InputError(f"inverses are written NAME=INVERSE, found {wrong[0]!r}")
-    return [(pair[0], pair[1]) for pair in pairs]
 
 
 if __name__ == "__main__":

@@ -13,13 +13,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sentence_transformers.base import DefaultBatchSampler
 from torch.utils.data import SequentialSampler
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.samples.columns import LABEL, NAMES, RELATIONS, labels_of
+from st_biomed.samples.names import names_dataset
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
@@ -61,6 +63,19 @@ def training_rows(dataset: Dataset) -> str:
     if dataset.features.get(LABEL) in (NAMES.type, RELATIONS.type):
         sha.update(labels_of(dataset).tobytes())
     return sha.hexdigest()[:16]
+
+
+def known_by(terminology: Terminology, path: str | Path | None, dataset: Dataset | None) -> dict[str, Any]:
+    """The fields ``rows``, ``digest`` and ``path`` of batches of a terminology's names, which is remembered.
+
+    Args:
+        terminology: Where the labels come from.
+        path: Folder where it is saved.
+        dataset: The training dataset; ``None`` for that of all names.
+    """
+    remember(terminology)
+    rows = training_rows(names_dataset(terminology) if dataset is None else dataset)
+    return {"rows": rows, "digest": terminology.digest, "path": None if path is None else str(path)}
 
 
 @dataclass(frozen=True, kw_only=True)

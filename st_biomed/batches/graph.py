@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sentence_transformers.base import DefaultBatchSampler
 
-from st_biomed.batches.arguments import TrainingBatches, recall, remember, training_rows
+from st_biomed.batches.arguments import TrainingBatches, known_by, recall
 from st_biomed.batches.dealing import deal, most_batches
 from st_biomed.batches.rows import NameRows
 from st_biomed.batches.strata import PairStrata
 from st_biomed.errors import InputError
 from st_biomed.samples.draws import draw_distinct
-from st_biomed.samples.names import names_dataset
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
@@ -143,11 +142,8 @@ class GraphBatches(TrainingBatches):
             dataset: The training dataset, if it holds a selection of the names only.
             max_pairs_per_concept, pivot_language: See :class:`GraphBatchSampler`.
         """
-        remember(terminology)
         return cls(
-            rows=training_rows(names_dataset(terminology) if dataset is None else dataset),
-            digest=terminology.digest,
-            path=None if path is None else str(path),
+            **known_by(terminology, path, dataset),
             max_pairs_per_concept=max_pairs_per_concept,
             pivot_language=pivot_language,
         )

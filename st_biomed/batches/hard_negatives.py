@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sentence_transformers.base import DefaultBatchSampler
 
-from st_biomed.batches.arguments import TrainingBatches, recall, remember, training_rows
+from st_biomed.batches.arguments import TrainingBatches, known_by, recall
 from st_biomed.batches.neighbour_table import NeighbourTable
 from st_biomed.batches.prototypes import ConceptRows
 from st_biomed.errors import InputError
-from st_biomed.samples.names import names_dataset
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
@@ -227,11 +226,8 @@ class HardNegativeBatches(TrainingBatches):
             dataset: The training dataset, if it is not that of all names.
             plan: How many rows of each kind; the Italian paper's by default.
         """
-        remember(terminology)
         return cls(
-            rows=training_rows(names_dataset(terminology) if dataset is None else dataset),
-            digest=terminology.digest,
-            path=None if path is None else str(path),
+            **known_by(terminology, path, dataset),
             plan=plan or HardNegativePlan(),
         )
 

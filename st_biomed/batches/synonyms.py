@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sentence_transformers.base import DefaultBatchSampler
 
-from st_biomed.batches.arguments import TrainingBatches, recall, remember, training_rows
+from st_biomed.batches.arguments import TrainingBatches, known_by, recall
 from st_biomed.batches.rows import NameRows
 from st_biomed.batches.strata import PairStrata
 from st_biomed.errors import InputError
 from st_biomed.samples.draws import draw_distinct, pair_of
-from st_biomed.samples.names import names_dataset
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
@@ -178,11 +177,8 @@ class SynonymBatches(TrainingBatches):
             dataset: The training dataset, if it holds a selection of the names only.
             names_per_concept, max_pairs_per_concept, pivot_language: See :class:`SynonymBatchSampler`.
         """
-        remember(terminology)
         return cls(
-            rows=training_rows(names_dataset(terminology) if dataset is None else dataset),
-            digest=terminology.digest,
-            path=None if path is None else str(path),
+            **known_by(terminology, path, dataset),
             names_per_concept=names_per_concept,
             max_pairs_per_concept=max_pairs_per_concept,
             pivot_language=pivot_language,

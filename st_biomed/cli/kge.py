@@ -60,7 +60,7 @@ def train(
 ) -> None:
     """Split and filter the triples, train, and write what `kge evaluate` and the losses read."""
     from st_biomed.kge import KGESettings, KnowledgeGraph, train_kge
-    from st_biomed.kge.triples import TripleOptions
+    from st_biomed.kge.triples import TripleOptions, parse_inverses
 
     settings = KGESettings(
         model=model,
@@ -79,7 +79,9 @@ def train(
         patience=patience,
         seed=seed,
     )
-    options = TripleOptions(relations, parents, _pairs(inverse or []), mirror_share, least_triples)
+    options = TripleOptions(
+        relations, parents, parse_inverses(inverse or [], "--inverse is"), mirror_share, least_triples
+    )
     _check_output(output, overwrite=overwrite or resume)
     graph = KnowledgeGraph.open(source, options, seed=seed)
     typer.echo(f"{graph!r}{graph.report and chr(10)}{graph.report}")
@@ -153,16 +155,6 @@ def _write(figures: dict[str, float], path: Path | None, folder: Path) -> None:
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-
-
-def _pairs(given: list[str]) -> list[tuple[str, str]]:
-    pairs = []
-    for text in given:
-        name, equals, inverse = text.partition("=")
-        if not equals or not name or not inverse:
-            raise InputError(f"--inverse is written NAME=INVERSE, found {text!r}")
-        pairs.append((name, inverse))
-    return pairs
 
 
 def _check_output(folder: Path, *, overwrite: bool) -> None:

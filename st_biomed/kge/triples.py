@@ -67,6 +67,23 @@ class Triples(NamedTuple):
     dropped: dict[str, str]
 
 
+def parse_inverses(given: Sequence[str], label: str = "inverses are") -> list[tuple[str, str]]:
+    """``NAME=INVERSE`` as a person writes it, as pairs.
+
+    Args:
+        given: What is written.
+        label: How an error begins.
+
+    Raises:
+        InputError: Another form.
+    """
+    pairs = [text.split("=") for text in given]
+    for text, pair in zip(given, pairs):
+        if len(pair) != 2 or not all(pair):
+            raise InputError(f"{label} written NAME=INVERSE, found {text!r}")
+    return [(name, inverse) for name, inverse in pairs]
+
+
 def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER) -> Triples:
     """The triples of a terminology after the paper's filters: "we filter out rare and inverse relations" (3.1).
 
