@@ -16,7 +16,6 @@ Every argument of the trainer is an argument of the last two stages; ``--help`` 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -37,13 +36,13 @@ from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mentions import mention_contexts
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.finish import measure_and_release
 from st_biomed.kge import KGETable
 from st_biomed.losses import KGEMarginMultiSimilarityLoss, MultiSimilarityLoss, TerminologyDigestCallback
 from st_biomed.losses.miners import MultiSimilarityMiner
 from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
 from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.release.bake import bake
-from st_biomed.release.folder import save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import names_dataset
 from st_biomed.settings import read_settings, run_recipe
@@ -246,24 +245,17 @@ def contrastive(
         ],
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
-    if trainer.is_world_process_zero():
-        model.save_pretrained(str(folders.work / "trained"), create_model_card=False)
-    after = suite.measure(model, "the trained model" if training.should_log else "")
-    if trainer.is_world_process_zero():
-        for name, found in after.items():
-            record.add_results(name, "before", before[name])
-            record.add_results(name, "after", found)
-        folders.make_room()
-        released = model if stage == "pipelined" else bake(model)
-        save_release(
-            released, folders.release, run=record.to_dict(), terminologies=[terminology], base_model=recipe.base_model
-        )
-        if suite.tests:
-            print(f"\n{suite.table(before=before, after=after)}")
-        flag = ", trust_remote_code=True" if stage == "pipelined" else ""
-        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r}{flag})")
-        if stage == "pipelined":
-            shutil.rmtree(folders.work / "trained")
+    measure_and_release(
+        trainer,
+        suite,
+        folders,
+        record,
+        before=before,
+        terminologies=[terminology],
+        base_model=recipe.base_model,
+        form=None if stage == "pipelined" else bake,
+        needs_code=stage == "pipelined",
+    )
 
 
 def training_rows(recipe: ItalianArguments, terminology: Terminology, model: SentenceTransformer) -> Dataset:

@@ -10,7 +10,6 @@ writes carries its own code. Every argument of the trainer is an argument here t
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -27,13 +26,13 @@ from st_biomed.corpus.windows import mention_windows
 from st_biomed.encoder import model_folder
 from st_biomed.errors import InputError
 from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.finish import measure_and_release
 from st_biomed.kge import KGETable
 from st_biomed.losses import KnowledgeInjectionLoss, LossParametersCallback
 from st_biomed.losses.knowledge_injection import KnowledgeInjectionCollator
 from st_biomed.modules.inject import inject_knowledge
 from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
-from st_biomed.release.folder import save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
@@ -129,21 +128,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         callbacks=[record.callback(), LossParametersCallback(loss), EpochCallback()],
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
-    if trainer.is_world_process_zero():
-        model.save_pretrained(str(folders.work / "trained"), create_model_card=False)
-    after = suite.measure(model, "the trained model" if training.should_log else "")
-    if trainer.is_world_process_zero():
-        for name, found in after.items():
-            record.add_results(name, "before", before[name])
-            record.add_results(name, "after", found)
-        folders.make_room()
-        save_release(
-            model, folders.release, run=record.to_dict(), terminologies=[terminology], base_model=recipe.base_model
-        )
-        shutil.rmtree(folders.work / "trained")
-        if suite.tests:
-            print(f"\n{suite.table(before=before, after=after)}")
-        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r}, trust_remote_code=True)")
+    measure_and_release(trainer, suite, folders, record, before=before, terminologies=[terminology], needs_code=True)
 
 
 def prepared(model: SentenceTransformer, recipe: InjectionArguments, table: KGETable) -> None:

@@ -11,7 +11,6 @@ sentence-transformers loads. Every argument of the trainer is an argument here t
 from __future__ import annotations
 
 import json
-import shutil
 import statistics
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -25,12 +24,12 @@ from st_biomed.batches import EpochCallback, SynonymBatches
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.benchmark import read_protocol
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
+from st_biomed.finish import Measured, measure_and_release
 from st_biomed.linking_data.held_out import hold_out_names
 from st_biomed.losses.ablation import LOSSES, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.modules.adapt import SIZES, adapt
 from st_biomed.modules.lora import add_lora, merge_lora
-from st_biomed.release.folder import save_release
 from st_biomed.release.run_data import read_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import names_dataset
@@ -78,9 +77,6 @@ class SapBERTArguments(EncoderArguments):
 
 
 ADAPTERS = ("none", "lora", "bottleneck")
-
-Measured = dict[str, dict[str, float]]
-"""Figures by the evaluator's name."""
 
 
 def main() -> None:
@@ -182,19 +178,7 @@ def run(
     trainer.train(resume_from_checkpoint=resume_point(training))
     if recipe.adapter == "lora":
         merge_lora(model)
-    if trainer.is_world_process_zero():
-        model.save_pretrained(str(folders.work / "trained"), create_model_card=False)
-    after = suite.measure(model, "the trained model" if training.should_log else "")
-    if trainer.is_world_process_zero():
-        for name, found in after.items():
-            record.add_results(name, "before", before[name])
-            record.add_results(name, "after", found)
-        folders.make_room()
-        save_release(model, folders.release, run=record.to_dict(), terminologies=[whole], base_model=recipe.base_model)
-        shutil.rmtree(folders.work / "trained")
-        print(f"\n{suite.table(before=before, after=after)}")
-        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r})")
-    return before, after
+    return before, measure_and_release(trainer, suite, folders, record, before=before, terminologies=[whole])
 
 
 def runs_of(

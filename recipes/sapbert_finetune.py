@@ -10,7 +10,6 @@ Test mentions are measured and nothing else. Every argument of the trainer is an
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -21,10 +20,10 @@ from st_biomed.batches import EpochCallback, ShuffledBatches
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import read_protocol
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
+from st_biomed.finish import measure_and_release
 from st_biomed.linking_data.preparation import prepare
 from st_biomed.losses.ablation import LOSSES, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
-from st_biomed.release.folder import save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import mention_pairs
 from st_biomed.settings import read_settings, run_recipe
@@ -130,24 +129,7 @@ def main() -> None:
         callbacks=[record.callback(), TerminologyDigestCallback(loss), EpochCallback()],
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
-    if trainer.is_world_process_zero():
-        model.save_pretrained(str(folders.work / "trained"), create_model_card=False)
-    after = suite.measure(model, "the trained model" if training.should_log else "")
-    if trainer.is_world_process_zero():
-        for name, found in after.items():
-            record.add_results(name, "before", before[name])
-            record.add_results(name, "after", found)
-        folders.make_room()
-        save_release(
-            model,
-            folders.release,
-            run=record.to_dict(),
-            terminologies=[pairs.terminology],
-            base_model=recipe.base_model,
-        )
-        shutil.rmtree(folders.work / "trained")
-        print(f"\n{suite.table(before=before, after=after)}")
-        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r})")
+    measure_and_release(trainer, suite, folders, record, before=before, terminologies=[pairs.terminology])
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ LAYERS = [
     ["measuring"],
     ["pictures", "release"],
     ["training"],
+    ["finish"],
     ["cli"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

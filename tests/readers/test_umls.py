@@ -113,6 +113,15 @@ def test_the_second_concept_has_the_relation_to_the_first():
     assert parents(read(relations="none")) == parents(read())
 
 
+def test_relations_can_go_by_their_rel_alone():
+    """Catches rows with a RELA that keep it, as BERGAMOT's twelve relations never have."""
+    by_rel, every = links(read(relations="rel")), links(read(relations="all"))
+    assert {(head, tail) for head, _, tail in by_rel} == {(head, tail) for head, _, tail in every}
+    assert {name for _, name, _ in by_rel} == {"RB", "RO", "SIB"}
+    assert links(read(preset="bergamot")) == by_rel
+    assert parents(read(relations="rel")) == parents(read())
+
+
 def test_trade_names_are_synonyms_of_the_drug_by_equality_in_both_directions():
     """Catches RELA matched by substring ("had_tradename_of_old"), and one direction forgotten."""
     plain, trade = names(read()), names(read(trade_names=True))

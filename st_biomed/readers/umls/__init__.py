@@ -18,7 +18,7 @@ from st_biomed.readers.records import Record, SourceInfo, Tally
 from st_biomed.readers.umls.asked import AskedFor
 from st_biomed.readers.umls.concepts import of_types, read_history, read_types
 from st_biomed.readers.umls.folder import MetaFolder
-from st_biomed.readers.umls.links import read_links
+from st_biomed.readers.umls.links import RELATIONS, read_links
 from st_biomed.readers.umls.names import read_names
 from st_biomed.readers.umls.semantic_types import ITALIAN_TYPES
 from st_biomed.readers.umls.vocabularies import all_described, described
@@ -41,6 +41,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "relation_sources": (),
         "semantic_types": tuple(ITALIAN_TYPES),
     },
+    # "UMLS 2020AB release whith 4.4 million concepts and 15.9 million unique concept names" in "up to 27 languages", with
+    # relations such as "PAR (has parent relationship) and RB (has a broader relationship)" (BERGAMOT, 2, 3 and Figure 1)
+    "bergamot": {"relations": "rel"},
 }
 """The papers' data sections as options."""
 
@@ -76,7 +79,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     concepts: str | Path | Sequence[str] | None = None,
     normaliser: str | None = None,
     trade_names: bool | None = None,
-    relations: str = "named",
+    relations: str | None = None,
     inverses: bool = True,
     least_relation_rows: int = 1,
 ) -> Iterator[Record]:
@@ -97,6 +100,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     - ``sapbert``: ``languages=ENG keep_suppressed=true normaliser=lower trade_names=true``.
     - ``italian``: ``sources=ICPCITA,MDRITA,MSHITA``, relations of all sources (an empty ``relation_sources``) and
       ``semantic_types`` T023, T031, T103, T074, T033, T184, T058, T060, T059, T061, T046, T039, T037 with those below.
+    - ``bergamot``: ``relations=rel``, of all languages and sources.
 
     Of a preset's languages and sources some may have no row, which the tally mentions with 0 rows; those that you name
     yourself have to be there.
@@ -109,7 +113,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
             plain, gzipped or in pieces (``MRCONSO.RRF.aa.gz``).
         tally: Counts the lines of MRCONSO, MRREL, MRSTY and MRCUI, blank ones too, and the identifiers in ``concepts``.
             Trade names of a drug are further records of rows that are counted already.
-        preset: ``"sapbert"`` or ``"italian"``: the paper's choice of the options below; those that are given win. By
+        preset: ``"sapbert"``, ``"italian"`` or ``"bergamot"``: the paper's choice of the options below; those that are given win. By
             default none.
         languages: LAT of the names to keep, e.g. ``["ENG"]``; all by default.
         sources: SAB of the names to keep; all by default.
@@ -128,7 +132,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
         trade_names: Whether the names of a drug's trade names (RELA tradename_of, has_tradename) are synonyms of the
             drug too, besides being names of their own concepts; by default not.
         relations: ``"named"`` (default) keeps relations that have a RELA, ``"all"`` the others too, named by their
-            REL, ``"none"`` parents only.
+            REL, ``"rel"`` names all of them by their REL, ``"none"`` keeps parents only.
         inverses: Whether to keep both of two inverse relations, as by default; if not, the first by name of each pair
             in MRDOC.
         least_relation_rows: Relations of fewer kept rows are rare, and dropped; by default 1, which drops none.
@@ -150,9 +154,11 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
         semantic_groups=semantic_groups,
         normaliser=normaliser,
         trade_names=trade_names,
+        relations=relations,
     )
-    if relations not in ("named", "all", "none"):
-        raise unknown_name("relations of reader 'umls'", relations, ("named", "all", "none"))
+    named = chosen.get("relations", "named")
+    if named not in RELATIONS:
+        raise unknown_name("relations of reader 'umls'", named, RELATIONS)
     if path is None or not path.is_dir():
         raise InputError(f"{path or 'reader umls'}: the META folder with MRCONSO.RRF is needed")
 
@@ -178,7 +184,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
         folder,
         sources=of_names["sources"] if of_relations is None else of_relations or None,
         asked=of_relations or (),
-        relations=relations,
+        relations=named,
         inverses=inverses,
         least_rows=least_relation_rows,
         trade_names=chosen.get("trade_names", False),

@@ -14,6 +14,9 @@ from st_biomed.errors import unknown_name
 from st_biomed.readers.records import Rows
 from st_biomed.readers.umls.folder import MetaFolder, among, curies
 
+RELATIONS = ("named", "all", "rel", "none")
+"""Which relations there are, and by what they are named."""
+
 _TRADE_NAMES = {"tradename_of": ("CUI2", "CUI1"), "has_tradename": ("CUI1", "CUI2")}
 """RELA to the columns of the trade name and of its drug: the second concept has the relation to the first."""
 
@@ -72,7 +75,7 @@ def read_links(
         folder: The files.
         sources: Sources whose rows are kept; ``None`` for all.
         asked: Those of them that have to be there.
-        relations: ``"named"``, ``"all"`` or ``"none"``.
+        relations: One of ``RELATIONS``.
         inverses: Whether to keep both of two inverse relations.
         least_rows: Relations of fewer rows are dropped.
         trade_names: Whether to look for trade names.
@@ -83,8 +86,8 @@ def read_links(
     tally = folder.tally
     if asked:
         folder.need("MRREL", "relation_sources needs")
-    if relations == "all":
-        folder.need("MRREL", "relations=all needs")
+    if relations in ("all", "rel"):
+        folder.need("MRREL", f"relations={relations} needs")
     if trade_names:
         folder.need("MRREL", "trade_names (or preset 'sapbert') needs; trade_names=false reads without it")
     second_of_pair = set() if inverses else _second_of_inverse_pairs(folder)
@@ -115,7 +118,8 @@ def read_links(
             blocks.append(_Block("parents", ends, {"source": block["SAB"]}).filter(keep & is_rel))
             keep &= ~is_rel
         named = ~among(block["RELA"], ("",))
-        names = pc.if_else(pa.array(named), _plain(block["RELA"]), _plain(block["REL"])).dictionary_encode()
+        by_rela = pa.array(named & (relations != "rel"))
+        names = pc.if_else(by_rela, _plain(block["RELA"]), _plain(block["REL"])).dictionary_encode()
         reasons: dict[str, np.ndarray | None] = {
             "no parents": np.full(size, relations != "none"),
             "relations without a RELA": named if relations == "named" else None,
