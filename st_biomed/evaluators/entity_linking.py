@@ -38,7 +38,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
       ``concept_unsettled``, the number of looked-up strings whose names hold too few concepts to tell;
     - ``exact_match_acc@1``: the dictionary alone, without any model: entries whose name equals the string;
     - ``abbreviation_...``, ``other_...`` (see :attr:`~st_biomed.linking_data.records.Mention.is_abbreviation`),
-      ``refined_...``: accuracies and exact match of part of the mentions;
+      ``refined_...``, ``distant_...``: accuracies and exact match of part of the mentions;
     - ``coverage``: share of the mentions with gold ids whose gold the dictionary has; and ``n_...``: counts.
 
     Equal names are embedded once, and entries that score the same stand in the order of the dictionary. The names are
@@ -60,6 +60,9 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         missing_gold: ``"count_as_miss"`` or ``"skip"`` for mentions whose gold the dictionary lacks.
         dedup_queries: Whether mentions with the same strings and the same gold count once.
         refined: Names of splits, or mentions: the refined set is what is not among their strings, each once.
+        distance: The distant set is that part of the refined set that is farther than this from all their strings, in
+            edit distances divided by the length of the longer string; 0 for none. The filters of Medical Crossing
+            (Alekseev et al. 2022) are these two, with .2.
         lower_case: Whether mentions and names are lower-cased (they are, in the published data sets).
         as_published: Score as BioSyn's and SapBERT's scripts do: inner product, and no alignment. The other settings
             above then have to be their defaults. (They also cut names at 25 tokens: set the model's ``max_seq_length``.)
@@ -100,6 +103,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         missing_gold: str = "count_as_miss",
         dedup_queries: bool = False,
         refined: Iterable[str | Mention] = (),
+        distance: float = 0.0,
         lower_case: bool = True,
         as_published: bool = False,
         depth: int | None = None,
@@ -138,7 +142,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         self.dataset, self.split = dataset, split
         self.dictionary_chunk, self.device = dictionary_chunk, device
         self.by_document = by_document
-        self.queries = LinkingQueries(dataset, split, self.scoring, refined)
+        self.queries = LinkingQueries(dataset, split, self.scoring, refined, distance)
         self.names = DictionaryTexts(dataset.dictionary, self.scoring)
         self.predictions: LinkingPredictions | None = None
         found = self.names.find(self.queries.texts)

@@ -36,6 +36,7 @@ class LinkingProtocol:
         dev: The split that is measured in training; empty for none.
         test: The split that is measured before and after.
         seen: Splits whose strings the refined test set leaves out.
+        distance: Edit distance to these strings, within which the distant test set leaves out more; 0 for none.
         raw: Whether the test split is also measured before any step.
         ks: The k of the accuracies.
         folds: Values of the format's option ``fold``: the mean over these folds is what is measured, in testing only.
@@ -53,6 +54,7 @@ class LinkingProtocol:
     dev: str = "dev"
     test: str = "test"
     seen: list[str] = field(default_factory=list)
+    distance: float = 0.0
     raw: bool = True
     ks: list[int] = field(default_factory=lambda: [1, 5])
     folds: list[int] = field(default_factory=list)
@@ -79,7 +81,13 @@ class LinkingProtocol:
             options["name"] = name
             folds = [
                 EntityLinkingEvaluator(
-                    one, self.test, ks=self.ks, refined=self.seen, as_published=as_published, **options
+                    one,
+                    self.test,
+                    ks=self.ks,
+                    refined=self.seen,
+                    distance=self.distance,
+                    as_published=as_published,
+                    **options,
                 )
                 for one in datasets
             ]

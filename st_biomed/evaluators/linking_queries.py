@@ -14,11 +14,13 @@ import numpy as np
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.linking_data.records import Mention
+from st_biomed.linking_data.resemblance import resembling
 from st_biomed.metrics.linking_gold import Gold, gold_of_mentions
 from st_biomed.neighbours import SIMILARITIES
 
 if TYPE_CHECKING:
-    from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary
+    from st_biomed.linking_data.resemblance import resembling
+from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary
 
 RANK_UNITS = ("name", "concept")
 _ROWS = 8192  # strings whose texts become entries at once
@@ -66,6 +68,7 @@ class LinkingQueries:
         split: Which mentions.
         scoring: Which of them, and what is right.
         refined: Names of splits, or mentions, whose strings are not in the refined set.
+        distance: Within which edit distance of these, as a share of the longer string, a mention is not distant either.
 
     Attributes:
         mentions: Those measured, ``[N]``.
@@ -73,7 +76,7 @@ class LinkingQueries:
         texts: Distinct strings, ``[U]``.
         text_of_part: Row of ``texts`` of each part, ``[P]``.
         subsets: Name to the mentions of it, boolean ``[N]``; ``abbreviation`` and ``other`` where some mention is
-            one, ``refined`` where asked for.
+            one, ``refined`` and ``distant`` where asked for.
         n_duplicates: Mentions left out because one before has the same strings and the same gold.
 
     Raises:
@@ -81,10 +84,17 @@ class LinkingQueries:
     """
 
     def __init__(
-        self, dataset: LinkingDataset, split: str, scoring: Scoring, refined: Iterable[str | Mention] = ()
+        self,
+        dataset: LinkingDataset,
+        split: str,
+        scoring: Scoring,
+        refined: Iterable[str | Mention] = (),
+        distance: float = 0.0,
     ) -> None:
         mentions: Sequence[Mention] = dataset.split(split)
         refined = [refined] if isinstance(refined, (str, Mention)) else list(refined)
+        if distance and not refined:
+            raise InputError(f"distance {distance} is that to the mentions of refined=, which names none")
         first: dict[tuple[object, ...], int] = {}
         is_first = [
             first.setdefault((self._strings(mention, scoring), mention.gold), i) == i
@@ -120,6 +130,13 @@ class LinkingQueries:
                 seen.update(self._strings(m, scoring) for m in (dataset.split(one) if isinstance(one, str) else [one]))
             unseen = [self._strings(mention, scoring) not in seen for mention in self.mentions]
             self.subsets["refined"] = np.array(unseen) & np.array([is_first[i] for i in rows])
+            if distance:
+                alike = resembling(
+                    [" ".join(self._strings(mention, scoring)) for mention in self.mentions],
+                    sorted(" ".join(strings) for strings in seen),
+                    distance,
+                )
+                self.subsets["distant"] = self.subsets["refined"] & ~alike
 
     @cached_property
     def digest(self) -> str:

@@ -47,6 +47,11 @@ class EvaluatorSuite:
             InputError: No such benchmark, files that it needs and that are not there, or what is wrong with them.
         """
         suite = EvaluatorSuite()
+        suite.take_benchmarks(names, **options)
+        return suite
+
+    def take_benchmarks(self, names: Iterable[str | Path], **options: Unpack[EvaluatorOptions]) -> None:
+        """Measure benchmarks besides; as :meth:`of_benchmarks`."""
         for name in names:
             benchmark = Benchmark.read(name)
             if missing := benchmark.missing():
@@ -54,8 +59,7 @@ class EvaluatorSuite:
                     f"{benchmark.name}: needs {', '.join(missing)} in the folder of data ({benchmark.data.source})"
                 )
             for evaluator in benchmark.protocol().evaluators(**options):
-                suite.take(evaluator)
-        return suite
+                self.take(evaluator)
 
     def take(self, evaluator: EmbeddingEvaluator) -> None:
         """Measure one more.

@@ -68,14 +68,21 @@ def hold_out_names(
     tally.read(terminology.n_texts)
     tally.keep(len(chosen))
     tally.drop("names that stay in the dictionary", terminology.n_texts - len(chosen))
+    splits = {"dev": mentions[:n_dev], "test": mentions[n_dev:]}
+    dictionary = LinkingDictionary.from_terminology(train)
+    return HeldOutNames(
+        train,
+        LinkingDataset(name, splits, dictionary, held_out_source(terminology), tallies={"held-out names": tally}),
+    )
+
+
+def held_out_source(terminology: Terminology) -> SourceInfo:
+    """Where names that were held out are from, and whether they may be passed on."""
     one = len(terminology.sources) == 1
-    source = SourceInfo(
+    return SourceInfo(
         name="HELD-OUT",
         title=f"Names of {', '.join(terminology.sources)}",
         licence=next(iter(terminology.sources.values())).licence if one else "as each source states",
         url="",
         redistributable=all(info.redistributable for info in terminology.sources.values()),
     )
-    splits = {"dev": mentions[:n_dev], "test": mentions[n_dev:]}
-    dictionary = LinkingDictionary.from_terminology(train)
-    return HeldOutNames(train, LinkingDataset(name, splits, dictionary, source, tallies={"held-out names": tally}))

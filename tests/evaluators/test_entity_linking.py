@@ -195,6 +195,20 @@ def test_each_option_by_hand(options, wanted):
     assert {key: metrics[key] for key in wanted} == pytest.approx(wanted)
 
 
+def test_the_distant_set_leaves_out_what_resembles_a_seen_mention():
+    """Catches E in the set, one letter of seven from a training mention, and a set that is not part of the refined one."""
+    seen = [mention("Flumpas", "X1"), mention("dorzalk", "X2"), mention("krents", "X3"), mention("vosks", "X5")]
+    metrics = measured(refined=seen, distance=0.2)
+    assert {key: metrics[key] for key in ("n_refined", "n_distant", "distant_acc@1")} == {
+        "n_refined": 7,
+        "n_distant": 4,  # C D F G: not E (dorzals), J and K (krent)
+        "distant_acc@1": 1 / 4,  # C
+    }
+    assert "n_distant" not in measured(refined=seen)
+    with pytest.raises(InputError, match="distance 0.2 is that to the mentions of refined=, which names none"):
+        hand_made(refined=(), distance=0.2)
+
+
 def test_a_concept_stands_where_its_best_name_stands():
     """dorzals for X5: e2 e1 e3 e4 e0 e5 is rank 6, but e0 only repeats X1 of e1; as a set of ids {X1} is not {X1, X2}."""
 

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# BERGAMOT on open ontologies with translations, beside the same encoder and budget with the text loss alone; its results are
+# not measured yet. ST_BIOMED_DATA names the folder with the files of data.yaml.
+# Usage: bash evaluation/bergamot_open.sh [data | train | ablations | evaluate]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
+export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+PATH="$PWD/.venv/bin:$PATH"
+open=out/bergamot
+if [ ! -f $open/train/terminology.json ]; then
+    hpo="$ST_BIOMED_DATA"/multilingual/hpo
+    stated="--option statuses=OFFICIAL,TRANSLATED,CANDIDATE,MANUALLY\ TRANSLATED"
+    while read -r name reader file options; do
+        eval st-biomed read "$reader" "$ST_BIOMED_DATA/$file" "$options" --output $open/"$name" --overwrite
+    done <<FILES
+hp obograph ontologies/hp.v2024-04-26.json.gz
+es babelon multilingual/hpo/hp-es.babelon.tsv.gz $stated
+fr babelon multilingual/hpo/hp-fr.babelon.tsv.gz $stated --option synonyms=$hpo/hp-fr.synonyms.tsv.gz
+de babelon multilingual/hpo/hp-de.babelon.tsv.gz $stated --option synonyms=$hpo/hp-de.synonyms.tsv.gz
+it babelon multilingual/hpo/hp-it.babelon.tsv.gz $stated --option synonyms=$hpo/hp-it.synonyms.tsv.gz
+nl babelon multilingual/hpo/hp-nl.babelon.older.tsv.gz $stated --option synonyms=$hpo/hp-nl.synonyms.tsv.gz
+pt babelon multilingual/hpo/hp-pt.babelon.tsv.gz $stated
+doid obo ontologies/doid.2024-01-31.obo.gz
+doides babelon multilingual/doid-es-translated.tsv.gz $stated
+ordo obograph ontologies/ordo-2_6-2018-07-12.json.gz
+ncit obograph ontologies/ncit-disease-2018-06-08.json.gz
+icd9 icd9cm italian/icd9cm_it_tree.tsv.gz
+FILES
+    parts=$(echo $open/{hp,es,fr,de,it,nl,pt,doid,doides,ordo,ncit,icd9})
+    # shellcheck disable=SC2086
+    st-biomed merge $parts --output $open/all --overwrite --crosswalk xref,exactMatch --through UMLS --without-cycles
+    python evaluation/translated_names.py $open/all HP: 500 $open es fr de it nl pt
+fi
+train() {
+    python recipes/bergamot.py recipes/configs/bergamot_open.yaml --terminology $open/train --disable_tqdm true \
+        --output_dir out/bergamot_open/"$1" "${@:2}"
+}
+case "${1:-train}" in
+data) ;;
+train) # the same steps with each graph encoder and without; and as many names without a graph as with one
+    for graph in none sage rgcn gat; do train $graph --graph $graph; done
+    train none_as_many --graph none --per_device_train_batch_size 512
+    ;;
+ablations) # each loss left out
+    for part in text node intermodal dgi; do train no_$part --${part}_weight 0; done
+    train blind --relation_features false
+    train cross_view --cross_view true
+    ;;
+evaluate)
+    models=$(for one in out/bergamot_open/*/; do [ -f "$one"run.json ] && basename "$one"; done)
+    # shellcheck disable=SC2046,SC2086
+    st-biomed evaluate base=sentence-transformers/all-MiniLM-L6-v2 \
+        $(for one in $models; do echo $one=out/bergamot_open/$one; done) --bf16 --data "$ST_BIOMED_DATA" \
+        -o out/bergamot_open/evaluation $(for one in es fr de it nl pt; do echo "-b $open/translations-$one.yaml"; done) \
+        -b ncbi_disease -b mayosrs -b hpo_tree -b icd9cm_it_tree -b relations_ncit
+    ;;
+esac
