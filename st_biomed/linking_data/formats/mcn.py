@@ -1,0 +1,77 @@
+"""MCN: discharge summaries linked to UMLS (SNOMED CT and RxNorm), track 3 of n2c2 2019.
+
+The unpacked corpus: ``train/train_norm/*.norm`` and ``train/train_note/*.txt``, ``test/test_norm`` and ``test/test_note``. A
+line of a ``.norm`` file is ``id||CUI||start||end``, with a further start and end for every other piece of a mention; a mention
+without a concept has the id ``CUI-less``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.corpus import OFFSET, Corpus, check_folder
+from st_biomed.linking_data.gold_ids import gold_groups
+from st_biomed.linking_data.records import Mention
+from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.tables import read_lines
+
+SOURCE = SourceInfo(
+    name="MCN",
+    title="MCN corpus (Luo, Sun and Rumshisky, JBI 2019), n2c2 2019 track 3",
+    licence="n2c2 data use agreement",
+    url="https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp",
+)
+DICTIONARY = "names"
+PREFIX = "UMLS"
+
+SPLITS = ("train", "test")
+_LINE = re.compile(rf"([^|]+)\|\|([^|]+)((?:\|\|{OFFSET}\|\|{OFFSET})+)")
+
+
+def read(path: Path, *, tally: Tally) -> Corpus:
+    """Read the splits that are there.
+
+    Args:
+        path: The unpacked folder.
+        tally: Counts lines.
+
+    Raises:
+        InputError: No ``.norm`` file, one without its note, a line of another form, or positions beyond the note.
+    """
+    corpus = Corpus()
+    for split in SPLITS:
+        folder = check_folder(path) / split
+        files = sorted((folder / f"{split}_norm").glob("*.norm"))
+        for file in files:
+            note = folder / f"{split}_note" / f"{file.stem}.txt"
+            if not note.is_file():
+                raise InputError(f"{file}: its note {note} is missing")
+            corpus.documents[file.stem] = note.read_text("utf-8")
+            _read_file(corpus, split, file, tally)
+    if not corpus.mentions:
+        raise InputError(f"{path}: holds none of {', '.join(f'{split}/{split}_norm/*.norm' for split in SPLITS)}")
+    return corpus
+
+
+def _read_file(corpus: Corpus, split: str, file: Path, tally: Tally) -> None:
+    text = corpus.documents[file.stem]
+    for line, content in read_lines(file):
+        if not content.strip():
+            continue
+        tally.read()
+        found = _LINE.fullmatch(content.strip())
+        if found is None:
+            raise InputError(f"{file}:{line}: expected id||CUI||start||end, found {content[:60]!r}")
+        offsets = [int(number) for number in re.findall(r"\d+", found[3])]
+        spans = list(zip(offsets[::2], offsets[1::2]))
+        if any(start >= end or end > len(text) for start, end in spans):
+            raise InputError(
+                f"{file}:{line}: positions beyond the {len(text)} characters of the note, found {content!r}"
+            )
+        pieces = " ".join(text[start:end] for start, end in spans)
+        gold = gold_groups(found[2])
+        start, end = min(start for start, _ in spans), max(end for _, end in spans)
+        corpus.add(split, Mention(" ".join(pieces.split()), gold, document=file.stem, start=start, end=end))
+        tally.keep()
