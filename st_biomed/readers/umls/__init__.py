@@ -41,8 +41,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "relation_sources": (),
         "semantic_types": tuple(ITALIAN_TYPES),
     },
-    # "UMLS 2020AB release whith 4.4 million concepts and 15.9 million unique concept names" in "up to 27 languages", with
-    # relations such as "PAR (has parent relationship) and RB (has a broader relationship)" (BERGAMOT, 2, 3 and Figure 1)
+    # "4.4 million concepts and 15.9 million unique concept names" in "up to 27 languages", with relations such as "PAR (has
+    # parent relationship) and RB (has a broader relationship)" (BERGAMOT, 3, 2 and Figure 1)
     "bergamot": {"relations": "rel"},
 }
 """The papers' data sections as options."""
