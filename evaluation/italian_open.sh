@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Italian system on open data, whose results are not measured yet. ST_BIOMED_DATA names the folder with the files of
-# data.yaml. Usage: bash evaluation/italian_open.sh [data | systems | losses | table2]
+# data.yaml. Usage: bash evaluation/italian_open.sh [data | systems | losses | evaluate | table2]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -35,15 +35,22 @@ run() {
 }
 case "${1:-systems}" in
 data) ;;
-systems) # Tables 4 and 5: every stage, and what each leaves
+systems) # every stage, v3 in the contrastive one
     run --stage all
-    st-biomed evaluate base=sentence-transformers/all-MiniLM-L6-v2 extended=out/italian_open/vocabulary \
-        contrastive=out/italian_open/contrastive injected=out/italian_open/injected \
-        pipelined=out/italian_open/pipelined --bf16 --data "$ST_BIOMED_DATA" -o out/italian_open/evaluation \
-        -b mcsm_hpo_it -b mcsm_icd9_it -b clustering_icd9_it -b icd9cm_it_tree -b $read/mayosrs_it.yaml
     ;;
-losses) # Table 3: v1, v2 and v3 from the same extended encoder and graph
-    for loss in v1 v2 v3; do run --stage contrastive --loss $loss --earlier out/italian_open --output_dir out/italian_open_$loss; done
+losses) # Table 3: v1, v2 and a loss without negatives from the same extended encoder; mentions pooled by the first token
+    for loss in v1 v2 barlow_twins; do
+        run --stage contrastive --loss $loss --earlier out/italian_open --output_dir out/italian_open_$loss
+    done
+    run --stage contrastive --pooling cls --earlier out/italian_open --output_dir out/italian_open_cls
+    ;;
+evaluate) # Tables 3 to 5: what each stage and each loss leaves
+    st-biomed evaluate base=sentence-transformers/all-MiniLM-L6-v2 extended=out/italian_open/vocabulary \
+        injected=out/italian_open/injected v3=out/italian_open/contrastive pipelined=out/italian_open/pipelined \
+        $(for loss in v1 v2 barlow_twins cls; do
+            [ -d out/italian_open_$loss/contrastive ] && echo $loss=out/italian_open_$loss/contrastive
+        done) --bf16 --data "$ST_BIOMED_DATA" -o out/italian_open/evaluation \
+        -b mcsm_hpo_it -b mcsm_icd9_it -b clustering_icd9_it -b icd9cm_it_tree -b $read/mayosrs_it.yaml
     ;;
 table2) # Table 2: four graph embeddings
     st-biomed train kge italian_kge_open.yaml --terminology $read/all --models transe complex rotate simple \
