@@ -33,7 +33,7 @@ def self_adversarial(
 
 
 def nuclear_3_norm(cubes: Sequence[Tensor]) -> Tensor:
-    """N3 (Lacroix et al. 2018, Eq. 6 and its published code): mean over the triples of the cubed moduli of their factors.
+    """N3 (Lacroix et al. 2018 and its published code): mean over the triples of the cubed moduli of their factors.
 
     Args:
         cubes: Of heads, relations and tails, ``[B, D]`` each, see

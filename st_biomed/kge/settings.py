@@ -22,9 +22,9 @@ class KGESettings:
             reference model" (section 4).
         dimension: Reals of an entity: 200 are 100 complex numbers.
         norm: Of TransE, 1 or 2.
-        reciprocal: Whether heads are asked for through reciprocal relations (Lacroix et al. 2018, section 3).
+        reciprocal: Whether heads are asked for through reciprocal relations (Lacroix et al. 2018).
         loss: ``"self_adversarial"`` (Sun et al. 2019, Eq. 5), or ``"one_vs_all"``, the cross entropy over all entities
-            (Lacroix et al. 2018, Eq. 5).
+            (Lacroix et al. 2018).
         margin: Gamma of the self-adversarial loss; by default 9 for distances and 0 for products, whose scores may have
             either sign.
         temperature: Of the self-adversarial weights (1: Sun et al. 2019, appendix); 0 weighs all alike.
@@ -32,7 +32,7 @@ class KGESettings:
         chunk: Triples that share their negatives, so that a matrix product scores them (batched negatives: Lerer et al.
             2019, section 4.3); divides ``batch_size``.
         filter_negatives: Whether negatives that make a training triple do not count, as in the published code of Sun et al.
-        n3: Weight of the N3 regulariser (Lacroix et al. 2018, Eq. 6) of models whose score is a product.
+        n3: Weight of the N3 regulariser (Lacroix et al. 2018) of models whose score is a product.
         batch_size: Triples of a step.
         learning_rate: Of Adam.
         epochs: At most.
