@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from st_biomed.losses.callbacks import LossParametersCallback as LossParametersCallback
     from st_biomed.losses.callbacks import TerminologyDigestCallback as TerminologyDigestCallback
     from st_biomed.losses.entity_linking import EntityLinkingLoss as EntityLinkingLoss
+    from st_biomed.losses.few_shot import FewShotLoss as FewShotLoss
+    from st_biomed.losses.few_shot_callbacks import FewShotNegativesCallback as FewShotNegativesCallback
+    from st_biomed.losses.few_shot_callbacks import FewShotValidationCallback as FewShotValidationCallback
     from st_biomed.losses.info_nce import InfoNCELoss as InfoNCELoss
     from st_biomed.losses.kge_margin_multi_similarity import (
         KGEMarginMultiSimilarityLoss as KGEMarginMultiSimilarityLoss,
@@ -59,6 +62,9 @@ _HOME = {
     "CosineLoss": "st_biomed.losses.metric_learning",
     "EntityLinkingLoss": "st_biomed.losses.entity_linking",
     "KnowledgeInjectionLoss": "st_biomed.losses.knowledge_injection",
+    "FewShotLoss": "st_biomed.losses.few_shot",
+    "FewShotNegativesCallback": "st_biomed.losses.few_shot_callbacks",
+    "FewShotValidationCallback": "st_biomed.losses.few_shot_callbacks",
     "loss_by_name": "st_biomed.losses.ablation",
     "miner_by_name": "st_biomed.losses.ablation",
     "LossParametersCallback": "st_biomed.losses.callbacks",

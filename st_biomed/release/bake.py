@@ -6,12 +6,16 @@ from copy import copy
 from typing import Any
 
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling, WordWeights
 
 from st_biomed.errors import InputError
 from st_biomed.modules.adapt import encoder_of
 from st_biomed.modules.knowledge_injection import KnowledgeInjectedTransformer
 from st_biomed.modules.mention_pooling import MentionPooling, special_ids
+from st_biomed.modules.name_vectors import NameVectors
+from st_biomed.modules.residual_feed_forward import ResidualFeedForward
+from st_biomed.release.fold_residual import fold_residual
 
 
 def bake(model: SentenceTransformer) -> SentenceTransformer:
@@ -19,7 +23,8 @@ def bake(model: SentenceTransformer) -> SentenceTransformer:
 
     Mention pooling becomes weights of words, 0 for special tokens and markers, and mean pooling. That is exact for bare
     terms only: of text with markers it gives the mean of all tokens, not of those between the markers. An encoder whose
-    injection of knowledge is off becomes the encoder alone.
+    injection of knowledge is off becomes the encoder alone. Each few-shot encoder becomes two ``Dense``, wherever it stands
+    and however many there are; a ``Normalize`` before it stays.
 
     Args:
         model: Stays as it is; the new one shares its encoder.
@@ -28,9 +33,9 @@ def bake(model: SentenceTransformer) -> SentenceTransformer:
         A new model.
 
     Raises:
-        InputError: Injection is on, which nothing built in can do.
+        InputError: Injection is on, which nothing built in can do, or vectors come from a table of names.
     """
-    transformer: Any = encoder_of(model)
+    transformer: Any = encoder_of(model) if isinstance(model[0], Transformer) else None
     modules: list[Any] = []
     module: Any
     for module in model:
@@ -43,10 +48,17 @@ def bake(model: SentenceTransformer) -> SentenceTransformer:
         elif name == MentionPooling.__name__:
             width = transformer.get_embedding_dimension()
             modules += [_word_weights(transformer.tokenizer, module.markers), Pooling(width, "mean")]
+        elif name == ResidualFeedForward.__name__:
+            modules += fold_residual(module)
+        elif name == NameVectors.__name__:
+            raise InputError(
+                "NameVectors is a table for training: put what was trained behind the encoder that made it"
+            )
         else:
             modules.append(module)
-    modules[0] = copy(modules[0])
-    modules[0].unpad_inputs = False  # WordWeights reads padded text
+    if transformer is not None:
+        modules[0] = copy(modules[0])
+        modules[0].unpad_inputs = False  # WordWeights reads padded text
     return SentenceTransformer(
         modules=modules,
         device=str(model.device),

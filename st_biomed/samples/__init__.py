@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from st_biomed.samples.columns import MENTION_PAIRS, NAMES, RELATIONS, SampleKind, terminology_digest
 from st_biomed.samples.concept_graph import ConceptGraph
+from st_biomed.samples.fewshot import FewShotSplit, few_shot_names
+from st_biomed.samples.high_level_concepts import HighLevelConcepts, child_concepts, top_concepts
 from st_biomed.samples.mention_pairs import MentionPairs, mention_pairs
 from st_biomed.samples.names import names_dataset
 from st_biomed.samples.relation_lookup import RelationLookup
@@ -15,15 +17,20 @@ __all__ = [
     "NAMES",
     "RELATIONS",
     "ConceptGraph",
+    "FewShotSplit",
+    "HighLevelConcepts",
     "MentionPairs",
     "RelationLookup",
     "SampleKind",
     "Splits",
+    "child_concepts",
+    "few_shot_names",
     "mention_pairs",
     "names_dataset",
     "relation_pairs",
     "split_by_concept",
     "split_by_subtree",
     "terminology_digest",
+    "top_concepts",
     "without_benchmark",
 ]

@@ -1,0 +1,50 @@
+"""Vectors of another width, by a matrix that is drawn once and never trained."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import torch
+from sentence_transformers.base.modules import Dense
+from torch import nn
+
+from st_biomed.errors import InputError
+
+
+def random_projection(width: int, new_width: int, *, seed: int = 0) -> Dense:
+    r"""A module of sentence-transformers that multiplies vectors with a random matrix.
+
+    The bag of random embedding projections of Wieting and Kiela::
+
+        h = W u        W [new_width, width], each number uniform in [-1/sqrt(width), 1/sqrt(width)]
+
+    They project words and take the mean; the matrix is linear, so that projecting the mean is the same. Fivez et al.
+    name it for an input that is narrower than the output is to be ("random projections, which work well for increasing
+    the dimensionality of neural encoder inputs", section 2.2). Lengths change: the expected square of a vector's length
+    grows by ``new_width / (3 * width)``; the encoder's ``Normalize`` comes after it.
+
+    Args:
+        width: D of the vectors that come in.
+        new_width: Of those that go out; it may be smaller, too.
+        seed: Of the matrix, which is the same on every machine.
+
+    Returns:
+        A ``Dense`` without bias or activation, frozen. It is saved with the model and loads without a flag.
+
+    Raises:
+        InputError: A width below 1.
+
+    References:
+        - Wieting and Kiela 2019, No training required: exploring random encoders for sentence classification (ICLR). Their
+          code (facebookresearch/randsent) draws so where no other way is asked for, and sets the bias to 0.
+        - Fivez et al. 2021, Scalable few-shot learning of robust biomedical name representations (BioNLP), section 2.2.
+    """
+    for name, value in (("width", width), ("new_width", new_width)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InputError(f"{name} must be an integer of at least 1, found {value!r}")
+    generator = torch.Generator().manual_seed(seed)
+    matrix = (2 * torch.rand(new_width, width, generator=generator) - 1) / sqrt(width)
+    with torch.random.fork_rng(devices=[]):  # what the layer draws for itself is thrown away
+        module = Dense(width, new_width, bias=False, activation_function=nn.Identity(), init_weight=matrix)
+    module.requires_grad_(False)
+    return module

@@ -1,0 +1,85 @@
+"""The few-shot encoder of biomedical names: a small network that moves a vector, and never far from where it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sentence_transformers.base.modules.module import Module
+from torch import Tensor, nn
+from torch.nn.functional import dropout, relu
+
+from st_biomed.errors import InputError
+from st_biomed.modules.hub_arguments import hub_arguments
+
+HIDDEN = 9600
+""""All encoders were tuned to 9,600 hidden dimensions." (section 3.3)"""
+
+DROPOUT = 0.5
+""""...using a learning rate of 0.001 and a dropout rate of 0.5." (section 3.2)"""
+
+
+class ResidualFeedForward(Module):
+    r"""A feed-forward network whose output is averaged with its input: equation 1 of Fivez et al.
+
+    ::
+
+        f(u) = (FFN(u) + u) / 2        FFN(u) = W2 dropout(relu(W1 u + b1)) + b2
+
+    It reads and writes ``sentence_embedding``. The vector ``u`` is taken as it is given; the published code has it of
+    length 1, so that a ``Normalize`` of sentence-transformers comes before it. Several in a row are the paper's continual
+    learning ("we use the output of the first model as input representations to train the second model"). The earlier
+    ones must neither learn nor drop out then: train the last one on a
+    :class:`~st_biomed.modules.name_vectors.NameVectors` of what they give, and put it behind them.
+    :func:`st_biomed.release.bake.bake` turns each into two ``Dense``.
+
+    Args:
+        width: D of the vectors that come in, and of those that go out.
+        hidden: Width of the one hidden layer.
+        dropout: Of the hidden layer, in training.
+
+    Raises:
+        InputError: An argument out of its range, or vectors of another width.
+
+    References:
+        - Fivez et al. 2021, Scalable few-shot learning of robust biomedical name representations (BioNLP), section 2.1.
+    """
+
+    config_keys = ["width", "hidden", "dropout"]
+
+    def __init__(self, width: int, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:
+        super().__init__()
+        for name, value in (("width", width), ("hidden", hidden)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise InputError(f"{name} must be an integer of at least 1, found {value!r}")
+        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
+            raise InputError(f"dropout must be at least 0 and below 1, found {dropout!r}")
+        self.width, self.hidden, self.dropout = width, hidden, float(dropout)
+        self.first, self.second = nn.Linear(width, hidden), nn.Linear(hidden, width)
+
+    def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Replace ``sentence_embedding`` ``[B, D]``."""
+        vectors: Tensor = features["sentence_embedding"]
+        if vectors.shape[-1] != self.width:
+            raise InputError(
+                f"ResidualFeedForward of width {self.width} was given vectors of {vectors.shape[-1]} dimensions: "
+                "make one of that width, or put a random_projection before it"
+            )
+        hidden = dropout(relu(self.first(vectors)), self.dropout, self.training)
+        features["sentence_embedding"] = (self.second(hidden) + vectors) / 2
+        return features
+
+    def get_embedding_dimension(self) -> int:
+        return self.width
+
+    def save(self, output_path: str, *args: Any, safe_serialization: bool = True, **kwargs: Any) -> None:
+        """Write ``config.json`` and the weights."""
+        self.save_config(output_path)
+        self.save_torch_weights(output_path, safe_serialization=safe_serialization)
+
+    @classmethod
+    def load(cls, model_name_or_path: str, *args: Any, **kwargs: Any) -> ResidualFeedForward:
+        """Read what :meth:`save` wrote, from a folder or the Hub."""
+        where = hub_arguments(kwargs)
+        module = cls(**cls.load_config(model_name_or_path, **where))
+        cls.load_torch_weights(model_name_or_path, model=module, **where)
+        return module

@@ -1,0 +1,227 @@
+"""A few broad concepts with the names of everything below them: what a few-shot encoder learns to tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow.compute as pc
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.terminology import Terminology
+
+LARGEST = 21
+""""To make this setup directly comparable to our ICD-10 setup, we select the 21 largest concepts" (section 2.3)."""
+
+NAMES = ("preferred", "all")
+CODES = ("leaves", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class NameCounts:
+    """How many names the concepts have: a row of the paper's Table 2.
+
+    Attributes:
+        concepts: How many concepts.
+        names: Names, added up over the concepts.
+        least, most: Names of the concept that has the fewest, the most.
+        mean: Names per concept.
+        deviation: Their sample standard deviation (divided by the number of concepts less one), as in Table 2; 0 for one.
+    """
+
+    concepts: int
+    names: int
+    least: int
+    mean: float
+    most: int
+    deviation: float
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> NameCounts:
+        """The counts of concepts that have so many names each."""
+        if not len(sizes):
+            return cls(0, 0, 0, 0.0, 0, 0.0)
+        deviation = float(np.std(sizes, ddof=1)) if len(sizes) > 1 else 0.0
+        return cls(len(sizes), int(sum(sizes)), int(min(sizes)), float(np.mean(sizes)), int(max(sizes)), deviation)
+
+
+@dataclass(frozen=True, eq=False)
+class HighLevelConcepts(Mapping[str, tuple[str, ...]]):
+    """Codes of high-level concepts, sorted, each with the names below it, sorted; ``str`` gives the paper's Table 2.
+
+    No name is twice under a concept, nor under two of them, compared without case. A name in two cases is kept as the first.
+
+    Attributes:
+        names: The mapping itself.
+        titles: Preferred name of each concept.
+        counts: Of the names.
+        counts_with_ambiguous: Of the names before the ambiguous ones were dropped.
+        ambiguous: How many names were dropped since several of the concepts have them.
+        redundant: Codes of children left out because they are parents of other children.
+        smaller: Codes of concepts left out because they are not among the largest.
+    """
+
+    names: Mapping[str, tuple[str, ...]]
+    titles: Mapping[str, str]
+    counts: NameCounts
+    counts_with_ambiguous: NameCounts
+    ambiguous: int
+    redundant: tuple[str, ...] = field(default=())
+    smaller: tuple[str, ...] = field(default=())
+
+    def __getitem__(self, code: str) -> tuple[str, ...]:
+        return self.names[code]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __str__(self) -> str:
+        lines = [f"{'':17}{'concepts':>10}{'names':>10}{'min':>9}{'mean':>9}{'max':>9}{'stdev':>9}"]
+        for title, row in (("unambiguous", self.counts), ("+ ambiguous", self.counts_with_ambiguous)):
+            lines.append(
+                f"{title:17}{row.concepts:>10,}{row.names:>10,}{row.least:>9,}{row.mean:>9,.0f}{row.most:>9,}"
+                f"{row.deviation:>9,.0f}"
+            )
+        left_out = f"{len(self.redundant):,} parents of other children, {len(self.smaller):,} smaller concepts"
+        return "\n".join([*lines, f"{self.ambiguous:,} ambiguous names dropped; left out: {left_out}"])
+
+
+def top_concepts(
+    hierarchy: Hierarchy | Terminology, *, names: str = "preferred", codes: str = "leaves"
+) -> HighLevelConcepts:
+    """The tops of the trees with the names of the codes below them, e.g. the chapters of ICD-10.
+
+    "We select the 21 chapters as concept labels, and assign the reference name of each code in a chapter to its concept
+    label" (Fivez et al. 2021, section 2.3). Its counts (least 247, mean 3,414) are those of the codes that have no code
+    below them: the 2019 edition has 247 and 3,425 of these, and 309 and 4,497 of all codes. A top's own name is not among
+    its names.
+
+    Args:
+        hierarchy: A terminology with parents, or its hierarchy.
+        names: ``"preferred"`` for the one reference name of a code, or ``"all"``.
+        codes: ``"leaves"`` for those without anything below them, or ``"all"``.
+
+    Raises:
+        InputError: An unknown choice, or fewer than two tops.
+    """
+    hierarchy = _checked(hierarchy, names, codes)
+    tops = hierarchy.graph.roots
+    if len(tops) < 2:
+        found = f"one, {hierarchy.terminology.codes[tops[0]]}: take its child_concepts" if len(tops) else "none"
+        raise InputError(f"the terminology must have at least two tops of trees, found {found}")
+    return _gathered(hierarchy, tops, names=names, codes=codes)
+
+
+def child_concepts(
+    hierarchy: Hierarchy | Terminology,
+    code: str,
+    *,
+    largest: int | None = LARGEST,
+    names: str = "preferred",
+    codes: str = "all",
+) -> HighLevelConcepts:
+    """The first-degree children of a concept with the names of everything below them.
+
+    The paper's steps for SNOMED CT, in its order (section 2.3):
+
+    1. "We then remove those children which are direct parents to other selected children": a child goes if it is a parent
+       of any other child, whether that one goes or not.
+    2. Names of all concepts below a child ("the reference terms of all their child concepts"), not of the child itself.
+    3. The ``largest`` concepts by these names, ambiguous ones counted; of two equal ones the first by code.
+    4. "Finally, we leave out ambiguous names which belong to multiple concepts" of those chosen.
+
+    Table 2 gives its statistics after step 4 and, as "+ ambiguous", after step 3. Whether its reference terms are one or
+    several names of a concept, the paper does not say.
+
+    Args:
+        hierarchy: A terminology with parents, or its hierarchy.
+        code: The concept whose children are taken; in the paper C0012634, the parent of all disorders.
+        largest: How many concepts are kept; ``None`` for all. Those without names are left out in any case.
+        names: ``"preferred"`` for one reference name of each concept below, or ``"all"``.
+        codes: ``"all"`` below, or ``"leaves"`` for those without anything below them.
+
+    Raises:
+        InputError: An unknown code or choice, or fewer than two children with names.
+    """
+    hierarchy = _checked(hierarchy, names, codes)
+    if largest is not None and (isinstance(largest, bool) or not isinstance(largest, int) or largest < 2):
+        raise InputError(f"largest must be an integer of at least 2 or None, found {largest!r}")
+    children = hierarchy.children.row(hierarchy.terminology.concept(code))
+    _, below = hierarchy.children.take(children)
+    _, above = hierarchy.parents.take(np.intersect1d(children, below))
+    redundant = np.intersect1d(children, above)
+    chosen = np.setdiff1d(children, redundant)
+    found = _gathered(hierarchy, chosen, names=names, codes=codes, redundant=redundant, largest=largest or len(chosen))
+    if len(found) < 2:
+        raise InputError(f"{code}: must have at least two children with names below them, found {len(found)}")
+    return found
+
+
+def _checked(hierarchy: Hierarchy | Terminology, names: str, codes: str) -> Hierarchy:
+    for argument, value, allowed in (("names", names, NAMES), ("codes", codes, CODES)):
+        if value not in allowed:
+            raise unknown_name(argument, value, allowed)
+    return hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
+
+
+def _gathered(
+    hierarchy: Hierarchy,
+    chosen: np.ndarray,
+    *,
+    names: str,
+    codes: str,
+    redundant: np.ndarray | None = None,
+    largest: int | None = None,
+) -> HighLevelConcepts:
+    """Names of the chosen concepts; where ``largest`` is given, of so many of them."""
+    terminology = hierarchy.terminology
+    lowered = pc.utf8_lower(terminology.texts["text"]).combine_chunks().dictionary_encode().indices.to_numpy()
+    texts = [_texts_below(hierarchy, int(concept), names, codes, lowered) for concept in chosen]
+    by_size = sorted(range(len(chosen)), key=lambda i: (-len(texts[i]), i))
+    kept = sorted(i for i in by_size[:largest] if len(texts[i]) or largest is None)
+    uses = np.bincount(np.concatenate([lowered[texts[i]] for i in kept] or [lowered[:0]]), minlength=1)
+    unambiguous = [texts[i][uses[lowered[texts[i]]] == 1] for i in kept]
+
+    def code_of(concepts: Sequence[int] | np.ndarray) -> tuple[str, ...]:
+        return tuple(terminology.codes[concept] for concept in concepts)
+
+    kept_codes = code_of(chosen[kept])
+    strings = terminology.strings
+    return HighLevelConcepts(
+        names={code: tuple(strings[t] for t in ids) for code, ids in zip(kept_codes, unambiguous)},
+        titles={code: strings[terminology.preferred_texts[chosen[i]]] for code, i in zip(kept_codes, kept)},
+        counts=NameCounts.of([len(ids) for ids in unambiguous]),
+        counts_with_ambiguous=NameCounts.of([len(texts[i]) for i in kept]),
+        ambiguous=int((uses > 1).sum()),
+        redundant=code_of([] if redundant is None else redundant),
+        smaller=code_of(np.delete(chosen, kept)),
+    )
+
+
+def _texts_below(hierarchy: Hierarchy, concept: int, names: str, codes: str, lowered: np.ndarray) -> np.ndarray:
+    """Text ids of the names below a concept, sorted, of those that differ in case alone the first."""
+    below = _below(hierarchy.children, concept)
+    if codes == "leaves":
+        below = below[hierarchy.children.counts[below] == 0]
+    terminology = hierarchy.terminology
+    texts = terminology.preferred_texts[below] if names == "preferred" else terminology.concept_texts.take(below)[1]
+    texts = np.unique(texts)
+    _, first = np.unique(lowered[texts], return_index=True)
+    return texts[np.sort(first)]
+
+
+def _below(children: CSR, concept: int) -> np.ndarray:
+    """All concepts below one, sorted."""
+    reached = np.zeros(children.n_rows, dtype=bool)
+    frontier = np.array([concept])
+    while len(frontier):
+        _, below = children.take(frontier)
+        frontier = np.unique(below[~reached[below]])
+        reached[frontier] = True
+    return np.flatnonzero(reached)
