@@ -84,7 +84,7 @@ class LossParametersCallback(TrainerCallback):
         if own and args.fp16 and get_world_size() > 1:
             raise InputError(f"fp16 with several processes cannot learn {', '.join(own)} of the loss: use bf16")
         if own and state.global_step > 0:
-            _load(own, _resumed_checkpoint(args, state) / FILE_NAME)
+            _load(own, resumed_checkpoint(args, state) / FILE_NAME)
         if get_world_size() > 1:
             for tensor in own.values():
                 dist.broadcast(tensor.detach(), src=0)
@@ -108,7 +108,7 @@ class LossParametersCallback(TrainerCallback):
         own = own_state(self.loss)
         if own and args.should_save and not state.is_hyper_param_search:  # trials have other folders, and end for good
             copies = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in own.items()}
-            save_file(copies, _checkpoint(args, state) / FILE_NAME)
+            save_file(copies, checkpoint_folder(args, state) / FILE_NAME)
 
 
 class TerminologyDigestCallback(TrainerCallback):
@@ -169,20 +169,20 @@ def _average_gradients(parameters: list[nn.Parameter]) -> None:
             parameter.grad /= get_world_size()
 
 
-def _checkpoint(args: TrainingArguments, state: TrainerState) -> Path:
+def checkpoint_folder(args: TrainingArguments, state: TrainerState) -> Path:
     return Path(str(args.output_dir)) / f"checkpoint-{state.global_step}"
 
 
-def _resumed_checkpoint(args: TrainingArguments, state: TrainerState) -> Path:
+def resumed_checkpoint(args: TrainingArguments, state: TrainerState) -> Path:
     """The folder training resumes from, which the trainer tells no callback: the one that holds this very state.
 
     Raises:
-        InputError: Neither ``args.resume_from_checkpoint`` nor ``output_dir`` has it.
+        InputError: Neither ``args.resume_fromcheckpoint_folder`` nor ``output_dir`` has it.
     """
     here = _fingerprint(state.global_step, state.log_history)
-    folders = [_checkpoint(args, state)]
-    if isinstance(args.resume_from_checkpoint, str):
-        folders.insert(0, Path(args.resume_from_checkpoint))
+    folders = [checkpoint_folder(args, state)]
+    if isinstance(args.resume_fromcheckpoint_folder, str):
+        folders.insert(0, Path(args.resume_fromcheckpoint_folder))
     for folder in folders:
         file = folder / "trainer_state.json"
         if file.is_file():
@@ -191,7 +191,7 @@ def _resumed_checkpoint(args: TrainingArguments, state: TrainerState) -> Path:
                 return folder
     raise InputError(
         f"training resumes at step {state.global_step}, whose checkpoint is not {' or '.join(map(str, folders))}: "
-        "set resume_from_checkpoint in the training arguments to its folder, for the parameters of the loss"
+        "set resume_fromcheckpoint_folder in the training arguments to its folder, for the parameters of the loss"
     )
 
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.errors import InputError
-from st_biomed.losses.callbacks import LossParametersCallback, _checkpoint, _resumed_checkpoint
+from st_biomed.losses.callbacks import LossParametersCallback, checkpoint_folder, resumed_checkpoint
 from st_biomed.losses.few_shot import FewShotLoss
 from st_biomed.losses.few_shot_names import checked_names
 
@@ -107,7 +107,7 @@ class FewShotValidationCallback(TrainerCallback):
         self.vectors, self.labels = self.vectors.to(device), self.labels.to(device)
         self._step = self.loss.names.validation_step(self.vectors, self.labels)
         if state.global_step > 0:
-            self._resume(kwargs["model"], _resumed_checkpoint(args, state) / FILE_NAME)
+            self._resume(kwargs["model"], resumed_checkpoint(args, state) / FILE_NAME)
             if len(self.losses) < int(state.epoch or 0):  # saved after an epoch's last step, before its end
                 self._measure(state, control, kwargs["model"])
 
@@ -149,7 +149,7 @@ class FewShotValidationCallback(TrainerCallback):
         if args.should_save and not state.is_hyper_param_search:
             losses = torch.tensor(self.losses, dtype=torch.float64)
             best = {f"best.{name}": weight.cpu() for name, weight in self._best.items()}
-            save_file({"losses": losses, **best}, _checkpoint(args, state) / FILE_NAME)
+            save_file({"losses": losses, **best}, checkpoint_folder(args, state) / FILE_NAME)
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
