@@ -177,12 +177,12 @@ def resumed_checkpoint(args: TrainingArguments, state: TrainerState) -> Path:
     """The folder training resumes from, which the trainer tells no callback: the one that holds this very state.
 
     Raises:
-        InputError: Neither ``args.resume_fromcheckpoint_folder`` nor ``output_dir`` has it.
+        InputError: Neither ``args.resume_from_checkpoint`` nor ``output_dir`` has it.
     """
     here = _fingerprint(state.global_step, state.log_history)
     folders = [checkpoint_folder(args, state)]
-    if isinstance(args.resume_fromcheckpoint_folder, str):
-        folders.insert(0, Path(args.resume_fromcheckpoint_folder))
+    if isinstance(args.resume_from_checkpoint, str):
+        folders.insert(0, Path(args.resume_from_checkpoint))
     for folder in folders:
         file = folder / "trainer_state.json"
         if file.is_file():
@@ -191,7 +191,7 @@ def resumed_checkpoint(args: TrainingArguments, state: TrainerState) -> Path:
                 return folder
     raise InputError(
         f"training resumes at step {state.global_step}, whose checkpoint is not {' or '.join(map(str, folders))}: "
-        "set resume_fromcheckpoint_folder in the training arguments to its folder, for the parameters of the loss"
+        "set resume_from_checkpoint in the training arguments to its folder, for the parameters of the loss"
     )
 
 
