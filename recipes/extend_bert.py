@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         seed=training.seed,
         terminologies=[] if terminology is None else [terminology],
         licence=recipe.licence,
-        language=[recipe.language or "en"],
+        language=[recipe.language] if recipe.language else [] if terminology is None else terminology.languages,
         description="A BERT with a vocabulary extended from a corpus, trained on it further.",
     )
     training.remove_unused_columns = False

@@ -227,7 +227,7 @@ def contrastive(
         seed=training.seed,
         terminologies=[terminology],
         licence=recipe.licence,
-        language=[recipe.language or "en"],
+        language=[recipe.language] if recipe.language else terminology.languages,
         description="An encoder of biomedical terms trained on mentions in context, with margins from a knowledge graph.",
         readings=readings(recipe, stage),
         headline=suite.headline,

@@ -105,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         seed=training.seed,
         terminologies=[terminology],
         licence=recipe.licence,
-        language=[recipe.language or "en"],
+        language=[recipe.language] if recipe.language else terminology.languages,
         description="An encoder of biomedical terms that looks mentions up in a knowledge graph between two of its layers.",
         readings=[
             "bare terms are one mention as a whole",

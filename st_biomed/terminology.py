@@ -320,6 +320,11 @@ class Terminology:
         return self.concepts["code"].to_pylist()
 
     @cached_property
+    def languages(self) -> list[str]:
+        """ISO 639-1 codes of the languages of the terms, sorted."""
+        return sorted(self.terms["language"].unique().to_pylist())
+
+    @cached_property
     def strings(self) -> list[str]:
         """The string of each text id, ``[T]``."""
         return self.texts["text"].to_pylist()

@@ -167,9 +167,8 @@ def _texts_in(terminology: Terminology, language: str | None) -> np.ndarray:
     """Ids of the texts that are a term in the language, sorted."""
     terms = terminology.terms
     if language is not None:
-        languages = set(terms["language"].unique().to_pylist())
-        if language not in languages:
-            raise unknown_name("language of the terms", language, languages)
+        if language not in terminology.languages:
+            raise unknown_name("language of the terms", language, terminology.languages)
         terms = terms.filter(pc.equal(terms["language"], language))
     return np.unique(terms["text"].to_numpy()).astype(np.int64)
 

@@ -158,10 +158,9 @@ def _names(terminology: Terminology, languages: Sequence[str] | None) -> CSR:
     if languages is None:
         return terminology.concept_texts
     terms = terminology.terms
-    present = sorted(terms["language"].unique().to_pylist())
     for language in languages:
-        if language not in present:
-            raise InputError(f"languages: no name is in {language!r}; there are {present}")
+        if language not in terminology.languages:
+            raise InputError(f"languages: no name is in {language!r}; there are {terminology.languages}")
     spoken = pc.is_in(terms["language"], value_set=pa.array(list(languages), pa.string())).to_numpy()
     concept, text = (terms[column].to_numpy()[spoken] for column in ("concept", "text"))
     return CSR.from_pairs(concept, text, terminology.n_concepts)
