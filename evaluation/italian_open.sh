@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The Italian system on open data, whose results are not measured yet. ST_BIOMED_DATA names the folder with the files of
-# data.yaml. Usage: bash evaluation/italian_open.sh [data | systems | losses | evaluate | table2]
+# data.yaml. Usage: bash evaluation/italian_open.sh
+# [data | systems | table2 | losses | seeds | ablations | multilingual | evaluate]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -28,32 +29,57 @@ FILES
 fi
 [ -f $read/mayosrs_it.yaml ] || python evaluation/translate_pairs.py \
     "$ST_BIOMED_DATA"/benchmarks_dev/similarity/MayoSRS.csv $read/all it $read/mayosrs_it
+corpus="$ST_BIOMED_DATA/italian/e3c_it_layer3.jsonl.gz $ST_BIOMED_DATA/italian/e3c_it_layer2_xmi.tar.gz"
+out=out/italian_open
 run() {
-    python recipes/italian_kge.py recipes/configs/italian_open.yaml --terminology $read/all --disable_tqdm true \
-        --corpus "$ST_BIOMED_DATA"/italian/e3c_it_layer3.jsonl.gz "$ST_BIOMED_DATA"/italian/e3c_it_layer2_xmi.tar.gz \
-        --overwrite true "$@"
+    # shellcheck disable=SC2086
+    python recipes/italian_kge.py recipes/configs/italian_open.yaml --terminology $read/all --corpus $corpus --overwrite true \
+        --cache_dir $out/vectors --disable_tqdm true "$@"
+}
+again() { # a later stage with other settings, in a folder of its own
+    run --earlier $out --output_dir $out-"$1" "${@:2}"
 }
 case "${1:-systems}" in
 data) ;;
 systems) # every stage, v3 in the contrastive one
     run --stage all
     ;;
-losses) # Table 3: v1, v2 and a loss without negatives from the same extended encoder; mentions pooled by the first token
-    for loss in v1 v2 barlow_twins; do
-        run --stage contrastive --loss $loss --earlier out/italian_open --output_dir out/italian_open_$loss
+table2) # Table 2: four graph embeddings; ComplEx is the kge stage's
+    st-biomed train kge italian_kge_open.yaml --terminology $out/terminology --models complex transe rotate simple \
+        --benchmarks mcsm_hpo mcsm_icd9_it $read/mayosrs_it.yaml --output_dir $out/kge --resume true
+    ;;
+losses) # Table 3: v1 and v2 from the same extended encoder, and a loss without negatives
+    for loss in v1 v2 barlow_twins; do again $loss --stage contrastive --loss $loss; done
+    ;;
+seeds) # two more of each
+    for seed in 1 2; do
+        for loss in v1 v2 v3; do again $loss-seed$seed --stage contrastive --loss $loss --seed $seed; done
     done
-    run --stage contrastive --pooling cls --earlier out/italian_open --output_dir out/italian_open_cls
+    ;;
+ablations)
+    again cls --stage contrastive --pooling cls
+    again longer --stage contrastive --max_steps 800 # as 16 epochs to 4
+    again detached --stage contrastive --detach_margin true
+    for model in transe rotate simple; do
+        again v3-$model --stage contrastive --kge_model $model
+        again injected-$model --stage inject --kge_model $model
+    done
+    # shellcheck disable=SC2086
+    st-biomed train knowledge_injection knowledge_injection_open.yaml --base_model $out/vocabulary --kge $out/kge/complex \
+        --terminology $out/terminology --corpus $corpus --language it --masked_weight 0 --output_dir $out-unmasked/injected \
+        --overwrite true
+    ;;
+multilingual) # names and mentions in Italian and English
+    run --stage contrastive --earlier $out --output_dir $out-multilingual --language "" \
+        --corpus $corpus "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz
     ;;
 evaluate) # Tables 3 to 5: what each stage and each loss leaves
-    st-biomed evaluate base=sentence-transformers/all-MiniLM-L6-v2 extended=out/italian_open/vocabulary \
-        injected=out/italian_open/injected v3=out/italian_open/contrastive pipelined=out/italian_open/pipelined \
-        $(for loss in v1 v2 barlow_twins cls; do
-            [ -d out/italian_open_$loss/contrastive ] && echo $loss=out/italian_open_$loss/contrastive
-        done) --bf16 --data "$ST_BIOMED_DATA" -o out/italian_open/evaluation \
+    models=$(for one in "$out"-*/{contrastive,injected}; do
+        [ -f "$one"/run.json ] && echo "$(basename "$(dirname "$one")" | sed s/italian_open-//)=$one"
+    done)
+    # shellcheck disable=SC2086
+    st-biomed evaluate base=sentence-transformers/all-MiniLM-L6-v2 extended=$out/vocabulary injected=$out/injected \
+        v3=$out/contrastive pipelined=$out/pipelined $models --bf16 --data "$ST_BIOMED_DATA" -o $out/evaluation \
         -b mcsm_hpo_it -b mcsm_icd9_it -b clustering_icd9_it -b icd9cm_it_tree -b $read/mayosrs_it.yaml
-    ;;
-table2) # Table 2: four graph embeddings
-    st-biomed train kge italian_kge_open.yaml --terminology $read/all --models transe complex rotate simple \
-        --benchmarks mcsm_hpo $read/mayosrs_it.yaml --output_dir out/italian_open_table2 --overwrite true
     ;;
 esac
