@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The Italian system on open data, whose results are not measured yet. ST_BIOMED_DATA names the folder with the files of
 # data.yaml. Usage: bash evaluation/italian_open.sh
-# [data | systems | table2 | losses | seeds | ablations | multilingual | evaluate]
+# [data | systems | table2 | losses | seeds | ablations | longer | multilingual | evaluate]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -36,8 +36,8 @@ run() {
     python recipes/italian_kge.py recipes/configs/italian_open.yaml --terminology $read/all --corpus $corpus --overwrite true \
         --cache_dir $out/vectors --disable_tqdm true "$@"
 }
-again() { # a later stage with other settings, in a folder of its own
-    run --earlier $out --output_dir $out-"$1" "${@:2}"
+again() { # a later stage with other settings, in a folder of its own; what it gives is measured by `evaluate`
+    run --earlier $out --output_dir $out-"$1" --benchmarks $read/mayosrs_it.yaml "${@:2}"
 }
 case "${1:-systems}" in
 data) ;;
@@ -58,7 +58,6 @@ seeds) # two more of each
     ;;
 ablations)
     again cls --stage contrastive --pooling cls
-    again longer --stage contrastive --max_steps 800 # as 16 epochs to 4
     again detached --stage contrastive --detach_margin true
     for model in transe rotate simple; do
         again v3-$model --stage contrastive --kge_model $model
@@ -69,9 +68,12 @@ ablations)
         --terminology $out/terminology --corpus $corpus --language it --masked_weight 0 --output_dir $out-unmasked/injected \
         --overwrite true
     ;;
+longer) # as 16 epochs to 4
+    again longer --stage contrastive --max_steps 800
+    ;;
 multilingual) # names and mentions in Italian and English
-    run --stage contrastive --earlier $out --output_dir $out-multilingual --language "" \
-        --corpus $corpus "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz
+    # shellcheck disable=SC2086
+    again multilingual --stage contrastive --language "" --corpus $corpus "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz
     ;;
 evaluate) # Tables 3 to 5: what each stage and each loss leaves
     models=$(for one in "$out"-*/{contrastive,injected}; do
