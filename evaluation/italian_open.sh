@@ -46,7 +46,7 @@ systems) # every stage, v3 in the contrastive one
     ;;
 table2) # Table 2: four graph embeddings; ComplEx is the kge stage's
     st-biomed train kge italian_kge_open.yaml --terminology $out/terminology --models complex transe rotate simple \
-        --benchmarks mcsm_hpo mcsm_icd9_it $read/mayosrs_it.yaml --output_dir $out/kge --resume true
+        --benchmarks mcsm_hpo mcsm_icd9_it $read/mayosrs_it.yaml --output_dir $out/kge --resume true --seed 42
     ;;
 losses) # Table 3: v1 and v2 from the same extended encoder, and a loss without negatives
     for loss in v1 v2 barlow_twins; do again $loss --stage contrastive --loss $loss; done
