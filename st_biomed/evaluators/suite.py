@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.benchmark import Benchmark
-from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.evaluators.embedders import Embed, EmbedOnce
 from st_biomed.evaluators.shared import KEPT_TEXTS
 
 if TYPE_CHECKING:
@@ -85,7 +85,15 @@ class EvaluatorSuite:
         """
         if not self.tests:
             return {}
-        embed = EmbedOnce(self.tests[0].embedder(model), KEPT_TEXTS)
+        return self.measure_vectors(EmbedOnce(self.tests[0].embedder(model), KEPT_TEXTS), called)
+
+    def measure_vectors(self, embed: Embed, called: str = "") -> dict[str, dict[str, float]]:
+        """What is reported of vectors that come from anywhere, by the evaluator's name.
+
+        Args:
+            embed: From N texts to ``[N, D]``; best one that embeds a text once.
+            called: As in :meth:`measure`.
+        """
         found = {}
         for one in self.tests:
             if called:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -93,7 +93,11 @@ class HighLevelConcepts(Mapping[str, tuple[str, ...]]):
 
 
 def top_concepts(
-    hierarchy: Hierarchy | Terminology, *, names: str = "preferred", codes: str = "leaves"
+    hierarchy: Hierarchy | Terminology,
+    *,
+    names: str = "preferred",
+    codes: str = "leaves",
+    leave_out: Collection[str] = (),
 ) -> HighLevelConcepts:
     """The tops of the trees with the names of the codes below them, e.g. the chapters of ICD-10.
 
@@ -106,12 +110,13 @@ def top_concepts(
         hierarchy: A terminology with parents, or its hierarchy.
         names: ``"preferred"`` for the one reference name of a code, or ``"all"``.
         codes: ``"leaves"`` for those without anything below them, or ``"all"``.
+        leave_out: Codes of tops that are no concept here, e.g. that of a chapter with three names.
 
     Raises:
-        InputError: An unknown choice, or fewer than two tops.
+        InputError: An unknown choice, a code to leave out that is no top, or fewer than two tops.
     """
     hierarchy = _checked(hierarchy, names, codes)
-    tops = hierarchy.graph.roots
+    tops = _remaining(hierarchy, hierarchy.graph.roots, leave_out)
     if len(tops) < 2:
         found = f"one, {hierarchy.terminology.codes[tops[0]]}: take its child_concepts" if len(tops) else "none"
         raise InputError(f"the terminology must have at least two tops of trees, found {found}")
@@ -125,6 +130,7 @@ def child_concepts(
     largest: int | None = LARGEST,
     names: str = "preferred",
     codes: str = "all",
+    leave_out: Collection[str] = (),
 ) -> HighLevelConcepts:
     """The first-degree children of a concept with the names of everything below them.
 
@@ -145,9 +151,10 @@ def child_concepts(
         largest: How many concepts are kept; ``None`` for all. Those without names are left out in any case.
         names: ``"preferred"`` for one reference name of each concept below, or ``"all"``.
         codes: ``"all"`` below, or ``"leaves"`` for those without anything below them.
+        leave_out: Codes of children that are no concept here; they are left out after step 1.
 
     Raises:
-        InputError: An unknown code or choice, or fewer than two children with names.
+        InputError: An unknown code or choice, a code to leave out that is no such child, or fewer than two children with names.
     """
     hierarchy = _checked(hierarchy, names, codes)
     if largest is not None and (isinstance(largest, bool) or not isinstance(largest, int) or largest < 2):
@@ -156,7 +163,7 @@ def child_concepts(
     _, below = hierarchy.children.take(children)
     _, above = hierarchy.parents.take(np.intersect1d(children, below))
     redundant = np.intersect1d(children, above)
-    chosen = np.setdiff1d(children, redundant)
+    chosen = _remaining(hierarchy, np.setdiff1d(children, redundant), leave_out)
     found = _gathered(hierarchy, chosen, names=names, codes=codes, redundant=redundant, largest=largest or len(chosen))
     if len(found) < 2:
         raise InputError(f"{code}: must have at least two children with names below them, found {len(found)}")
@@ -168,6 +175,17 @@ def _checked(hierarchy: Hierarchy | Terminology, names: str, codes: str) -> Hier
         if value not in allowed:
             raise unknown_name(argument, value, allowed)
     return hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
+
+
+def _remaining(hierarchy: Hierarchy, concepts: np.ndarray, leave_out: Collection[str]) -> np.ndarray:
+    """The concepts but for some, which have to be among them."""
+    codes = {hierarchy.terminology.codes[concept] for concept in concepts}
+    for code in leave_out:
+        if code not in codes:
+            raise unknown_name("leave_out", code, codes)
+    return np.array(
+        [concept for concept in concepts if hierarchy.terminology.codes[concept] not in set(leave_out)], int
+    )
 
 
 def _gathered(

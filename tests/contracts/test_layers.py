@@ -35,6 +35,7 @@ LAYERS = [
     ["pictures", "release"],
     ["training"],
     ["finish"],
+    ["few_shot"],
     ["cli"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

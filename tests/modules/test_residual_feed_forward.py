@@ -51,6 +51,25 @@ def test_dropout_is_on_the_hidden_layer_in_training_only():
     assert torch.equal(encode(), vectors / 2)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_dropout_leaves_out_its_share_and_scales_the_rest(dtype):
+    """Against torch's own; catches a mask without the scale, the share that is kept, and a mask that is drawn once."""
+    module = ResidualFeedForward(1, hidden=40_000, dropout=0.3).to(dtype)
+    nn.init.ones_(module.first.weight)
+    nn.init.zeros_(module.first.bias)
+    hidden: list[torch.Tensor] = []
+    module.second.register_forward_pre_hook(lambda _, inputs: hidden.append(inputs[0]))
+    vectors = torch.ones(1, 1, dtype=dtype)
+    for _ in range(2):
+        module({"sentence_embedding": vectors})
+    one, other = hidden
+    assert one.dtype == dtype and set(one.unique().tolist()) == set(
+        nn.functional.dropout(torch.ones(99, dtype=dtype), 0.3).unique().tolist()
+    )
+    assert (one == 0).float().mean().item() == pytest.approx(0.3, abs=0.01)
+    assert ((one == 0) & (other == 0)).float().mean().item() == pytest.approx(0.09, abs=0.01)
+
+
 def test_a_stack_is_saved_and_loaded(tiny_bert, tmp_path):
     """Catches a module that forgets a size, or weights that are drawn anew."""
     modules = [*tiny_bert, Normalize(), ResidualFeedForward(16, 30, 0.25), ResidualFeedForward(16, hidden=8)]

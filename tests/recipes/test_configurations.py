@@ -11,6 +11,7 @@ from transformers import TrainingArguments
 
 from recipes.bergamot import BergamotArguments
 from recipes.extend_bert import ExtendBERTArguments
+from recipes.fewshot_names import FewShotArguments
 from recipes.hiprbert import HiPrBERTArguments
 from recipes.italian_kge import ItalianArguments
 from recipes.kge import KGEArguments
@@ -25,6 +26,7 @@ CONFIGS = Path(__file__).parents[2] / "recipes" / "configs"
 ARGUMENTS: dict[str, tuple[type[Any], ...]] = {  # the longest beginning counts
     "bergamot": (BergamotArguments, SentenceTransformerTrainingArguments),
     "extend_bert": (ExtendBERTArguments, TrainingArguments),
+    "fewshot": (FewShotArguments, SentenceTransformerTrainingArguments),
     "hiprbert": (HiPrBERTArguments, SentenceTransformerTrainingArguments),
     "italian": (ItalianArguments, SentenceTransformerTrainingArguments),
     "italian_kge": (KGEArguments, KGESettings),

@@ -185,3 +185,14 @@ def test_chapters_of_icd_10_cm_have_the_counts_of_table_2(realdata: Path):
     counts = top_concepts(Terminology.from_records(records, SourceInfo("X", "X"))).counts
     assert (counts.concepts, counts.least, counts.most) == (21, 247, 40_570)
     assert counts.mean == pytest.approx(3425.3, abs=0.1) and counts.deviation == pytest.approx(8699.2, abs=0.1)
+
+
+def test_concepts_are_left_out_before_names_are_ambiguous():
+    """Catches a chapter that is only left out of the mapping, and a code that is silently no concept."""
+    assert set(top_concepts(made("a<A", "b<B", "c<C"), leave_out=["X:B"])) == {"X:A", "X:C"}
+    terminology = made("A<R", "B<R", "C<R", "a1<A", "a2<A", "x<A", "b1<B", "b2<B", "c1<C", "x<C")
+    found = child_concepts(terminology, "X:R", leave_out=["X:C"])
+    assert found["X:A"] == ("name a1", "name a2", "name x") and found.ambiguous == 0
+    assert found.counts == found.counts_with_ambiguous
+    with pytest.raises(InputError, match="unknown leave_out 'X:a1': allowed are 'X:A', 'X:B', 'X:C'"):
+        child_concepts(terminology, "X:R", leave_out=["X:a1"])

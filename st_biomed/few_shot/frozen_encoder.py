@@ -1,0 +1,145 @@
+"""What a few-shot encoder starts from: a model, word vectors, or a matrix with its vocabulary, none of which is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sentence_transformers import SentenceTransformer
+
+from st_biomed.encoder import load_encoder
+from st_biomed.errors import InputError
+from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder
+from st_biomed.evaluators.vector_store import VectorStore
+from st_biomed.model_digest import model_digest
+from st_biomed.modules.fasttext_binary import FastTextBinary
+from st_biomed.modules.random_projection import random_projection
+from st_biomed.modules.word_vectors import WordCoverage, word_coverage, word_vectors_encoder
+from st_biomed.release.card import BiomedCard
+
+TABLES = (".bin", ".vec", ".txt", ".npy")
+"""What word vectors come in: fastText's two, word2vec's text format, a matrix of numpy."""
+
+
+@dataclass(frozen=True)
+class InputForm:
+    """How the vectors of names are made.
+
+    Args:
+        source: A folder, an id on the Hub, or a file of word vectors (:data:`TABLES`).
+        pooling: Of a model, as :func:`~st_biomed.encoder.load_encoder` takes it; empty for its own.
+        max_length: Tokens that a model cuts a name at; its own by default.
+        vocabulary: Of a matrix: the file of its entries.
+        unit: What an entry of it is: ``"word"`` or ``"name"``.
+        width: Of a random projection behind it; none by default.
+    """
+
+    source: str
+    pooling: str = ""
+    max_length: int | None = None
+    vocabulary: str = ""
+    unit: str = "word"
+    width: int | None = None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a file of word vectors."""
+        return Path(self.source).suffix in TABLES and not Path(self.source).is_dir()
+
+    def load(self, names: Sequence[str] | None = None) -> SentenceTransformer:
+        """The model.
+
+        Args:
+            names: Of a ``.bin``: texts whose words it shall know besides those of the dictionary; of other forms not
+                used.
+
+        Raises:
+            InputError: No such model or file, or one that cannot be read.
+        """
+        if not self.is_table:
+            if self.vocabulary or self.unit != "word":
+                raise InputError(f"vocabulary and unit are of a matrix in .npy, found base model {self.source!r}")
+            model = load_encoder(
+                self.source, pooling=self.pooling or None, max_length=self.max_length, card=BiomedCard()
+            )
+        elif not Path(self.source).is_file():
+            raise InputError(f"base model {self.source!r}: no such file")
+        else:
+            model = word_vectors_encoder(self.source, self.vocabulary or None, names=names, unit=self.unit)
+        if self.width is None:
+            return model
+        return with_modules(model, [*model, random_projection(dimension_of(model), self.width)])
+
+
+class FrozenEncoder:
+    """Vectors of texts, each text embedded once.
+
+    A ``.bin`` of fastText makes a vector for any word, but no module of sentence-transformers does: it becomes a table of
+    the words of the texts that are asked for.
+
+    Args:
+        form: How they are made.
+        bf16: Whether a model computes under bfloat16 autocast.
+        cache_dir: Folder where a model's vectors are kept for later runs; none by default.
+
+    Attributes:
+        texts: That were embedded.
+
+    Raises:
+        InputError: As :meth:`InputForm.load`.
+    """
+
+    def __init__(self, form: InputForm, *, bf16: bool = False, cache_dir: str = "") -> None:
+        self.form = form
+        self.texts: dict[str, None] = {}
+        self._counted: dict[str, None] = {}
+        self._open = form.is_table and Path(form.source).suffix == ".bin"
+        self.model = None if self._open and Path(form.source).is_file() else form.load()
+        embed: Embed = self._embed_open
+        if self.model is not None:
+            embed = model_embedder(self.model, bf16=bf16)
+            if cache_dir:
+                key = {"model": model_digest(self.model), "truncate_dim": None, "bf16": bf16}
+                embed = VectorStore(cache_dir, key, embed)
+        self._once = EmbedOnce(embed)
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors ``[N, D]`` of N texts."""
+        self.texts.update(dict.fromkeys(texts))
+        return self._once(texts)
+
+    def _embed_open(self, texts: Sequence[str]) -> np.ndarray:
+        return model_embedder(self.form.load(texts))(texts)
+
+    def coverage(self, names: Sequence[str]) -> WordCoverage | None:
+        """What word vectors know of some names; nothing of a model, which knows every text."""
+        if not self.form.is_table or not names:
+            return None
+        self._counted.update(dict.fromkeys(names))
+        return word_coverage(self.model or self.form.load(names), names)
+
+    def whole(self) -> SentenceTransformer:
+        """The model for any text; of a ``.bin`` with the dictionary and every word that was embedded or counted."""
+        if self.model is not None:
+            return self.model
+        return self.form.load([*FastTextBinary(self.form.source).words, *self._counted, *self.texts])
+
+
+def dimension_of(model: SentenceTransformer) -> int:
+    """D of a model's vectors."""
+    width = model.get_embedding_dimension()
+    return int(width if width is not None else len(model.encode("a", show_progress_bar=False)))
+
+
+def with_modules(model: SentenceTransformer, modules: list[Any]) -> SentenceTransformer:
+    """A model of other modules with the prompts of this one, on its device."""
+    return SentenceTransformer(
+        modules=modules,
+        device=str(model.device),
+        prompts={name: prompt for name, prompt in model.prompts.items() if prompt},
+        default_prompt_name=model.default_prompt_name,
+        similarity_fn_name="cosine",
+    )

@@ -1,0 +1,154 @@
+"""What the runs of an experiment gave: their means and deviations over seeds, as a table and for a picture."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.few_shot.experiment import TrainedChain
+from st_biomed.pictures.dot_charts import METRICS
+
+Measured = Mapping[str, Mapping[str, float]]
+"""Figures by the evaluator's name."""
+
+ARROW = "→"
+
+
+class Spread(NamedTuple):
+    """Mean over seeds, and the sample standard deviation: none of a single seed."""
+
+    mean: float
+    deviation: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f}" if self.deviation is None else f"{self.mean:.3f} ± {self.deviation:.3f}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One trained encoder and what it gave.
+
+    Attributes:
+        sets: Names of the training sets of its stages, the first one first.
+        shots: Names of every concept.
+        seed: Of the draw, the weights and everything else.
+        hidden: Width of the hidden layer of the last stage.
+        epochs: How long the last stage was trained.
+        best_epoch: Whose weights it has.
+        validation_loss: Of that epoch.
+        seconds: Of the last stage's training.
+        results: What was measured.
+    """
+
+    sets: tuple[str, ...]
+    shots: int
+    seed: int
+    hidden: int
+    epochs: int
+    best_epoch: int
+    validation_loss: float
+    seconds: float
+    results: Measured
+
+    @classmethod
+    def of(cls, chain: TrainedChain, shots: int, seed: int, results: Measured) -> Run:
+        """What a chain of stages gave."""
+        last = chain.stages[-1]
+        return cls(
+            sets=chain.sets,
+            shots=shots,
+            seed=seed,
+            hidden=last.module.hidden,
+            epochs=len(last.validation_losses),
+            best_epoch=last.best_epoch,
+            validation_loss=last.validation_loss,
+            seconds=round(last.seconds, 2),
+            results=results,
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}, {self.shots}-shot, seed {self.seed}: validation loss {self.validation_loss:.4f} after epoch "
+            f"{self.best_epoch} of {self.epochs}, {self.seconds:.1f} s"
+        )
+
+    @property
+    def name(self) -> str:
+        """Of its row in tables."""
+        return f" {ARROW} ".join(self.sets)
+
+
+@dataclass
+class Outcomes:
+    """All runs of an experiment.
+
+    Attributes:
+        base: What was measured before any training.
+        metrics: Evaluator to the metric that tables and pictures show; of several of one kind in the order of columns.
+        labels: Evaluator to the head of its column.
+        runs: Those that are finished.
+    """
+
+    base: Measured
+    metrics: Mapping[str, str]
+    labels: Mapping[str, str]
+    runs: list[Run] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, suite: EvaluatorSuite, base: Measured) -> Outcomes:
+        """Of what a suite measures, its primary metrics the columns."""
+        metrics = {one.name: one.primary_metric for one in suite.tests}
+        short = {name: key.removeprefix(f"{name}_") for name, key in metrics.items()}
+        return cls(base, metrics, {name: f"{name}, {METRICS.get(key, key)}" for name, key in short.items()})
+
+    @property
+    def shots(self) -> list[int]:
+        """Numbers of names, rising."""
+        return sorted({run.shots for run in self.runs})
+
+    def spreads(self, evaluator: str, shots: int) -> dict[str, Spread]:
+        """Row to its mean and deviation; without rows that were not measured."""
+        found: dict[str, list[float]] = {}
+        for run in self.runs:
+            if run.shots == shots and evaluator in run.results:
+                found.setdefault(run.name, []).append(run.results[evaluator][self.metrics[evaluator]])
+        return {name: Spread.of(values) for name, values in found.items()}
+
+    def table(self, shots: int) -> str:
+        """The paper's Table 3 in Markdown: the input, and what each training set and each order of them makes of it."""
+        columns = {evaluator: self.spreads(evaluator, shots) for evaluator in self.metrics}
+        rows = dict.fromkeys(run.name for run in self.runs if run.shots == shots)
+        head = ["training set", *(self.labels[evaluator] for evaluator in columns)]
+        lines = [head, [":--", *["--:"] * len(columns)]]
+        lines.append(["input", *(f"{self.base[one][self.metrics[one]]:.3f}" for one in columns)])
+        lines += [[row, *(str(spreads.get(row, "–")) for spreads in columns.values())] for row in rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def curves(self, evaluator: str) -> dict[str, dict[int, tuple[float, float]]]:
+        """Row to shots to mean and deviation (0 for a single seed)."""
+        curves: dict[str, dict[int, tuple[float, float]]] = {}
+        for shots in self.shots:
+            for name, spread in self.spreads(evaluator, shots).items():
+                curves.setdefault(name, {})[shots] = spread.mean, spread.deviation or 0.0
+        return curves
+
+    def save(self, path: Path, **about: Any) -> None:
+        """Write everything as JSON.
+
+        Args:
+            path: The file.
+            **about: What else belongs to it.
+        """
+        runs = [{"name": run.name, **asdict(run)} for run in self.runs]
+        content = {**about, "metrics": dict(self.metrics), "base": self.base, "runs": runs}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -1,0 +1,68 @@
+"""Which training names lie nearest to a name, before and after training: the paper's Table 4."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.embedders import Embed
+from st_biomed.few_shot.training_sets import TrainingSet
+from st_biomed.metrics.cosine import unit_rows
+from st_biomed.samples.fewshot import FewShotSplit
+
+TOP = 10
+""""Top 10 ranking" (Fivez et al. 2021, Table 4)."""
+
+
+def ranking_tables(
+    names: Sequence[str], training_set: TrainingSet, split: FewShotSplit, before: Embed, after: Embed
+) -> str:
+    """A table in Markdown for each name: the training names nearest to it before and after training.
+
+    "Non-matching names are underlined": those of another concept than the name's, where the training set tells it.
+
+    Args:
+        names: Any names; empty ones are refused.
+        training_set: The names of the concepts.
+        split: The names that were trained on, which are ranked, and those of validation.
+        before: Vectors before training.
+        after: Vectors after it.
+
+    Raises:
+        InputError: An empty name.
+    """
+    if blank := [name for name in names if not name.strip()]:
+        raise InputError(f"rankings: a name has at least one letter, found {blank[0]!r}")
+    texts = list(split.train["text"])
+    labels = np.array(split.train["label"])
+    tables = []
+    for name in names:
+        concept = training_set.concept_of(name)
+        label = split.codes.index(concept) if concept in split.codes else None
+        columns = []
+        for embed in (after, before):
+            nearest = nearest_rows(embed([name])[0], embed(texts))[:TOP]
+            columns.append([_cell(texts[row], label is None or labels[row] == label) for row in nearest])
+        title = "of no concept of the set" if concept is None else f"{training_set.titles[concept]}, {concept}"
+        lines = ["| | after | before |", "|--:|:--|:--|"]
+        lines += [f"| {i} | {one} | {other} |" for i, (one, other) in enumerate(zip(*columns), 1)]
+        tables.append("\n".join([f"**{name}** ({title})", "", *lines]))
+    return "\n\n".join(tables)
+
+
+def nearest_rows(vector: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """The rows of a matrix ``[N, D]`` by their cosine with a vector ``[D]``, nearest first, of equal ones the first."""
+    return np.argsort(-(unit_rows(matrix) @ unit_rows(vector[None])[0]), kind="stable")
+
+
+def first_validation_names(split: FewShotSplit, count: int = 3) -> list[str]:
+    """A validation name of each of the first concepts."""
+    labels = list(split.validation["label"])
+    return [split.validation["text"][labels.index(label)] for label in range(min(count, len(split.codes)))]
+
+
+def _cell(name: str, matches: bool) -> str:
+    name = name.replace("|", "\\|")
+    return name if matches else f"<u>{name}</u>"

@@ -1,0 +1,194 @@
+"""One stage of a few-shot encoder: trained by the host's trainer on vectors that are there, and applied to others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers.base.modules import Normalize
+from transformers import PrinterCallback, set_seed
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.embedders import Embed, EmbedOnce
+from st_biomed.few_shot.frozen_encoder import with_modules
+from st_biomed.losses import FewShotLoss, FewShotNegativesCallback, FewShotValidationCallback
+from st_biomed.losses.few_shot_names import concept_prototypes
+from st_biomed.metrics.cosine import unit_rows
+from st_biomed.modules.name_vectors import NameVectors
+from st_biomed.modules.residual_feed_forward import DROPOUT, ResidualFeedForward
+from st_biomed.release.card import BiomedCard
+from st_biomed.samples.fewshot import FewShotSplit, few_shot_names
+
+PROTOTYPES = ("training", "all")
+_ROWS = 4096  # vectors at once
+
+
+@dataclass
+class StageSettings:
+    """What a stage is and how it is trained, as arguments of a recipe; :class:`~st_biomed.losses.FewShotLoss` has the loss."""
+
+    dropout: float = field(default=DROPOUT, metadata={"help": "of the hidden layer (3.2)"})
+    margin: float = field(default=0.1, metadata={"help": "of the triplets (2.2, Eq. 2; 3.2)"})
+    hinge: str = field(
+        default="per_triplet", metadata={"help": "per_triplet (Eq. 2), or batch_mean (the published code)"}
+    )
+    triplet_weight: float = field(default=1.0, metadata={"help": "alpha (2.2, Eq. 4)"})
+    grounding_weight: float = field(default=1.0, metadata={"help": "beta (2.2, Eq. 4)"})
+    negatives: str = field(
+        default="inverse_distance", metadata={"help": "inverse_distance (the published code), or wu2017 (2.2)"}
+    )
+    normalise: bool = field(
+        default=True,
+        metadata={"help": "prototype and name have length 1 before they are averaged (the published code)"},
+    )
+    prototypes: str = field(
+        default="training",
+        metadata={"help": "mean of the training names (the published code), or of all (2.2, Eq. 3)"},
+    )
+    lookback: int = field(default=10, metadata={"help": "epochs of the stopping rule (the published code)"})
+    ambiguous: str = field(default="error", metadata={"help": "error or drop: a name under two concepts"})
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedStage:
+    """A stage after training.
+
+    Attributes:
+        module: With the weights of its best epoch; it takes vectors of length 1.
+        split: The names it was trained and validated on.
+        loss: The loss it was trained by.
+        validation_losses: After each epoch.
+        best_epoch: From 1 on.
+        seconds: Wall time of the training.
+    """
+
+    module: ResidualFeedForward
+    split: FewShotSplit
+    loss: FewShotLoss
+    validation_losses: list[float]
+    best_epoch: int
+    seconds: float
+
+    @property
+    def validation_loss(self) -> float:
+        """That of the best epoch."""
+        return min(self.validation_losses)
+
+
+def train_stage(
+    embed: Embed,
+    concepts: Mapping[str, Sequence[str]],
+    *,
+    shots: int,
+    hidden: int,
+    settings: StageSettings,
+    training: SentenceTransformerTrainingArguments,
+) -> TrainedStage:
+    """Train a stage on top of vectors.
+
+    The vectors are brought to length 1 first, those of an earlier stage as those of the input: so does the published code
+    with whatever representations it is given, "the output of the first model" too (Fivez et al. 2021, section 3.3). Names,
+    weights, batches, dropout and negatives follow from ``training.seed`` alone. Prototypes are means of the vectors as they
+    come, before they are brought to length 1, as in the published code.
+
+    Args:
+        embed: Of the input, or of the stages before.
+        concepts: Names of each concept.
+        shots: Names of each concept to train on, and as many to validate on.
+        hidden: Width of the hidden layer.
+        settings: The other settings.
+        training: The trainer's arguments. A run takes seconds: no checkpoint is saved, and no bar is shown.
+
+    Raises:
+        InputError: Whatever names, vectors or settings are refused for.
+    """
+    if settings.prototypes not in PROTOTYPES:
+        raise unknown_name("prototypes", settings.prototypes, PROTOTYPES)
+    seed = training.seed
+    split = few_shot_names(concepts, shots, seed, ambiguous=settings.ambiguous)
+    texts = [*split.train["text"], *split.validation["text"]]
+    raw = embed(texts)
+    vectors = unit_vectors(raw)
+    labels = np.array([*split.train["label"], *split.validation["label"]])
+    n = len(split.train)
+    prototypes = concept_prototypes(raw[:n], labels[:n])
+    if settings.prototypes == "all":
+        prototypes = torch.from_numpy(np.stack([embed(list(concepts[code])).mean(axis=0) for code in split.codes]))
+    set_seed(seed)
+    module = ResidualFeedForward(vectors.shape[1], hidden, settings.dropout)
+    table = NameVectors(texts, vectors)
+    model = SentenceTransformer(modules=[table, module], model_card_data=BiomedCard(local_files_only=True))
+    loss = FewShotLoss(
+        model,
+        table.vectors[:n],
+        labels[:n],
+        margin=settings.margin,
+        hinge=settings.hinge,
+        triplet_weight=settings.triplet_weight,
+        grounding_weight=settings.grounding_weight,
+        negatives=settings.negatives,
+        prototypes=prototypes,
+        normalise=settings.normalise,
+        seed=seed,
+    )
+    validation = FewShotValidationCallback(loss, table.vectors[n:], labels[n:], lookback=settings.lookback)
+    trainer = SentenceTransformerTrainer(
+        model=model,
+        args=replace(training, save_strategy="no", disable_tqdm=True),
+        train_dataset=split.train,
+        loss=loss,
+        callbacks=[FewShotNegativesCallback(loss), validation],
+    )
+    trainer.remove_callback(PrinterCallback)
+    started = time.perf_counter()
+    trainer.train()
+    seconds = time.perf_counter() - started
+    if not validation.losses:
+        raise InputError("max_steps and num_train_epochs: training ended before the names were seen once")
+    module.eval().requires_grad_(False)
+    return TrainedStage(module, split, loss, validation.losses, validation.best_epoch, seconds)
+
+
+def stage_embedder(embed: Embed, module: ResidualFeedForward, *, bf16: bool = False) -> EmbedOnce:
+    """Vectors of a stage on top of others.
+
+    Args:
+        embed: Of the input, or of the stages before.
+        module: The stage, in evaluation mode.
+        bf16: Whether it computes under bfloat16 autocast.
+    """
+    device = next(module.parameters()).device
+
+    @torch.inference_mode()
+    def embed_stage(texts: Sequence[str]) -> np.ndarray:
+        rows = torch.from_numpy(unit_vectors(embed(texts)))
+        with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+            parts = [module({"sentence_embedding": part.to(device)}) for part in rows.split(_ROWS)]
+        return torch.cat([part["sentence_embedding"].float().cpu() for part in parts]).numpy()
+
+    return EmbedOnce(embed_stage)
+
+
+def unit_vectors(vectors: np.ndarray) -> np.ndarray:
+    """The rows of a matrix ``[N, D]`` brought to length 1, float32; a row of zeros stays."""
+    return unit_rows(vectors).astype(np.float32)
+
+
+def assembled(base: SentenceTransformer, stages: Sequence[ResidualFeedForward]) -> SentenceTransformer:
+    """The frozen model with stages on top, a ``Normalize`` before each where there is none.
+
+    Args:
+        base: What made the vectors; it is not changed.
+        stages: In the order they were trained in.
+    """
+    modules: list[Any] = list(base)
+    for stage in stages:
+        if not isinstance(modules[-1], Normalize):
+            modules.append(Normalize())
+        modules.append(stage)
+    return with_modules(base, modules)

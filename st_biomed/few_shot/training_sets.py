@@ -1,0 +1,135 @@
+"""What a few-shot encoder is trained on: high-level concepts of a terminology, or of a table of names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.readers.records import SourceInfo, Term
+from st_biomed.readers.tables import read_table
+from st_biomed.samples.high_level_concepts import LARGEST, NameCounts, child_concepts, top_concepts
+from st_biomed.terminology import Terminology
+
+_TABLES = (".csv", ".tsv")
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Names of high-level concepts.
+
+    Attributes:
+        name: As it stands in tables, e.g. ``"ICD-10"``.
+        concepts: Code of each concept to its names.
+        titles: Code to what the concept is called.
+        terminology: Where the names are from.
+        statistics: The paper's Table 2 of it.
+    """
+
+    name: str
+    concepts: Mapping[str, Sequence[str]]
+    titles: Mapping[str, str]
+    terminology: Terminology
+    statistics: str
+
+    def without_names(self, names: Collection[str]) -> TrainingSet:
+        """The same without some names; a concept that has lost all of its names is kept, empty."""
+        gone = set(names)
+        concepts = {code: [name for name in of_one if name not in gone] for code, of_one in self.concepts.items()}
+        return replace(self, concepts=concepts)
+
+    def concept_of(self, name: str) -> str | None:
+        """The concept that a name belongs to, compared without case; none where it is not among the names."""
+        lowered = name.strip().lower()
+        return next((code for code, names in self.concepts.items() if lowered in map(str.lower, names)), None)
+
+
+def open_training_sets(
+    written: Sequence[str],
+    *,
+    names: str = "preferred",
+    largest: int | None = LARGEST,
+    leave_out: Collection[str] = (),
+) -> list[TrainingSet]:
+    """Read the training sets of a command.
+
+    Args:
+        written: ``NAME=SOURCE`` for the tops of the trees of a terminology ("We select the 21 chapters as concept labels",
+            Fivez et al. 2021, section 2.3), ``NAME=SOURCE#CODE`` for the children of a concept ("the first-degree child
+            nodes of concept C0012634"), ``NAME=TABLE`` for a ``.csv`` or ``.tsv`` with the columns ``concept`` and
+            ``name``. A source is what ``Terminology.open`` takes.
+        names: ``"preferred"`` or ``"all"`` names of a code.
+        largest: How many children of a concept are kept.
+        leave_out: Codes that are no concept, each in the sets that have it.
+
+    Raises:
+        InputError: As :func:`sources_of`, a source that cannot be read, a code that no set has, or whatever its concepts
+            are refused for.
+    """
+    sets: list[TrainingSet] = []
+    unknown = set(leave_out)
+    for name, source in sources_of(written).items():
+        if Path(source.removesuffix(".gz")).suffix in _TABLES and Path(source).is_file():
+            made, left_out = _of_table(name, Path(source), leave_out)
+        else:
+            made, left_out = _of_terminology(name, source, names=names, largest=largest, leave_out=leave_out)
+        sets.append(made)
+        unknown -= left_out
+    if unknown:
+        raise InputError(f"leave_out: {', '.join(sorted(unknown))}: no training set has such a concept")
+    return sets
+
+
+def sources_of(written: Sequence[str]) -> dict[str, str]:
+    """Names of training sets and what stands behind the first equals sign.
+
+    Raises:
+        InputError: Nothing, what is written otherwise, or two of one name.
+    """
+    sources: dict[str, str] = {}
+    for one in written:
+        name, _, source = one.partition("=")
+        if not (name and source):
+            raise InputError(f"training_sets are written NAME=SOURCE, NAME=SOURCE#CODE or NAME=TABLE, found {one!r}")
+        if name in sources:
+            raise InputError(f"training_sets: two are called {name!r}")
+        sources[name] = source
+    if not sources:
+        raise InputError("training_sets: one is needed at least, nothing was given")
+    return sources
+
+
+def _of_terminology(
+    name: str, source: str, *, names: str, largest: int | None, leave_out: Collection[str]
+) -> tuple[TrainingSet, set[str]]:
+    """The set, and which of its concepts were left out."""
+    place, _, root = source.partition("#")
+    terminology = Terminology.open(place)
+    hierarchy = Hierarchy(terminology)
+    among = hierarchy.children.row(terminology.concept(root)) if root else hierarchy.graph.roots
+    gone = {terminology.codes[concept] for concept in among} & set(leave_out)
+    if root:
+        found = child_concepts(hierarchy, root, names=names, largest=largest, leave_out=gone)
+    else:
+        found = top_concepts(hierarchy, names=names, leave_out=gone)
+    return TrainingSet(name, found.names, found.titles, terminology, str(found)), gone
+
+
+def _of_table(name: str, path: Path, leave_out: Collection[str]) -> tuple[TrainingSet, set[str]]:
+    concepts: dict[str, list[str]] = {}
+    for line, (concept, text) in read_table(path, ["concept", "name"]):
+        if not concept.strip() or not text.strip():
+            raise InputError(f"{path}:{line}: a concept and a name are needed, found {concept!r} and {text!r}")
+        concepts.setdefault(concept.strip(), []).append(text.strip())
+    gone = concepts.keys() & set(leave_out)
+    concepts = {code: of_one for code, of_one in concepts.items() if code not in gone}
+    if not concepts:
+        raise InputError(f"{path}: has no concept")
+    terms = [Term(f"{name}:{code}", text, "synonym") for code, of_one in concepts.items() for text in of_one]
+    titles = [Term(f"{name}:{code}", code) for code in concepts]
+    terminology = Terminology.from_records([*titles, *terms], SourceInfo(name, path.name))
+    counts = NameCounts.of([len(of_one) for of_one in concepts.values()])
+    statistics = f"{counts.concepts} concepts, names: {counts.least} to {counts.most}, {counts.mean:.0f} on average"
+    return TrainingSet(name, concepts, {code: code for code in concepts}, terminology, statistics), gone

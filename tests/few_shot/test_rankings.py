@@ -1,0 +1,33 @@
+"""The ranking of training names by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.few_shot.rankings import first_validation_names, nearest_rows, ranking_tables
+from st_biomed.few_shot.training_sets import TrainingSet
+from st_biomed.samples.fewshot import few_shot_names
+
+CONCEPTS = {"X:a": ["a1", "a2"], "X:b": ["b1", "b2"]}
+
+
+def test_nearest_first_before_and_after_in_their_columns():
+    """Catches columns that change places, distances for cosines, and names underlined that match."""
+    split = few_shot_names(CONCEPTS, 1)
+    (of_a, of_b), names = split.train["text"], first_validation_names(split)
+    assert [name[0] for name in names] == ["a", "b"] and not {*names} & {of_a, of_b}
+    before = {of_a: [0.0, 1], of_b: [9.0, 1], names[0]: [1.0, 0]}
+    after = {of_a: [9.0, 1], of_b: [0.0, 1], names[0]: [1.0, 0]}
+    embedders = [lambda texts, table=table: np.array([table[text] for text in texts]) for table in (before, after)]
+    one = TrainingSet("X", CONCEPTS, {"X:a": "Aches", "X:b": "Burns"}, None, "")  # type: ignore[arg-type]
+    table = ranking_tables([names[0]], one, split, *embedders).splitlines()
+    assert table[0] == f"**{names[0]}** (Aches, X:a)" and table[2] == "| | after | before |"
+    assert table[4:] == [f"| 1 | {of_a} | <u>{of_b}</u> |", f"| 2 | <u>{of_b}</u> | {of_a} |"]
+    with pytest.raises(InputError, match="rankings: a name has at least one letter, found ' '"):
+        ranking_tables([" "], one, split, *embedders)
+
+
+def test_equal_names_keep_their_order():
+    assert nearest_rows(np.array([1.0, 0]), np.array([[2.0, 0], [0, 1], [1, 0]])).tolist() == [0, 2, 1]

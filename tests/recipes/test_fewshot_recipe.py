@@ -1,0 +1,308 @@
+"""The few-shot recipe, shrunk: stages, input forms, what it writes and releases, and what a person is told."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from sentence_transformers.base.modules import Dense, Normalize
+
+from recipes import fewshot_names
+from st_biomed.settings import read_settings, run_recipe
+from tests.modules.fasttext_files import BUCKETS, fasttext_bytes, random_matrix
+
+CONFIGS = Path(fewshot_names.__file__).parent / "configs"
+SMOKE = str(CONFIGS / "fewshot_smoke.yaml")
+WORDS = ["heart", "bone", "skin", "attack", "rash", "break", "old", "new", "pain", "burn", "left", "right"]
+NAMES = {
+    "Heart": ["heart attack", "heart pain", "old heart", "new heart", "left heart", "right heart"],
+    "Bone": ["bone break", "bone pain", "old bone", "new bone", "left bone", "right bone"],
+    "Skin": ["skin rash", "skin burn", "old skin", "new skin", "left skin", "right skin"],
+}
+
+
+def table_of(path: Path, names: dict[str, list[str]]) -> Path:
+    rows = "".join(f"{concept},{name}\n" for concept, of_one in names.items() for name in of_one)
+    path.write_text(f"concept,name\n{rows}", "utf-8")
+    return path
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Path:
+    every = [name for of_one in NAMES.values() for name in of_one]
+    pairs = [f"{every[i]},{every[(7 * i + 5) % 18]},{i % 4}" for i in range(17)]
+    (tmp_path / "pairs.csv").write_text("\n".join(["a,b,score", *pairs, "skin burn,burn,3.5"]) + "\n", "utf-8")
+    path = tmp_path / "pairs.yaml"
+    path.write_text(
+        "name: pairs\nevaluator: relatedness\n"
+        f"settings: {{path: {tmp_path / 'pairs.csv'}, terms: [a, b], score: score}}\n",
+        "utf-8",
+    )
+    return path
+
+
+@pytest.fixture
+def run(tiny_bert_folder: Path, tmp_path: Path, benchmark: Path):
+    """Run the recipe with these arguments, by default to ``tmp_path/out``."""
+
+    def call(*arguments: object, output: str = "out") -> Path:
+        given = ["--base_model", tiny_bert_folder, "--benchmarks", benchmark, "--output_dir", tmp_path / output]
+        fewshot_names.main([SMOKE, *map(str, [*given, *arguments])])
+        return tmp_path / output
+
+    return call
+
+
+SMALL = ("--shots", 2, "--seeds", 0, "--training_sets")
+
+
+def results_of(folder: Path) -> dict:
+    return json.loads((folder.with_name(f"{folder.name}-training") / "results.json").read_text("utf-8"))
+
+
+def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
+    """Catches a run that is left out, and deviations that are not over seeds."""
+    folder = run()
+    runs = results_of(folder)["runs"]
+    names = ["D", "G", "D → G", "G → D"]
+    assert [(one["name"], one["shots"], one["seed"]) for one in runs] == [
+        (name, shots, seed) for shots in (1, 2) for seed in (0, 1) for name in names
+    ]
+    work = folder.with_name("out-training")
+    lines = (work / "tables.md").read_text("utf-8").split("2-shot:")[1].split("1-shot:")[0].strip().splitlines()
+    assert lines[0] == "| training set | pairs, Spearman |" and [line.split(" | ")[0] for line in lines[2:]] == [
+        f"| {name}" for name in ["input", *names]
+    ]
+    of_one = [one["results"]["pairs"]["pairs_spearman"] for one in runs if (one["name"], one["shots"]) == ("G", 2)]
+    assert f"| {np.mean(of_one):.3f} ± {np.std(of_one, ddof=1):.3f} |" in lines[4]
+    assert "<svg" in (work / "figure.svg").read_text("utf-8")
+    assert "D: Terminology(TOY" in capsys.readouterr().out
+
+
+def test_the_release_is_the_second_stage_on_the_first_on_the_input(run, tiny_bert_folder: Path):
+    """Catches a stage that is lost, and a vector that is brought to length 1 in one place alone."""
+    folder = run("--shots", 2, "--seeds", 0)
+    record = json.loads((folder / "run.json").read_text("utf-8"))
+    released = SentenceTransformer(str(folder), device="cpu")
+    kinds = [type(module) for module in released]
+    assert kinds[2:] == [Normalize, Dense, Dense, Normalize, Dense, Dense]
+    after, measured = record["results"]["pairs"]["after"], results_of(folder)["runs"][2]
+    assert measured["name"] == "D → G" and after["pairs_spearman"] == measured["results"]["pairs"]["pairs_spearman"]
+    first = SentenceTransformer(str(run("--shots", 2, "--seeds", 0, "--release", "D", output="one")), device="cpu")
+    texts = ["heart attack", "skin"]
+    halfway = SentenceTransformer(modules=list(released)[:5], device="cpu").encode(texts)
+    np.testing.assert_allclose(first.encode(texts), halfway, atol=1e-6)
+    assert set(record["losses"]) == {"1-D", "2-G"} and record["changed_arguments"]
+
+
+def test_what_is_measured_is_what_is_released(run, benchmark: Path):
+    """Catches a stack that is applied to other vectors than the released model has."""
+    from st_biomed.evaluators.suite import EvaluatorSuite
+
+    folder = run(*SMALL, "A=toy", "B=toy#TOY:D1")
+    model = SentenceTransformer(str(folder), device="cpu")
+    found = EvaluatorSuite.of_benchmarks([benchmark], n_bootstrap=0).measure(model)
+    kept = results_of(folder)["runs"][2]["results"]
+    assert found["pairs"] == pytest.approx(kept["pairs"], abs=1e-5)
+
+
+def test_the_release_needs_neither_this_package_nor_a_flag(run, tmp_path: Path):
+    folder = run(*SMALL, "D=toy", "--release", "D")
+    code = (
+        "import sys; sys.modules['st_biomed'] = None\n"
+        "from sentence_transformers import SentenceTransformer\n"
+        f"print(SentenceTransformer({str(folder)!r}, device='cpu').encode('acute disease').shape)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.strip() == "(16,)", done.stderr
+
+
+def test_going_on_from_a_release_is_the_second_stage(run):
+    """A second hierarchy is added later: catches a continuation that differs from the one in a single run."""
+    whole = run(*SMALL, "A=toy", "B=toy#TOY:D1")
+    first = run(*SMALL, "A=toy", output="first")
+    later = run(*SMALL, "B=toy#TOY:D1", "--base_model", first, output="later")
+    texts = ["acute disease", "flumpa"]
+    one, other = (SentenceTransformer(str(folder), device="cpu").encode(texts) for folder in (whole, later))
+    np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_runs_follow_from_their_seed_alone(run):
+    """Catches a draw that depends on what was trained before; the seed is the second of two, or the only one."""
+    whole = results_of(run())["runs"]
+    again = results_of(run("--seeds", 1, "--shots", 2, output="again"))["runs"]
+    same = [one for one in whole if (one["seed"], one["shots"]) == (1, 2)]
+    assert len({one["validation_loss"] for one in whole}) == len(whole)
+    for one, other in zip(same, again, strict=True):
+        assert (one["name"], one["epochs"], one["best_epoch"]) == (other["name"], other["epochs"], other["best_epoch"])
+        assert one["validation_loss"] == pytest.approx(other["validation_loss"], abs=1e-5)  # texts in other batches
+        assert one["results"]["pairs"] == pytest.approx(other["results"]["pairs"], abs=0.01)
+
+
+def test_the_hidden_layer_is_chosen_by_validation(run, monkeypatch: pytest.MonkeyPatch):
+    """Catches a choice by the training loss, by the largest size, or for one set from another's runs."""
+    folder = run(*SMALL, "D=toy", "G=toy#TOY:D0", "--smoke", "false", "--hidden", 4, 64, "--num_train_epochs", 2)
+    results = results_of(folder)
+    assert {name: set(losses) for name, losses in results["tuning"].items()} == {"D": {"4", "64"}, "G": {"4", "64"}}
+    for one in results["runs"]:
+        losses = results["tuning"][one["sets"][-1]]
+        assert one["hidden"] == int(min(losses, key=losses.get))
+        if len(one["sets"]) == 1:
+            assert one["validation_loss"] == pytest.approx(min(losses.values()))
+
+
+def test_a_table_of_concepts_and_names(run, tmp_path: Path):
+    """A few names of one's own; the nearest names of one of them, which its concept is told of."""
+    folder = run(*SMALL, f"Mine={table_of(tmp_path / 'mine.csv', NAMES)}", "--rankings", "heart attack", "knee")
+    ranked = (folder.with_name("out-training") / "rankings.md").read_text("utf-8")
+    assert "**heart attack** (Heart, Heart)" in ranked and "**knee** (of no concept of the set)" in ranked
+    mine, other = ranked.split("**knee**")
+    assert "| 6 |" in mine and "| 7 |" not in mine and "<u>" in mine and "<u>" not in other
+    cells = [cell for line in mine.splitlines()[4:10] for cell in line.split(" | ")[1:]]
+    assert len(cells) == 12 and all(("heart" in cell) != ("<u>" in cell) for cell in cells)
+
+
+def vectors(tmp_path: Path, form: str) -> list[object]:
+    """The arguments of a made-up table of word vectors in one of its forms."""
+    matrix = np.random.default_rng(0).normal(size=(len(WORDS), 5)).astype(np.float32)
+    if form == "vec":
+        lines = [f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS, matrix.tolist())]
+        (tmp_path / "words.vec").write_text("\n".join([f"{len(WORDS)} 5", *lines]) + "\n", "utf-8")
+        return [tmp_path / "words.vec"]
+    if form == "bin":
+        words = [*WORDS[:4], "spleen"]
+        (tmp_path / "words.bin").write_bytes(fasttext_bytes(random_matrix(len(words) + BUCKETS, 5), words))
+        return [tmp_path / "words.bin"]
+    np.save(tmp_path / "words.npy", matrix)
+    (tmp_path / "words.txt").write_text("\n".join(WORDS) + "\n", "utf-8")
+    return [tmp_path / "words.npy", "--vocabulary", tmp_path / "words.txt"]
+
+
+@pytest.mark.parametrize("form", ["vec", "npy", "bin"])
+def test_word_vectors_are_an_input(form: str, run, tmp_path: Path, capsys):
+    """Names without a known word are counted and left out; catches a vector of zeros that is trained on."""
+    names = {**NAMES, "Skin": [*NAMES["Skin"][:4], "xyzzy", "plugh", "frotz"]}
+    folder = run(*SMALL, f"M={table_of(tmp_path / 'm.csv', names)}", "--base_model", *vectors(tmp_path, form))
+    model = SentenceTransformer(str(folder), device="cpu")
+    assert np.abs(model.encode("heart attack") - model.encode("skin rash")).max() > 1e-3
+    out = capsys.readouterr().out
+    if (
+        form == "bin"
+    ):  # it has vectors of parts of words; the release those of the dictionary and of all that was asked for
+        assert "M: 0 of" in out
+        assert all(SentenceTransformer(modules=[model[0]]).encode(word).any() for word in ("spleen", "old", "xyzzy"))
+    else:
+        assert "M: 3 of 35 words unknown" in out and "3 of 19 names without a vector: 'xyzzy'" in out
+    assert "measured texts: 0 of" in out
+
+
+def test_a_table_of_whole_names_is_not_released(run, tmp_path: Path, capsys):
+    every = [name for of_one in NAMES.values() for name in of_one] + ["burn"]
+    np.save(tmp_path / "bne.npy", np.random.default_rng(0).normal(size=(len(every), 5)))
+    (tmp_path / "bne.txt").write_text("\n".join(every) + "\n", "utf-8")
+    mine = table_of(tmp_path / "m.csv", NAMES)
+    folder = run(
+        *SMALL, f"M={mine}", "--base_model", tmp_path / "bne.npy", "--vocabulary", tmp_path / "bne.txt", "--unit", "name"
+    )  # fmt: skip
+    assert not (folder / "run.json").exists() and results_of(folder)["runs"]
+    assert "nothing is released: the table of the input holds whole names" in capsys.readouterr().out
+
+
+def test_a_random_projection_widens_the_input(run):
+    folder = run(*SMALL, "D=toy", "--width", 24)
+    assert SentenceTransformer(str(folder), device="cpu").encode("disease").shape == (24,)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--prototypes", "all"),
+        ("--hinge", "batch_mean", "--negatives", "wu2017", "--normalise", "false"),
+        ("--grounding_weight", 0, "--dropout", 0),
+        ("--continual", "false"),
+        ("--ambiguous", "drop", "--slow_benchmarks", "pairs2.yaml"),
+    ],
+    ids=lambda arguments: arguments[0][2:],
+)
+def test_every_variant_ends_in_a_release(arguments: tuple[object, ...], run, tmp_path: Path, benchmark: Path):
+    second = tmp_path / "pairs2.yaml"
+    second.write_text(benchmark.read_text("utf-8").replace("name: pairs", "name: pairs2"), "utf-8")
+    arguments = tuple(second if one == "pairs2.yaml" else one for one in arguments)
+    folder = run("--shots", 1, 2, "--seeds", 0, *arguments)
+    assert json.loads((folder / "run.json").read_text("utf-8"))["recipe"] == "fewshot_names"
+    measured = [set(one["results"]) for one in results_of(folder)["runs"]]
+    if "--slow_benchmarks" in arguments:
+        assert measured == [{"pairs"}] * 4 + [{"pairs", "pairs2"}] * 4
+    assert len(measured) == (4 if "--continual" in arguments else 8)
+
+
+def test_without_matplotlib_a_line_takes_the_place_of_the_figure(run, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    folder = run("--training_sets", "D=toy", "--seeds", 0)
+    assert "no figure: pictures need matplotlib" in capsys.readouterr().out
+    assert (folder / "run.json").is_file() and not (folder.with_name("out-training") / "figure.svg").exists()
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("fewshot_*.yaml")), ids=lambda path: path.stem)
+def test_every_setting_of_every_configuration_is_an_argument(path: Path):
+    recipe, training = read_settings(
+        (fewshot_names.FewShotArguments, SentenceTransformerTrainingArguments), [str(path), "--bf16", "false"]
+    )
+    assert (recipe.dropout, recipe.margin, recipe.hinge) == (0.5, 0.1, "per_triplet")
+    assert path.stem == "fewshot_smoke" or training.per_device_train_batch_size == 16
+
+
+AMBIGUOUS = {**NAMES, "Bone": [*NAMES["Bone"], "Heart attack"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--shots", "9"], r"'TOY:G' has 14 names that are its own, 9 shots need 18 .*: take at most 7 shots"),
+        (["--shots", "2", "2"], r"shots: one number or several different ones are needed, found \[2, 2\]"),
+        (["--training_sets", "toy"], "training_sets are written NAME=SOURCE, NAME=SOURCE#CODE or NAME=TABLE, found 'toy'"),
+        (["--training_sets", "A=toy", "A=toy"], "training_sets: two are called 'A'"),
+        (["--training_sets", "A=toy#TOY:X9"], "TOY:X9"),
+        (["--training_sets", "A={mine}"], "name 'Heart attack' is under two concepts, 'Heart' and 'Bone'"),
+        (["--training_sets", "A={empty}"], r"empty.csv:2: a concept and a name are needed, found 'Heart' and ''"),
+        (["--training_sets", "A={unknown}", "--base_model", "{vec}"], "concept 'Knee' has no names: leave it out"),
+        (["--leave_out", "TOY:Z"], "leave_out: TOY:Z: no training set has such a concept"),
+        (["--release", "G", "G"], "release: is one training set or two in their order, found 'G G'"),
+        (["--release_seed", "7"], "release_seed must be one of seeds, found 7"),
+        (["--base_model", "{npy}", "--vocabulary", "{short}"], r"expected a row for each of 3 entries .*, found 12"),
+        (["--base_model", "{vec}", "--vocabulary", "{short}"], "vocabulary"),
+        (["--vocabulary", "{short}"], "vocabulary and unit are of a matrix in .npy"),
+        (["--base_model", "nowhere.vec"], "base model 'nowhere.vec': no such file"),
+        (["--prototypes", "some"], "unknown prototypes 'some'"),
+        (["--names", "al"], "unknown names 'al'.*did you mean 'all'"),
+        (["--benchmarks", "mayosrss"], "unknown benchmark 'mayosrss'"),
+        (["--smoke", "false", "--max_steps", "-1", "--hidden", "0"], "hidden must be an integer of at least 1, found 0"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, tiny_bert_folder: Path, tmp_path: Path, monkeypatch, capsys
+):
+    files = {
+        "mine": table_of(tmp_path / "mine.csv", AMBIGUOUS),
+        "empty": table_of(tmp_path / "empty.csv", {"Heart": [""]}),
+        "unknown": table_of(tmp_path / "unknown.csv", {**NAMES, "Knee": ["xyzzy", "plugh"]}),
+        "vec": vectors(tmp_path, "vec")[0],
+        "npy": vectors(tmp_path, "npy")[0],
+        "short": tmp_path / "short.txt",
+    }
+    files["short"].write_text("heart\nbone\nskin\n", "utf-8")
+    given = ["--base_model", str(tiny_bert_folder), "--output_dir", str(tmp_path / "out")]
+    given += [argument.format(**files) for argument in arguments]
+    monkeypatch.setattr(sys, "argv", ["fewshot_names.py", SMOKE, *given])
+    with pytest.raises(SystemExit) as end:
+        run_recipe(fewshot_names.main)
+    assert end.value.code == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("error: ") and re.search(message, line), line
+    assert not (tmp_path / "out" / "run.json").exists()
