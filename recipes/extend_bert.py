@@ -33,6 +33,7 @@ from st_biomed.corpus.vocabulary import SIZE, extend_vocabulary, train_pieces
 from st_biomed.corpus.windows import mention_windows
 from st_biomed.encoder import model_folder
 from st_biomed.errors import InputError
+from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import RunRecord
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
@@ -134,6 +135,8 @@ def checked(recipe: ExtendBERTArguments, training: TrainingArguments) -> Path:
     Raises:
         InputError: No corpus, an argument out of range, or an output folder that holds something.
     """
+    if push_target(training) is not None:
+        raise InputError("push_to_hub: a BERT with a new vocabulary is no release; publish what is trained from it")
     if not recipe.corpus:
         raise InputError("corpus: files or folders of raw text are needed")
     if not 0 < recipe.held_out < 1:

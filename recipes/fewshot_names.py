@@ -27,6 +27,7 @@ from st_biomed.few_shot.outcomes import Outcomes, Run
 from st_biomed.few_shot.rankings import first_validation_names, ranking_tables
 from st_biomed.few_shot.stage import StageSettings, assembled
 from st_biomed.few_shot.training_sets import TrainingSet, open_training_sets, sources_of
+from st_biomed.finish import publish
 from st_biomed.modules.residual_feed_forward import HIDDEN
 from st_biomed.pictures.canvas import check_picture
 from st_biomed.pictures.shot_curves import shot_curves
@@ -101,6 +102,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         training.num_train_epochs, recipe.hidden = 2, [8]
     training = with_precision(training, recipe.precision)
     folders = output_folders(training, "fewshot_names", recipe.overwrite)
+
+    if folders.push is not None and recipe.unit == "name":
+        raise InputError(
+            "push_to_hub: with --unit name nothing is released, since the table of the input holds whole names"
+        )
 
     # Read; names are drawn once before anything is encoded, so that too few of them are noticed at once.
     form = InputForm(
@@ -276,14 +282,16 @@ def release(
         record.add_results(name, "before", outcomes.base[name])
         record.add_results(name, "after", results)
     folders.make_room()
+    base_model = None if encoder.form.is_table else recipe.base_model
     save_release(
         bake(assembled(encoder.whole(), [stage.module for stage in chain.stages])),
         folders.release,
         run=record.to_dict(),
         terminologies=record.terminologies,
-        base_model=None if encoder.form.is_table else recipe.base_model,
+        base_model=base_model,
     )
     print(f"\nSaved {run.name}. Load it with SentenceTransformer({str(folders.release)!r})")
+    publish(folders, record.terminologies, base_model)
 
 
 if __name__ == "__main__":

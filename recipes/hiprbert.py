@@ -30,6 +30,7 @@ from st_biomed.batches import (
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.benchmark import read_protocol
 from st_biomed.evaluators.tree_protocol import TreeProtocol
+from st_biomed.finish import publish
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.losses import (
     CachedMultiSimilarityLoss,
@@ -179,6 +180,7 @@ def main() -> None:
             f"\nAUC on trees held out of training ({trees.test.name}):\n{trees.test.table(before=before, after=after)}"
         )
         print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r})")
+        publish(folders, [whole], recipe.base_model)
 
 
 class Part(NamedTuple):

@@ -116,6 +116,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     earlier = Path(recipe.earlier) if recipe.earlier else folder
     if recipe.earlier and (recipe.stage in ("all", "vocabulary") or not (earlier / "terminology").is_dir()):
         raise InputError(f"earlier: takes the folder of a run for one of its later stages, found {recipe.earlier}")
+    if training.push_to_hub and recipe.stage not in ("contrastive", "pipelined"):
+        raise InputError(
+            f"push_to_hub: a run of stage {recipe.stage} has not one release; give --stage contrastive or pipelined, or "
+            "publish the folder that you choose: st-biomed release FOLDER owner/name"
+        )
     terminology = saved(recipe, training, earlier / "terminology")
     for stage in STAGES if recipe.stage == "all" else (recipe.stage,):
         print(f"\n== {stage}")

@@ -187,6 +187,10 @@ def runs_of(
     """The arguments of each run: as given, or for each seed in a folder of its own."""
     if len(set(seeds)) < len(seeds):
         raise InputError(f"seeds: each is run once, found {' '.join(map(str, seeds))}")
+    if seeds and training.push_to_hub:
+        raise InputError(
+            "push_to_hub: with --seeds, publish the run that you choose: st-biomed release FOLDER owner/name"
+        )
     folder = Path(training.output_dir or "out/sapbert")
     yield from (replace(training, seed=seed, output_dir=str(folder / f"seed-{seed}")) for seed in seeds)
     if not seeds:

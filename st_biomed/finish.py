@@ -6,10 +6,14 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from huggingface_hub import HfApi
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
 
+from st_biomed.errors import InputError
 from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.loading import require_this_package
 from st_biomed.release.folder import save_release
+from st_biomed.release.hub import plan_push, push_plan
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
 from st_biomed.training import OutputFolders
@@ -54,6 +58,7 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe
     here = trainer.is_world_process_zero()
     if here:
         model.save_pretrained(str(trained), create_model_card=False)
+        require_this_package(trained)
     after = suite.measure(model, "the trained model" if trainer.args.should_log else "")
     if not here:
         return after
@@ -74,4 +79,29 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe
         print(f"\n{suite.table(before=before, after=after)}")
     flag = ", trust_remote_code=True" if needs_code else ""
     print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r}{flag})")
+    publish(folders, terminologies, base_model or record.base_model)
     return after
+
+
+def publish(folders: OutputFolders, terminologies: Sequence[Terminology], base_model: str | None) -> None:
+    """Publish the release folder where ``--push_to_hub`` says; without it, do nothing.
+
+    Args:
+        folders: Of the run, after its release is saved.
+        terminologies: What was trained and measured on.
+        base_model: Whose tokenizer the released one may equal; that of the record by default.
+
+    Raises:
+        InputError: What is in the way, and the command that repeats the publishing alone.
+    """
+    if folders.push is None:
+        return
+    api = HfApi(token=folders.token)
+    try:
+        plan = plan_push(folders.release, folders.push, terminologies=terminologies, base_model=base_model, api=api)
+        print(f"\n{plan}")
+        pushed = push_plan(plan, api=api)
+    except InputError as error:
+        again = f"st-biomed release {folders.release} {folders.push.repo_id} --push"
+        raise InputError(f"{error}; the release is in {folders.release}: {again}") from error
+    print(f"\nPublished: {pushed.url}")

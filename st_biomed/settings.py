@@ -16,6 +16,11 @@ from st_biomed.errors import InputError, unknown_name
 
 Filled = TypeVar("Filled")
 
+PUSH_TO_HUB = (
+    "repository on the Hub that the release folder is published in at the end, owner/name: a new or an empty one, private "
+    "unless --hub_private_repo false; --hub_token and --hub_revision (a branch) are as in the library"
+)
+
 
 def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None) -> tuple[Any, ...]:
     """Fill dataclasses as ``recipe.py [settings.yaml] [--name value ...]`` says.
@@ -36,6 +41,12 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     from transformers import HfArgumentParser
 
     class Parser(HfArgumentParser):
+        def add_argument(self, *names: str, **options: Any) -> Any:
+            if "--push_to_hub" in names:
+                # The trainer's is a switch that uploads its own folder; a recipe's says where the release goes.
+                options = {"type": str, "default": "", "metavar": "OWNER/NAME", "help": PUSH_TO_HUB}
+            return super().add_argument(*names, **options)
+
         def error(self, message: str) -> NoReturn:
             raise InputError(f"{self.prog}: {message} (--help lists all arguments)")
 

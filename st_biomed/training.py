@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from huggingface_hub import HfApi
 from torch import nn
 
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.folder import check_free
+from st_biomed.release.hub import check_target
+from st_biomed.release.hub_plan import PushOptions
 from st_biomed.release.privacy import may_leave
+from st_biomed.release.push_target import push_target
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
@@ -109,11 +113,15 @@ class OutputFolders:
         release: The release folder.
         work: ``<release>-training``.
         resumed: Whether training goes on from a checkpoint.
+        push: Where the release is published in the end; nowhere by default.
+        token: Of the Hub; the one that is stored by default.
     """
 
     release: Path
     work: Path
     resumed: bool = False
+    push: PushOptions | None = None
+    token: str | None = field(default=None, repr=False)
 
     def begin(self, terminology: Terminology) -> None:
         """Make room for the checkpoints of a new run, and keep what is trained on beside them.
@@ -155,12 +163,9 @@ def output_folders(training: SentenceTransformerTrainingArguments, name: str, ov
 
     Raises:
         InputError: The release folder holds something that is not to be replaced, there is no checkpoint to resume from,
-            or the trainer would upload the training folder.
+            or the release could not be published where it is to be.
     """
-    if training.push_to_hub:
-        raise InputError(
-            "push_to_hub would upload the training folder with its terms; publish the release folder instead"
-        )
+    push = push_target(training)
     release = Path(training.output_dir or f"out/{name}")
     work = release.with_name(f"{release.name}-training")
     resumed = _checked_resume(training, work)
@@ -173,7 +178,10 @@ def output_folders(training: SentenceTransformerTrainingArguments, name: str, ov
             hint = ", or give --overwrite true" if (release / "run.json").is_file() else ""
             raise InputError(f"{error}{hint}") from None
     training.output_dir = str(work)
-    return OutputFolders(release, work, resumed)
+    token, training.hub_token = training.hub_token, None
+    if push is not None and training.should_save:
+        check_target(HfApi(token=token), push)
+    return OutputFolders(release, work, resumed, push, token)
 
 
 def _checked_resume(training: SentenceTransformerTrainingArguments, work: Path) -> bool:

@@ -10,6 +10,8 @@ from torch import nn
 
 from st_biomed import training
 from st_biomed.errors import InputError
+from st_biomed.release.hub_plan import PushOptions
+from st_biomed.release.push_target import push_target
 from st_biomed.terminology import Terminology
 from st_biomed.training import output_folders, prepare_encoder, resume_point, with_precision
 
@@ -62,9 +64,41 @@ def test_a_run_that_is_resumed_loses_nothing_and_goes_on_with_the_same_terms(tmp
         folders.begin(Terminology.read("toy", trees=2))
 
 
-def test_the_training_folder_is_not_uploaded(tmp_path: Path):
-    with pytest.raises(InputError, match="publish the release folder instead"):
-        output_folders(arguments(tmp_path, push_to_hub=True), "x", overwrite=False)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"push_to_hub": True}, "push_to_hub takes the repository, owner/name, found True"),
+        ({"push_to_hub": "model"}, "push_to_hub takes the repository, owner/name, found 'model'"),
+        ({"hub_model_id": "org/x"}, "nothing is published without --push_to_hub org/x"),
+        (
+            {"push_to_hub": "org/x", "hub_strategy": "all_checkpoints"},
+            "checkpoints hold terms and are never published",
+        ),
+        ({"push_to_hub": "org/x"}, "org/x: HF_HUB_OFFLINE is set"),
+    ],
+)
+def test_what_cannot_be_published_is_refused_before_training(options: dict, message: str, tmp_path: Path):
+    """Catches the training folder uploaded with its terms, and hours of training for a name that the Hub refuses."""
+    given = arguments(tmp_path, **options)
+    with pytest.raises(InputError, match=message):
+        output_folders(given, "x", overwrite=False)
+    assert given.push_to_hub is False
+
+
+def test_a_token_does_not_stay_among_the_arguments(tmp_path: Path):
+    """Catches a token in the training_args.bin of every checkpoint."""
+    given = arguments(tmp_path, hub_token="hf_secret")
+    folders = output_folders(given, "x", overwrite=False)
+    assert folders.token == "hf_secret" and given.hub_token is None and "secret" not in repr(folders)
+
+
+def test_the_library_s_own_way_to_say_it_says_the_same(tmp_path: Path):
+    """The trainer itself is left with nothing to upload."""
+    given = arguments(tmp_path, push_to_hub=True, hub_model_id="org/x", hub_private_repo=False, hub_revision="dev")
+    assert push_target(given) == PushOptions("org/x", public=True, branch="dev")
+    assert given.push_to_hub is False
+    assert push_target(arguments(tmp_path, push_to_hub="org/x")) == PushOptions("org/x")
+    assert push_target(arguments(tmp_path)) is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,21 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from st_biomed.cli import evaluate, index, kge, link, mentions, merge, pairs, picture, read, stats, subset, train
+from st_biomed.cli import (
+    evaluate,
+    index,
+    kge,
+    link,
+    mentions,
+    merge,
+    pairs,
+    picture,
+    read,
+    release,
+    stats,
+    subset,
+    train,
+)
 from st_biomed.errors import InputError
 
 
@@ -31,7 +45,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verb in (read, merge, subset, stats, pairs, mentions, evaluate, index, link):
+for verb in (read, merge, subset, stats, pairs, mentions, evaluate, index, link, release):
     app.command(verb.__name__.rpartition(".")[2])(verb.run)
 
 app.add_typer(kge.app, name="kge")

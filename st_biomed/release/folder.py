@@ -24,7 +24,8 @@ LICENCE_NOTE = """The files of this folder are licensed under: {licence}
 An identifier of the SPDX list (https://spdx.org/licenses/) stands for the licence text published there; "other" means
 terms of the publisher, given where this folder is published. The licences of the training data are named in README.md.
 """
-_PROBES = ["heart attack", "broken wrist"]  # in the card's template as well
+PROBES = ["heart attack", "broken wrist"]
+"""Terms that a saved model is tried on; they are in the card's template, too."""
 
 
 def save_release(
@@ -61,7 +62,7 @@ def save_release(
     check_free(folder)
     check_run(run)
     check_built_in(model)
-    base_model_folder = None if base_model is None else _local_folder(base_model)
+    tokenizer_peer = None if base_model is None else base_model_folder(base_model)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
         draft = Path(scratch) / folder.name
@@ -71,9 +72,9 @@ def save_release(
         (draft / "LICENSE").write_text(LICENCE_NOTE.format(licence=run["licence"]), "utf-8")
         write_run(run, draft / "run.json")
         own_text = card.rendered_empty(model) + LICENCE_NOTE
-        check_release(draft, terminologies, base_model_folder, rendered_empty_card=own_text)
+        check_release(draft, terminologies, tokenizer_peer, rendered_empty_card=own_text)
         if code_of(model):
-            _check_equal(model, torch.from_numpy(vectors_elsewhere(draft, _PROBES)))
+            _check_equal(model, torch.from_numpy(vectors_elsewhere(draft, PROBES)))
         else:
             _check_loads_back(model, draft)
         if folder.is_dir():
@@ -115,7 +116,12 @@ def check_built_in(model: SentenceTransformer) -> None:
         )
 
 
-def _local_folder(base_model: str | Path) -> Path:
+def base_model_folder(base_model: str | Path) -> Path:
+    """The folder of a base model: itself, or in the Hub's cache.
+
+    Raises:
+        InputError: Neither.
+    """
     if (folder := model_folder(base_model)) is not None:
         return folder
     name = str(base_model) if "/" in str(base_model) else f"sentence-transformers/{base_model}"
@@ -134,7 +140,7 @@ def _check_loads_back(model: SentenceTransformer, folder: Path) -> None:
         loaded = SentenceTransformer(
             str(folder), device=str(model.device), local_files_only=True, trust_remote_code=False
         )
-        vectors = loaded.encode(_PROBES, convert_to_tensor=True, show_progress_bar=False)
+        vectors = loaded.encode(PROBES, convert_to_tensor=True, show_progress_bar=False)
     except (OSError, ValueError, ImportError, RuntimeError, TypeError, KeyError) as error:
         reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise InputError(f"the saved model does not load with plain SentenceTransformer: {reason[0]}") from error
@@ -142,7 +148,7 @@ def _check_loads_back(model: SentenceTransformer, folder: Path) -> None:
 
 
 def _check_equal(model: SentenceTransformer, vectors: torch.Tensor) -> None:
-    expected = model.encode(_PROBES, convert_to_tensor=True, show_progress_bar=False).to(vectors.device)
+    expected = model.encode(PROBES, convert_to_tensor=True, show_progress_bar=False).to(vectors.device)
     # A model that was trained in half precision still encodes in it; what saving loses (an activation's argument, say)
     # moves a vector much farther than that rounds it.
     moved = (vectors.float() - expected.float()).norm(dim=1) / expected.float().norm(dim=1).clamp_min(1e-12)

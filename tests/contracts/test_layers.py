@@ -29,7 +29,7 @@ LAYERS = [
     ["samples"],
     ["batches"],
     ["encoder", "modules"],
-    ["losses"],
+    ["losses", "loading"],
     ["evaluators", "linking"],
     ["measuring"],
     ["pictures", "release"],

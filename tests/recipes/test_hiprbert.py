@@ -123,7 +123,7 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         (["--levels", "sibling", "uncle_nephew"], "'uncle_nephew' contains 'parent_child'"),
         (["--anchor_repeats", "PHECODE:70"], "written SOURCE=N, found 'PHECODE:70'"),
         (["--anchor_repeats", "PHECODE=70"], "source of anchor_repeats 'PHECODE'"),
-        (["--push_to_hub", "true"], "publish the release folder instead"),
+        (["--push_to_hub", "true"], "push_to_hub takes the repository, owner/name, found 'true'"),
         (["--frozen", "embeddngs"], "no parameter's name matches 'embeddngs'"),
         (["--distance", "hop"], "did you mean 'hops'"),
         (["--held_out", "0.7"], "dev and test must be positive and leave a share to train"),

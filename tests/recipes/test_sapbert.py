@@ -162,7 +162,7 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
         (["--seeds", "1", "1"], "each is run once, found 1 1"),
         (["--linking", "nowhere.yaml"], "nowhere.yaml: no such file"),
         (["--pivot_language", "xx"], "xx"),
-        (["--push_to_hub", "true"], "publish the release folder instead"),
+        (["--push_to_hub", "true"], "push_to_hub takes the repository, owner/name, found 'true'"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

@@ -1,0 +1,147 @@
+"""A release in the layout of sentence-transformers 5, which versions from 5.3 on and 6 load to the same vectors.
+
+What version 6 saves names its modules by where they are there now, and version 5 does not have these places. The older names
+are still known to version 6, for models of that time.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from st_biomed.encoder import load_encoder
+from st_biomed.errors import InputError
+from st_biomed.release.folder import PROBES, check_free
+from st_biomed.release.run_data import read_run
+
+Configuration = dict[str, Any]
+
+_POOLING_MODES = {
+    "cls": "pooling_mode_cls_token",
+    "max": "pooling_mode_max_tokens",
+    "mean": "pooling_mode_mean_tokens",
+    "mean_sqrt_len_tokens": "pooling_mode_mean_sqrt_len_tokens",
+    "weightedmean": "pooling_mode_weightedmean_tokens",
+    "lasttoken": "pooling_mode_lasttoken",
+}
+"""In the order in which version 5 puts the vectors of several side by side."""
+
+_SENTENCE = {
+    "module_input_name": "sentence_embedding",
+    "module_output_name": "sentence_embedding",
+    "use_residual": False,
+}
+"""What a module of version 5 always does, and one of version 6 by default."""
+
+
+def save_legacy(folder: str | Path, output: str | Path) -> Path:
+    """Write a release for sentence-transformers 5.
+
+    Only its configuration changes. Version 5 also needs a transformers that reads the tokenizer, which 4.57 does.
+
+    Args:
+        folder: A release folder; it stays as it is.
+        output: A new or empty folder.
+
+    Returns:
+        The new folder, which is a release folder, too.
+
+    Raises:
+        InputError: No release folder, a folder in use, a module or a setting that version 5 does not have, or vectors that
+            are not the same.
+    """
+    folder, output = Path(folder), Path(output)
+    read_run(folder / "run.json")
+    check_free(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
+        draft = Path(shutil.copytree(folder, Path(scratch) / output.name))
+        model = load_encoder(folder, device="cpu")
+        _rewrite(draft, folder, model.max_seq_length)
+        expected = model.encode(PROBES, show_progress_bar=False)
+        found = load_encoder(draft, device="cpu").encode(PROBES, show_progress_bar=False)
+        if not np.allclose(found, expected, atol=1e-6):
+            raise InputError(
+                f"{folder}: the older layout gives other vectors: a module does something that it cannot say"
+            )
+        if output.is_dir():
+            output.rmdir()
+        shutil.move(draft, output)
+    return output
+
+
+def _rewrite(draft: Path, folder: Path, max_seq_length: int | None) -> None:
+    """Put the older configuration into a copy of a release."""
+    path = draft / "modules.json"
+    modules = json.loads(path.read_text("utf-8"))
+    for module in modules:
+        kind = module["type"].rpartition(".")[2]
+        if not module["type"].startswith("sentence_transformers.") or kind not in _OLDER:
+            raise InputError(
+                f"{folder}: module {module['type']} has no older form; those are {', '.join(sorted(_OLDER))}"
+            )
+        module["type"] = f"sentence_transformers.models.{kind}"
+        _OLDER[kind](draft / module["path"], max_seq_length)
+    path.write_text(json.dumps(modules, indent=2) + "\n", "utf-8")
+
+
+def _transformer(folder: Path, max_seq_length: int | None) -> None:
+    path = folder / "sentence_bert_config.json"
+    settings = json.loads(path.read_text("utf-8"))
+    if (task := settings.get("transformer_task", "feature-extraction")) != "feature-extraction":
+        raise InputError(f"{path}: transformer_task {task!r} has no older form")
+    lower = bool(settings.get("do_lower_case", False))
+    _write(path, {"max_seq_length": max_seq_length, "do_lower_case": lower})
+
+
+def _pooling(folder: Path, max_seq_length: int | None) -> None:
+    path = folder / "config.json"
+    settings = json.loads(path.read_text("utf-8"))
+    if "embedding_dimension" not in settings:
+        return  # is in its older form already
+    named = settings["pooling_mode"]
+    modes = [named] if isinstance(named, str) else list(named)
+    if modes != [mode for mode in _POOLING_MODES if mode in modes]:
+        raise InputError(
+            f"{path}: pooling_mode {named!r} has no older form; modes are, in order, {', '.join(_POOLING_MODES)}"
+        )
+    flags = {flag: mode in modes for mode, flag in _POOLING_MODES.items()}
+    width, prompt = settings["embedding_dimension"], settings.get("include_prompt", True)
+    _write(path, {"word_embedding_dimension": width, **flags, "include_prompt": prompt})
+
+
+def _of_sentences(folder: Path, max_seq_length: int | None) -> None:
+    """A module that reads and writes sentence embeddings, as all of version 5 do."""
+    path = folder / "config.json"
+    settings = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    for name, usual in _SENTENCE.items():
+        if (found := settings.pop(name, usual)) != usual:
+            raise InputError(f"{path}: {name} {found!r} has no older form")
+    if settings:
+        _write(path, settings)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _as_it_is(folder: Path, max_seq_length: int | None) -> None:
+    """A module whose configuration has not changed."""
+
+
+_OLDER: dict[str, Callable[[Path, int | None], None]] = {
+    "Transformer": _transformer,
+    "Pooling": _pooling,
+    "Dense": _of_sentences,
+    "Normalize": _of_sentences,
+    "WordWeights": _as_it_is,
+    "StaticEmbedding": _as_it_is,
+}
+
+
+def _write(path: Path, settings: Configuration) -> None:
+    path.write_text(json.dumps(settings, indent=2) + "\n", "utf-8")

@@ -1,0 +1,349 @@
+"""A Hub in this process: as much of huggingface.co as pushing, loading, branches, tags, pull requests and collections need.
+
+In memory, on the loopback interface, for the real ``huggingface_hub`` client. It can be told to fail.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+from huggingface_hub import constants, hf_api
+
+WRITER, READER, STRANGER = "hf_writer", "hf_reader", "hf_stranger"
+"""Tokens: of a member of ``org``, of a member who may only read, and of nobody the Hub knows."""
+NOW = "2026-01-01T00:00:00.000Z"
+
+
+class Refusal(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, status: int, message: str, code: str = "") -> None:
+        self.status, self.message, self.code = status, message, code
+
+
+@dataclass
+class Repo:
+    """A repository: every commit is a whole tree of paths to bytes."""
+
+    private: bool
+    commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    heads: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+    pulls: dict[str, str] = field(default_factory=dict)
+
+    def commit(self, head: str, tree: dict[str, bytes]) -> str:
+        content = json.dumps(
+            [len(self.commits), *((path, hashlib.sha1(data).hexdigest()) for path, data in tree.items())]
+        )
+        oid = hashlib.sha1(content.encode()).hexdigest()
+        self.commits[oid] = tree
+        (self.pulls if head.startswith("refs/pr/") else self.heads)[head] = oid
+        return oid
+
+    def resolve(self, revision: str) -> str:
+        for named in (self.heads, self.tags, self.pulls):
+            if revision in named:
+                return named[revision]
+        if revision not in self.commits:
+            raise Refusal(404, "no such revision", "RevisionNotFound")
+        return revision
+
+
+@dataclass
+class Fault:
+    """What is to go wrong: an answer with an error, or a connection that is closed with the request half read."""
+
+    method: str
+    path: str
+    times: int
+    status: int | None
+
+
+class LoopbackHub:
+    """The server; ``url`` is its address, ``requests`` what it was asked."""
+
+    def __init__(self) -> None:
+        self.large: Callable[[str], bool] = lambda path: False
+        self.repos: dict[str, Repo] = {}
+        self.blobs: dict[str, bytes] = {}
+        self.collections: dict[str, dict[str, Any]] = {}
+        self.requests: list[str] = []
+        self.faults: list[Fault] = []
+        self.lock = threading.RLock()
+        hub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *arguments: Any) -> None:
+                pass
+
+            def answer(self) -> None:
+                hub.handle(self)
+
+            do_GET = do_HEAD = do_POST = do_PUT = answer
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def fail(self, method: str, path: str, times: int, status: int | None) -> None:
+        """Let requests go wrong whose path has a match of ``path``: with a status, or (None) cut off half-way."""
+        self.faults.append(Fault(method, path, times, status))
+
+    def tree(self, repo_id: str, revision: str = "main") -> dict[str, bytes]:
+        repo = self.repos[repo_id]
+        return repo.commits[repo.resolve(revision)]
+
+    # ------------------------------------------------------------------ the wire
+
+    def handle(self, request: BaseHTTPRequestHandler) -> None:
+        parts = urlsplit(request.path)
+        path, query = unquote(parts.path), parse_qs(parts.query)
+        length = int(request.headers.get("Content-Length") or 0)
+        with self.lock:
+            self.requests.append(f"{request.command} {path}")
+            fault = next(
+                (
+                    one
+                    for one in self.faults
+                    if one.times and one.method == request.command and re.search(one.path, path)
+                ),
+                None,
+            )
+            if fault is not None:
+                fault.times -= 1
+        if fault is not None and fault.status is None:
+            request.rfile.read(length // 2)
+            request.close_connection = True
+            request.connection.close()
+            return
+        body = b"".join(_chunks(request)) if request.headers.get("Transfer-Encoding") else request.rfile.read(length)
+        try:
+            if fault is not None:
+                raise Refusal(fault.status or 500, "told to fail")
+            with self.lock:
+                status, headers, content = 200, *self.route(request, path, query, body)
+        except Refusal as refusal:
+            status, content = refusal.status, json.dumps({"error": refusal.message}).encode()
+            headers = {"X-Error-Message": refusal.message, "Content-Type": "application/json"}
+            headers |= {"X-Error-Code": refusal.code} if refusal.code else {}
+        request.send_response(status)
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
+            request.send_header(name, value)
+        request.end_headers()
+        if request.command != "HEAD":
+            request.wfile.write(content)
+
+    def route(
+        self, request: BaseHTTPRequestHandler, path: str, query: dict[str, list[str]], body: bytes
+    ) -> tuple[dict[str, str], bytes]:
+        token = (request.headers.get("Authorization") or "").removeprefix("Bearer ")
+        if path == "/api/agent-harnesses":
+            raise Refusal(404, "not here")
+        if path.startswith("/blobs/"):
+            self.blobs[path.removeprefix("/blobs/")] = body
+            return {}, b""
+        if match := re.fullmatch(r"/([\w.-]+/[\w.-]+)/resolve/(refs/pr/\d+|[^/]+)/(.+)", path):
+            return self.resolve(*match.groups(), token)
+        answer = self.api(request.command, path, query, body, token)
+        return {"Content-Type": "application/json"}, json.dumps(answer).encode()
+
+    # ------------------------------------------------------------------ what may be asked
+
+    def api(self, method: str, path: str, query: dict[str, list[str]], body: bytes, token: str) -> Any:
+        if token and token not in (WRITER, READER):
+            raise Refusal(401, "Invalid credentials in Authorization header")
+        if path == "/api/whoami-v2":
+            if not token:
+                raise Refusal(401, "Invalid username or password.")
+            role = {"accessToken": {"role": "write" if token == WRITER else "read"}}
+            return {"type": "user", "name": token.removeprefix("hf_"), "auth": role, "orgs": [{"name": "org"}]}
+        if path == "/api/validate-yaml":
+            return {"errors": [], "warnings": []}
+        if path.startswith("/api/collections"):
+            return self.collect(method, path, query, body, token)
+        if path == "/api/repos/create":
+            return self.create(json.loads(body), token)
+        if match := re.fullmatch(r"/([\w.-]+/[\w.-]+)\.git/info/lfs/objects/batch", path):
+            self.writable(match[1].split("/")[0], token)
+            return {"transfer": "basic", "objects": [self.lfs(one) for one in json.loads(body)["objects"]]}
+        match = re.fullmatch(r"/api/models/([\w.-]+/[\w.-]+)(?:/([\w-]+)(?:/(.+))?)?", path)
+        if match is None:
+            raise Refusal(404, f"{method} {path} is not part of this Hub", "EntryNotFound")
+        repo_id, verb, rest = match.groups()
+        repo = self.visible(repo_id, token)
+        if method == "POST":
+            self.writable(repo_id.split("/")[0], token)
+        return getattr(self, f"_{verb or 'revision'}".replace("-", "_"))(repo_id, repo, rest or "main", query, body)
+
+    def create(self, asked: dict[str, Any], token: str) -> Any:
+        owner = asked["organization"] or token.removeprefix("hf_")
+        self.writable(owner, token)
+        repo_id = f"{owner}/{asked['name']}"
+        if repo_id in self.repos:
+            raise Refusal(409, "You already created this model repo")
+        self.repos[repo_id] = Repo(private=asked.get("visibility") == "private")
+        self.repos[repo_id].commit("main", {".gitattributes": b"*.safetensors filter=lfs\n"})
+        return {"url": f"{self.url}/{repo_id}", "name": repo_id}
+
+    def visible(self, repo_id: str, token: str) -> Repo:
+        repo = self.repos.get(repo_id)
+        if repo is None or (repo.private and token not in (WRITER, READER)):
+            raise Refusal(401 if not token else 404, "Repository not found", "RepoNotFound")
+        return repo
+
+    def writable(self, owner: str, token: str) -> None:
+        if not token:
+            raise Refusal(401, "Invalid username or password.")
+        if token != WRITER or owner not in ("org", "my-group", "writer"):
+            raise Refusal(403, f"You don't have the rights to write to the namespace {owner}")
+
+    def _revision(self, repo_id: str, repo: Repo, revision: str, query: Any, body: bytes) -> Any:
+        oid = repo.resolve(revision)
+        siblings = [{"rfilename": path} for path in sorted(repo.commits[oid])]
+        return {"id": repo_id, "_id": "0", "sha": oid, "private": repo.private, "siblings": siblings, "tags": []}
+
+    def _refs(self, repo_id: str, repo: Repo, rest: str, query: Any, body: bytes) -> Any:
+        def listed(kind: str, refs: dict[str, str]) -> list[dict[str, str]]:
+            return [{"name": name, "ref": f"refs/{kind}/{name}", "targetCommit": oid} for name, oid in refs.items()]
+
+        return {"branches": listed("heads", repo.heads), "tags": listed("tags", repo.tags), "converts": []}
+
+    def _tree(self, repo_id: str, repo: Repo, rest: str, query: Any, body: bytes) -> Any:
+        revision, folder = re.fullmatch(r"(refs/pr/\d+|[^/]+)(/.+)?", rest).groups()  # type: ignore[union-attr]
+        tree = repo.commits[repo.resolve(revision)]
+        if folder:
+            raise Refusal(404, "no such folder", "EntryNotFound")
+        return [
+            {"type": "file", "path": path, "size": len(data), "oid": _git_oid(data)} for path, data in tree.items()
+        ]
+
+    def _branch(self, repo_id: str, repo: Repo, name: str, query: Any, body: bytes) -> Any:
+        if name in repo.heads:
+            raise Refusal(409, "Reference already exists")
+        repo.heads[name] = repo.resolve(json.loads(body or b"{}").get("startingPoint", "main"))
+        return {}
+
+    def _tag(self, repo_id: str, repo: Repo, revision: str, query: Any, body: bytes) -> Any:
+        name = json.loads(body)["tag"]
+        if name in repo.tags:
+            raise Refusal(409, "Tag reference exists already")
+        repo.tags[name] = repo.resolve(revision)
+        return {}
+
+    def _preupload(self, repo_id: str, repo: Repo, revision: str, query: Any, body: bytes) -> Any:
+        tree = repo.commits[repo.resolve(revision)]
+        files = []
+        for one in json.loads(body)["files"]:
+            path, large = one["path"], self.large(one["path"])
+            known = {}
+            if path in tree:
+                known = {"oid": hashlib.sha256(tree[path]).hexdigest() if large else _git_oid(tree[path])}
+            files.append({"path": path, "uploadMode": "lfs" if large else "regular", "shouldIgnore": False, **known})
+        return {"files": files}
+
+    def lfs(self, one: dict[str, Any]) -> dict[str, Any]:
+        held = one["oid"] in self.blobs
+        return one if held else {**one, "actions": {"upload": {"href": f"{self.url}/blobs/{one['oid']}"}}}
+
+    def _commit(self, repo_id: str, repo: Repo, revision: str, query: dict[str, list[str]], body: bytes) -> Any:
+        parent = repo.resolve(revision)
+        tree = dict(repo.commits[parent])
+        for line in map(json.loads, body.splitlines()):
+            value = line["value"]
+            if line["key"] == "header" and value.get("parentCommit") not in (None, parent):
+                raise Refusal(412, "A commit has happened since. Please refresh and try again.")
+            if line["key"] == "file":
+                tree[value["path"]] = base64.b64decode(value["content"])
+            if line["key"] == "lfsFile":
+                tree[value["path"]] = self.blobs[value["oid"]]
+            if line["key"] == "deletedFile":
+                del tree[value["path"]]
+        if not query.get("create_pr"):
+            oid = repo.commit(revision, tree)
+            return {"commitUrl": f"{self.url}/{repo_id}/commit/{oid}", "commitOid": oid}
+        number = len(repo.pulls) + 1
+        oid = repo.commit(f"refs/pr/{number}", tree)
+        pull = f"{self.url}/{repo_id}/discussions/{number}"
+        return {"commitUrl": f"{self.url}/{repo_id}/commit/{oid}", "commitOid": oid, "pullRequestUrl": pull}
+
+    def collect(self, method: str, path: str, query: dict[str, list[str]], body: bytes, token: str) -> Any:
+        slug = path.removeprefix("/api/collections").strip("/").removesuffix("/items")
+        if method == "GET" and slug:
+            return self.collections[slug]
+        if method == "GET":
+            held = [one for one in self.collections.values() if one["owner"]["name"] == query["owner"][0]]
+            return [{name: value for name, value in one.items() if name != "position"} for one in held]
+        asked = json.loads(body)
+        if slug:
+            held = self.collections[slug]
+            self.writable(held["owner"]["name"], token)
+            item = asked["item"]
+            if item["id"] in [one["id"] for one in held["items"]]:
+                raise Refusal(409, "is in the collection already")
+            held["items"].append({**item, "_id": str(len(held["items"])), "position": len(held["items"])})
+            return held
+        self.writable(asked["namespace"], token)
+        slug = f"{asked['namespace']}/{asked['title'].lower().replace(' ', '-')}-{len(self.collections)}"
+        fixed = {"items": [], "lastUpdated": NOW, "position": 0, "theme": "blue", "upvotes": 0}
+        named = {"slug": slug, "title": asked["title"], "owner": {"name": asked["namespace"]}}
+        self.collections[slug] = {**named, "private": asked["private"], **fixed}
+        return self.collections[slug]
+
+    def resolve(self, repo_id: str, revision: str, path: str, token: str) -> tuple[dict[str, str], bytes]:
+        repo = self.visible(repo_id, token)
+        oid = repo.resolve(revision)
+        if path not in repo.commits[oid]:
+            raise Refusal(404, f"{path} is not in the repository", "EntryNotFound")
+        data = repo.commits[oid][path]
+        return {"X-Repo-Commit": oid, "ETag": f'"{hashlib.sha256(data).hexdigest()}"'}, data
+
+
+def _git_oid(data: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def _chunks(request: BaseHTTPRequestHandler) -> Iterator[bytes]:
+    while size := int(request.rfile.readline().strip() or b"0", 16):
+        yield request.rfile.read(size)
+        request.rfile.readline()
+    request.rfile.readline()
+
+
+@contextmanager
+def loopback_hub(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Iterator[LoopbackHub]:
+    """A running Hub, which for this process is the only one there is; it is known as WRITER there.
+
+    Args:
+        monkeypatch: Takes it back.
+        cache: Folder for what is downloaded.
+    """
+    hub = LoopbackHub()
+    monkeypatch.setenv("HF_TOKEN", WRITER)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+    monkeypatch.setattr(hf_api.api, "endpoint", hub.url)
+    template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    try:
+        yield hub
+    finally:
+        hub.close()

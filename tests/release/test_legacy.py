@@ -1,0 +1,147 @@
+"""The layout of sentence-transformers 5, read by versions 5.3 and 5.4 themselves (slow) and by the one installed here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Dense, Normalize
+from sentence_transformers.sentence_transformer.modules import Dropout, Pooling, StaticEmbedding
+from tokenizers import Tokenizer
+
+from st_biomed.errors import InputError
+from st_biomed.modules.markers import pool_mentions
+from st_biomed.modules.residual_feed_forward import ResidualFeedForward
+from st_biomed.release.bake import bake
+from st_biomed.release.folder import save_release
+from st_biomed.release.legacy import save_legacy
+
+TERMS = ["acute flenn", "chronic disease of the tove " * 9, "Ä"]
+
+
+def kinds(tiny_bert: SentenceTransformer) -> dict[str, SentenceTransformer]:
+    """A model of every kind that a release without code may be."""
+    torch.manual_seed(0)
+    encoder = tiny_bert[0]
+    few_shot = ResidualFeedForward(16, 8)
+    with torch.no_grad():
+        for parameter in few_shot.parameters():
+            parameter.copy_(torch.randn_like(parameter) / 4)
+    words = Tokenizer.from_str(encoder.tokenizer.backend_tokenizer.to_str())
+    words.no_padding()
+    words.no_truncation()
+    stacks = {
+        "names": [encoder, Pooling(16, "cls")],
+        "normalized": [encoder, Pooling(16, ("max", "mean")), Normalize()],
+        "few_shot": [encoder, Pooling(16, "mean"), Normalize(), few_shot],
+        "words": [StaticEmbedding(words, embedding_dim=8)],
+    }
+    made = {name: bake(SentenceTransformer(modules=modules, device="cpu")) for name, modules in stacks.items()}
+    marked = pool_mentions(SentenceTransformer(modules=[encoder, Pooling(16, "mean")], device="cpu"))
+    return {**made, "mentions": bake(marked)}
+
+
+@pytest.fixture
+def legacy_folders(tiny_bert, trained, licensed, tiny_bert_folder: Path, tmp_path: Path) -> dict[str, Path]:
+    folders = {}
+    for name, model in kinds(tiny_bert).items():
+        release = save_release(
+            model, tmp_path / name, run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
+        )
+        folders[name] = save_legacy(release, tmp_path / f"{name}-legacy")
+        np.save(tmp_path / f"{name}.npy", model.encode(TERMS))
+    return folders
+
+
+def test_every_kind_of_release_has_an_older_layout_with_the_same_vectors(legacy_folders: dict[str, Path]) -> None:
+    """Catches a setting that gets lost: pooling, the length that terms are cut at, a normalisation."""
+    for name, folder in legacy_folders.items():
+        types = [module["type"] for module in json.loads((folder / "modules.json").read_text())]
+        assert all(one.startswith("sentence_transformers.models.") for one in types), name
+        found = SentenceTransformer(str(folder), device="cpu").encode(TERMS)
+        np.testing.assert_allclose(found, np.load(folder.parent / f"{name}.npy"), atol=1e-6, err_msg=name)
+    folder = legacy_folders["few_shot"]
+    assert json.loads((folder / "sentence_bert_config.json").read_text()) == {
+        "max_seq_length": 32,
+        "do_lower_case": False,
+    }
+    assert json.loads((folder / "1_Pooling" / "config.json").read_text())["pooling_mode_mean_tokens"] is True
+    assert "module_input_name" not in (folder / "3_Dense" / "config.json").read_text()
+    assert not (folder / "2_Normalize").exists()
+
+
+def test_the_release_stays_as_it_is_and_the_new_folder_is_one_too(release: Path, tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in release.rglob("*") if path.is_file()}
+    save_legacy(save_legacy(release, tmp_path / "old"), tmp_path / "again")
+    assert {path: path.read_bytes() for path in release.rglob("*") if path.is_file()} == before
+    assert (tmp_path / "again" / "run.json").is_file()
+
+
+def test_what_has_no_older_form_is_named_and_nothing_is_written(
+    tiny_bert, trained, licensed, release: Path, tiny_bert_folder: Path, tmp_path: Path
+) -> None:
+    """Catches a model that version 5 loads to other vectors."""
+
+    def refused(*modules, start=None) -> str:
+        model = SentenceTransformer(modules=[*(start or tiny_bert), *modules], device="cpu")
+        save = {"run": trained.run, "terminologies": [licensed], "base_model": tiny_bert_folder}
+        folder = save_release(model, tmp_path / f"{len(list(tmp_path.iterdir()))}", **save)
+        held = set(tmp_path.iterdir())
+        with pytest.raises(InputError) as error:
+            save_legacy(folder, tmp_path / "old")
+        assert set(tmp_path.iterdir()) == held
+        return str(error.value)
+
+    assert "Dropout has no older form; those are Dense, Normalize" in refused(Dropout(0.1))
+    assert "use_residual True has no older form" in refused(Dense(16, 16, use_residual=True))
+    both = refused(start=[tiny_bert[0], Pooling(16, ("mean", "max"))])
+    assert "pooling_mode ['mean', 'max'] has no older form; modes are, in order, cls, max, mean" in both
+    (tmp_path / "used").mkdir()
+    (tmp_path / "used" / "thesis.tex").write_text("x")
+    with pytest.raises(InputError, match="is not empty"):
+        save_legacy(release, tmp_path / "used")
+
+
+_LOAD = """
+import json, sys
+import numpy
+from sentence_transformers import SentenceTransformer
+
+for folder, vectors in json.loads(sys.argv[1]).items():
+    found = SentenceTransformer(folder, device="cpu").encode(json.loads(sys.argv[2]))
+    numpy.testing.assert_allclose(found, numpy.load(vectors), atol=1e-5, err_msg=folder)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "versions",
+    [
+        ("sentence-transformers==5.3.0", "transformers<5"),
+        ("sentence-transformers==5.3.0", "transformers>=5"),
+        ("sentence-transformers==5.4.0", "transformers>=5"),
+    ],
+    ids="-".join,
+)
+def test_version_5_loads_it(versions: tuple[str, str], legacy_folders: dict[str, Path], tmp_path: Path) -> None:
+    """In an environment of its own, with transformers 4 and 5."""
+    constraints = Path(__file__).parents[2] / "constraints.txt"
+    torch_version = next(line for line in constraints.read_text().splitlines() if line.startswith("torch=="))
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    install = [python, "-m", "pip", "install", "--quiet"]
+    ended = subprocess.run([*install, torch_version, *versions], capture_output=True, text=True)
+    if ended.returncode:
+        pytest.skip(f"{' '.join(versions)} cannot be installed: {(ended.stderr.splitlines() or ['no reason'])[-1]}")
+    pairs = {str(folder): str(tmp_path / f"{name}.npy") for name, folder in legacy_folders.items()}
+    here = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    words = [python, "-c", _LOAD, json.dumps(pairs), json.dumps(TERMS)]
+    ended = subprocess.run(words, capture_output=True, text=True, env=here, cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr

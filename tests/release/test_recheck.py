@@ -1,0 +1,94 @@
+"""The rule run again before a folder leaves: what has to be at hand for it, where it is looked for, and what is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from zorb_terms import OPEN, PAIRS, TERM, ZORB, terminology
+
+from st_biomed.errors import InputError
+from st_biomed.release.recheck import recheck
+from st_biomed.release.run_record import RunRecord
+from st_biomed.terminology import Terminology
+
+QUUX = replace(ZORB, name="QUUX", title="Quux Index")
+QUUX_TERM = "snicker-snack of the left manxome foe"
+
+
+@pytest.fixture
+def both(licensed: Terminology) -> tuple[Terminology, Terminology]:
+    return licensed, terminology(QUUX, [(QUUX_TERM,)])
+
+
+def run_of(trained, *terminologies: Terminology, **configuration: object):
+    """The record of the trained model as if it had been trained on something else."""
+    record = RunRecord("x", "example/tiny-bert", configuration, 0, terminologies)
+    return {**trained.run, "terminologies": record.to_dict()["terminologies"], "configuration": configuration}
+
+
+def plant(release: Path, term: str) -> None:
+    with (release / "README.md").open("a") as card:
+        card.write(f"For example, {term}.")
+
+
+def test_a_merged_terminology_is_put_together_from_its_sources(release: Path, trained, both) -> None:
+    """Catches a person with both sources who is told that neither is the right one."""
+    run = run_of(trained, Terminology.merge(*both))
+    assert recheck(release, run, both) == "no name of QUUX, ZORB in any file (17 names searched for)"
+    with pytest.raises(InputError, match="names of QUUX, ZORB may not be redistributed, and .* is not at hand"):
+        recheck(release, run, both[:1])
+    plant(release, QUUX_TERM)
+    with pytest.raises(InputError, match=f"README.md: holds '{QUUX_TERM}'"):
+        recheck(release, run, both)
+
+
+def test_it_is_found_where_the_recipe_had_it(release: Path, trained, both, tmp_path: Path) -> None:
+    places = [str(each.save(tmp_path / name)) for name, each in zip("ab", both)]
+    run = run_of(trained, Terminology.merge(*both), terminology=places)
+    assert "17 names searched for" in recheck(release, run)
+    (tmp_path / "b" / "terminology.json").unlink()
+    with pytest.raises(InputError, match="is not at hand"):
+        recheck(release, run)
+
+
+def test_an_allowed_source_is_no_longer_searched_and_another_still_is(release: Path, trained, both) -> None:
+    """Catches a permission for one source that lets all go."""
+    run = run_of(trained, *both)
+    plant(release, TERM)
+    said = recheck(release, run, both[1:], allow_sources=["ZORB"])
+    assert (
+        said
+        == "no name of QUUX in any file (1 names searched for); ZORB: allowed to leave by --allow-source, not searched for"
+    )
+    assert recheck(release, run, both, allow_sources=["ZORB", "QUUX"]).startswith("QUUX, ZORB: allowed to leave")
+    with pytest.raises(InputError, match="holds 'chronic zorbal inflammation of the left flenn'"):
+        recheck(release, run, both, allow_sources=["QUUX"])
+    assert not both[0].sources["ZORB"].redistributable
+
+
+def test_open_sources_need_not_be_at_hand(release: Path, trained) -> None:
+    run = run_of(trained, terminology(OPEN, PAIRS))
+    assert recheck(release, run) == "every source may be redistributed"
+    assert recheck(release, run_of(trained)).startswith("no terminology is recorded")
+    (release / "notes.txt").write_text("x")
+    with pytest.raises(InputError, match="notes.txt: is not on the list of files"):
+        recheck(release, run)
+
+
+def test_a_base_model_within_reach_vouches_for_the_tokenizer(
+    release: Path, trained, licensed: Terminology, tiny_bert_folder: Path, tmp_path: Path
+) -> None:
+    """Catches a tokenizer that was released as its base model's, and is refused when it is published."""
+    for folder in (release, tmp_path / "base"):
+        folder.mkdir(exist_ok=True)
+        (folder / "spiece.model").write_bytes(b"pieces")
+    run = run_of(trained, licensed)
+    with pytest.raises(InputError, match="spiece.model: differs from the base model's"):
+        recheck(release, run, [licensed])
+    (tmp_path / "base" / "config.json").write_text("{}")
+    assert recheck(release, run, [licensed], base_model=tmp_path / "base")
+    assert recheck(release, run_of(trained, licensed, base_model=str(tmp_path / "base")), [licensed])
+    with pytest.raises(InputError, match="base model 'nobody/nothing'"):
+        recheck(release, run, [licensed], base_model="nobody/nothing")
