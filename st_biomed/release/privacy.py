@@ -169,22 +169,34 @@ def _term_breaches(
     """Rule (c)."""
     search = TermSearch(passages)
     restricted: dict[str, str] = {}
+    sources: dict[str, set[str]] = {}
     excused: set[str] = set()
     own_text = [rendered_empty_card]
     for terminology in terminologies:
         open_text = _from_redistributable(terminology)
         texts = terminology.texts["text"]
-        restricted.update(search.find(texts.filter(pa.array(~open_text)), is_telling))
+        found = search.find(texts.filter(pa.array(~open_text)), is_telling)
+        restricted.update(found)
+        for words, named in zip(found, _sources_of(terminology, list(found.values()))):
+            sources.setdefault(words, set()).update(named)
         excused.update(search.find(texts.filter(pa.array(open_text))))
         for source in terminology.sources.values():
             own_text += [source.name, source.title, source.version, source.licence, source.url]
     own = TermSearch({"": own_text})
     return [
-        f"{place}: holds {term!r}, known only from sources that may not be redistributed"
+        f"{place}: holds {term!r}, known only from {', '.join(sorted(sources[words]))}, which may not be redistributed"
         for words, term in sorted(restricted.items())
         if words not in excused and not own.where(words)
         for place in search.where(words)
     ]
+
+
+def _sources_of(terminology: Terminology, texts: list[str]) -> list[list[str]]:
+    """The sources of each text."""
+    ids = pc.index_in(pa.array(texts, pa.string()), value_set=terminology.texts["text"].combine_chunks()).to_pylist()
+    terms = terminology.terms.select(["text", "source"])
+    rows = terms.filter(pc.is_in(terms["text"], value_set=pa.array(ids, terms["text"].type))).to_pylist()
+    return [[row["source"] for row in rows if row["text"] == one] for one in ids]
 
 
 def _from_redistributable(terminology: Terminology) -> np.ndarray:

@@ -37,7 +37,7 @@ def test_a_release_after_real_training_is_clean(breaches) -> None:
 
 def test_a_term_in_the_card_is_refused(release: Path, breaches) -> None:
     append(release / "README.md", f"\nFor example {TERM.upper()}.\n")
-    assert breaches() == [f"README.md: holds {TERM!r}, known only from sources that may not be redistributed"]
+    assert breaches() == [f"README.md: holds {TERM!r}, known only from ZORB, which may not be redistributed"]
 
 
 @pytest.mark.parametrize("name", ["run.json", "config.json", "1_Pooling/config.json", "modules.json"])
