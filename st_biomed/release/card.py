@@ -19,6 +19,7 @@ from st_biomed.release.bake import baked_markers
 from st_biomed.release.own_code import code_of
 from st_biomed.release.run_data import RunData, check_run, empty_run, results_table
 
+_LINE = 400  # characters
 _TAGS = ("sentence-transformers", "sentence-similarity", "feature-extraction", "dense", "biomedical", "st-biomed")
 
 
@@ -89,9 +90,11 @@ class BiomedCard(SentenceTransformerModelCardData):
             )
             for benchmark, stages in self.run["results"].items()
             for name, value in stages.get("after", {}).items()
-            if value is not None
+            if value is not None and name in (self.run["headline"] or stages["after"])
         ]
         card.update(results_tables=tables)
+        if "model_string" in card:
+            card["model_string"] = "\n".join(map(_shortened, card["model_string"].splitlines()))
         if results:
             card["model-index"] = eval_results_to_model_index(self.model_name or "", results)
         return card
@@ -109,3 +112,8 @@ class BiomedCard(SentenceTransformerModelCardData):
         metrics = super().compute_dataset_metrics(dataset, dataset_info, loss, **options)
         shown = ("examples", "_example_columns", "examples_table", "stats", "stats_table")
         return {name: value for name, value in metrics.items() if name not in shown}
+
+
+def _shortened(line: str) -> str:
+    """A line of the architecture without the inside of what is long: a module may hold a vocabulary."""
+    return line if len(line) <= _LINE else f"{line[: _LINE // 2]} ... {line[-_LINE // 2 :]}"

@@ -11,6 +11,8 @@ from sentence_transformers import SentenceTransformerModelCardData
 from zorb_terms import PAIRS, TERM, train
 
 from st_biomed.errors import InputError
+from st_biomed.modules.markers import pool_mentions
+from st_biomed.release.bake import bake
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.run_data import empty_run
 
@@ -118,6 +120,13 @@ def test_a_card_without_a_run_still_renders(tiny_bert) -> None:
     """The trainer writes cards beside its checkpoints before there is a run record."""
     text = BiomedCard(local_files_only=True).render(tiny_bert)
     assert "## Results" in text and "None was recorded." in text
+
+
+def test_the_architecture_is_shown_without_the_vocabulary_that_a_module_holds(tiny_bert) -> None:
+    """Catches a card of half a megabyte: the words of a baked mention pooling."""
+    text = BiomedCard(local_files_only=True).render(bake(pool_mentions(tiny_bert)))
+    (line,) = [line for line in text.splitlines() if "WordWeights" in line]
+    assert len(line) < 450 and " ... " in line and line.endswith("})")
 
 
 def test_the_card_refuses_an_incomplete_record() -> None:
