@@ -226,7 +226,7 @@ def rank(
 ) -> None:
     """The paper's Table 4, of the released encoder."""
     split = chain.stages[-1].split
-    names = recipe.rankings or first_validation_names(split)
+    names = [name for name in recipe.rankings if name] or first_validation_names(split)
     tables = ranking_tables(names, sets[chain.sets[-1]], split, encoder, chain.embed)
     (folder / "rankings.md").write_text(tables + "\n", "utf-8")
     print(f"{folder / 'rankings.md'}: nearest training names of {', '.join(map(repr, names))}")
@@ -283,6 +283,8 @@ def release(
         record.add_results(name, "after", results)
     folders.make_room()
     base_model = None if encoder.form.is_table else recipe.base_model
+    for name, terminology in zip(chain.sets, record.terminologies):
+        terminology.save(folders.work / f"terminology-{name}")  # what `st-biomed release` looks for in the release
     save_release(
         bake(assembled(encoder.whole(), [stage.module for stage in chain.stages])),
         folders.release,

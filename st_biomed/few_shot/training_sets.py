@@ -62,13 +62,15 @@ def open_training_sets(
             ``name``. A source is what ``Terminology.open`` takes.
         names: ``"preferred"`` or ``"all"`` names of a code.
         largest: How many children of a concept are kept.
-        leave_out: Codes that are no concept, each in the sets that have it.
+        leave_out: Codes that are no concept, each in the sets that have it. A code of a source that no set is made from, as a
+            settings file may name it, is passed over with a line that says so.
 
     Raises:
         InputError: As :func:`sources_of`, a source that cannot be read, a code that no set has, or whatever its concepts
             are refused for.
     """
     sets: list[TrainingSet] = []
+    leave_out = [code for code in leave_out if code]
     unknown = set(leave_out)
     for name, source in sources_of(written).items():
         if Path(source.removesuffix(".gz")).suffix in _TABLES and Path(source).is_file():
@@ -77,9 +79,18 @@ def open_training_sets(
             made, left_out = _of_terminology(name, source, names=names, largest=largest, leave_out=leave_out)
         sets.append(made)
         unknown -= left_out
+    known = {_source_of(code) for one in sets for code in one.concepts}
+    if wrong := sorted(code for code in unknown if not _source_of(code) or _source_of(code) in known):
+        raise InputError(f"leave_out: {', '.join(wrong)}: no training set has such a concept")
     if unknown:
-        raise InputError(f"leave_out: {', '.join(sorted(unknown))}: no training set has such a concept")
+        print(f"leave_out: {', '.join(sorted(unknown))}: of no training set here")
     return sets
+
+
+def _source_of(code: str) -> str:
+    """What stands before the colon of a code."""
+    prefix, colon, _ = code.partition(":")
+    return prefix if colon else ""
 
 
 def sources_of(written: Sequence[str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ def recheck(
 
     ``run.json`` names what the model was trained and measured on by digest. Of these, every terminology with a source
     that may not be redistributed has to be at hand: among ``terminologies``, as the merge of them, saved beside the
-    checkpoints (``<folder>-training/terminology``), or as the folders that the recipe read.
+    checkpoints (``<folder>-training/terminology*``), or as the folders that the recipe read.
 
     Args:
         folder: The release folder.
@@ -70,10 +70,9 @@ def _at_hand(folder: Path, run: RunData, given: Sequence[Terminology], needed: s
         merged = Terminology.merge(*given)
         found[merged.digest] = merged
     read = run["configuration"].get("terminology") or []
-    beside = [
-        [str(folder.with_name(f"{folder.name}-training") / "terminology")],
-        [read] if isinstance(read, str) else read,
-    ]
+    work = folder.with_name(f"{folder.name}-training")
+    beside = [[str(place)] for place in sorted(work.glob("terminology*"))]
+    beside.append([read] if isinstance(read, str) else read)
     for places in beside:
         if needed - found.keys() and places and all((Path(place) / "terminology.json").is_file() for place in places):
             saved = (

@@ -14,6 +14,8 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from sentence_transformers.base.modules import Dense, Normalize
 
 from recipes import fewshot_names
+from st_biomed.release.recheck import recheck
+from st_biomed.release.run_data import read_run
 from st_biomed.settings import read_settings, run_recipe
 from tests.modules.fasttext_files import BUCKETS, fasttext_bytes, random_matrix
 
@@ -306,3 +308,18 @@ def test_bad_input_is_one_line_and_exit_code_2(
     line = capsys.readouterr().err.splitlines()[-1]
     assert line.startswith("error: ") and re.search(message, line), line
     assert not (tmp_path / "out" / "run.json").exists()
+
+
+def test_a_table_of_ones_own_with_the_open_settings_can_be_released(tmp_path: Path, tiny_bert_folder: Path, capsys):
+    """Catches settings of the file that refuse another training set, and a release that cannot be checked again."""
+    table = table_of(tmp_path / "mine.csv", NAMES)
+    fewshot_names.main(
+        [
+            str(CONFIGS / "fewshot_open.yaml"), "--training_sets", f"Mine={table}", "--release", "Mine", "--shots", "3", "--hidden", "8",
+            "--rankings", "old heart", "--num_train_epochs", "2", "--base_model", str(tiny_bert_folder),
+            "--output_dir", str(tmp_path / "out"),
+        ]
+    )  # fmt: skip
+    assert "leave_out: ICD10CM:22: of no training set here" in capsys.readouterr().out
+    verdict = recheck(tmp_path / "out", read_run(tmp_path / "out" / "run.json"), (), base_model=tiny_bert_folder)
+    assert "no name of Mine in any file" in verdict
