@@ -51,7 +51,14 @@ def run(
 def _description(source: str) -> str:
     """What a reader reads and its options with their defaults."""
     lines = (inspect.getdoc(reader(source).records) or "").splitlines()
-    shown = [line for line in lines if not line.strip().startswith("tally: ")]
+    shown, tally_depth = [], None
+    for line in lines:  # the tally is no option; its lines go on where they stand deeper than its name
+        depth = len(line) - len(line.lstrip())
+        if line.strip().startswith("tally: "):
+            tally_depth = depth
+        elif tally_depth is None or depth <= tally_depth:
+            tally_depth = None
+            shown.append(line)
     options = ", ".join(f"{name}={option.default}" for name, option in reader_options(source).items())
     return "\n".join(
         [*shown, "", f"Options as --option key=value; by default {options}." if options else "No options."]

@@ -40,6 +40,12 @@ def test_a_terminology_in_the_output_folder_is_replaced_when_asked(
     assert Terminology.load(toy_folder, verify=True).n_concepts < 30
 
 
+def test_a_description_leaves_no_half_of_the_tally_behind(run: Callable) -> None:
+    """Catches the second line of an argument whose first one is hidden."""
+    described = run("read", "icd9cm", "--describe").output
+    assert "tally" not in described and "that continue it" not in described and "form: One of the four" in described
+
+
 def test_a_reader_describes_itself(run: Callable, refused: Callable[..., str]) -> None:
     """Catches options that a person finds by mistakes alone."""
     result = run("read", "parent_child", "--describe")
