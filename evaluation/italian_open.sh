@@ -44,8 +44,8 @@ data) ;;
 systems) # every stage, v3 in the contrastive one
     run --stage all
     ;;
-table2) # Table 2: four graph embeddings; ComplEx is the kge stage's
-    st-biomed train kge italian_kge_open.yaml --terminology $out/terminology --models complex transe rotate simple \
+table2) # Table 2: four graph embeddings; TransE is the kge stage's
+    st-biomed train kge italian_kge_open.yaml --terminology $out/terminology --models transe complex rotate simple \
         --benchmarks mcsm_hpo mcsm_icd9_it $read/mayosrs_it.yaml --output_dir $out/kge --resume true --seed 42
     ;;
 losses) # Table 3: v1 and v2 from the same extended encoder, and a loss without negatives
@@ -59,17 +59,17 @@ seeds) # two more of each
 ablations)
     again cls --stage contrastive --pooling cls
     again detached --stage contrastive --detach_margin true
-    for model in transe rotate simple; do
+    for model in complex rotate simple; do
         again v3-$model --stage contrastive --kge_model $model
         again injected-$model --stage inject --kge_model $model
     done
     # shellcheck disable=SC2086
-    st-biomed train knowledge_injection knowledge_injection_open.yaml --base_model $out/vocabulary --kge $out/kge/complex \
+    st-biomed train knowledge_injection knowledge_injection_open.yaml --base_model $out/vocabulary --kge $out/kge/transe \
         --terminology $out/terminology --corpus $corpus --language it --masked_weight 0 --output_dir $out-unmasked/injected \
         --overwrite true
     ;;
 longer) # as 16 epochs to 4
-    again longer --stage contrastive --max_steps 800
+    again longer --stage contrastive --max_steps 1600
     ;;
 multilingual) # names and mentions in Italian and English
     # shellcheck disable=SC2086
