@@ -95,7 +95,9 @@ class BergamotArguments(EncoderArguments):
     )
     held_out_translations: int = field(
         default=0,
-        metadata={"help": "concepts whose translations are held out and linked to names in the pivot language"},
+        metadata={
+            "help": "so many concepts for dev and as many for test, whose translations are held out and linked to the pivot's names"
+        },
     )
     translated: str = field(
         default="",

@@ -107,7 +107,7 @@ def evaluate(
         typer.Option(help="Another saved graph whose triples are measured; its entities have to be known."),
     ] = None,
     split: Annotated[str, typer.Option(help="test or valid.")] = "test",
-    per_relation: Annotated[bool, typer.Option(help="Also the figures of each relation.")] = False,
+    per_relation: Annotated[bool, typer.Option(help="Also the figures of each relation, in --output.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file of the figures.")] = None,
     device: _Device = None,
 ) -> None:

@@ -45,7 +45,11 @@ def run(
     processes: Annotated[int, typer.Option(help="Processes that work; the result is the same.")] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the dataset in the output folder.")] = False,
 ) -> None:
-    """Find a terminology's terms in raw text and save them in context, with a report of what was found."""
+    """Find a terminology's terms in raw text and save them in context, with a report of what was found.
+
+    A row has the text, the mention's characters in its document (start, end: of the document in Unicode's form NFC), the
+    document, the text id of the term (label) and its concepts (numbers of the terminology's codes).
+    """
     from st_biomed.corpus.caps import Caps
     from st_biomed.corpus.matching import TermMatcher
     from st_biomed.corpus.mentions import mention_contexts

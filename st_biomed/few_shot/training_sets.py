@@ -117,6 +117,8 @@ def _of_terminology(
 ) -> tuple[TrainingSet, set[str]]:
     """The set, and which of its concepts were left out."""
     place, _, root = source.partition("#")
+    if Path(source.removesuffix(".gz")).suffix in _TABLES and ":" not in source:
+        raise InputError(f"training_sets: {name}: no such file: {source}")
     terminology = Terminology.open(place)
     hierarchy = Hierarchy(terminology)
     among = hierarchy.children.row(terminology.concept(root)) if root else hierarchy.graph.roots

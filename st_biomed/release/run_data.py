@@ -133,6 +133,8 @@ def read_run(path: str | Path) -> RunData:
         InputError: Not there, not JSON, another format, or a key is missing.
     """
     path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent}: no such folder; the release folder of a recipe is needed")
     try:
         run = json.loads(path.read_text("utf-8"))
     except OSError as error:

@@ -94,8 +94,8 @@ def _pools(concepts: Mapping[str, Sequence[str]], ambiguous: str, tally: Tally) 
                 shared.add(lowered)
                 if ambiguous == "error":
                     raise InputError(
-                        f"name {name!r} is under two concepts, {owner[lowered]!r} and {code!r}: keep it under one, or give "
-                        "ambiguous='drop'"
+                        f"name {name!r} is under two concepts, {owner[lowered]!r} and {code!r}: keep it under one, or let "
+                        "ambiguous be 'drop' (--ambiguous drop)"
                     )
     for code, pool in pools.items():
         gone = pool.keys() & shared

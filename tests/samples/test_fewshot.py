@@ -108,7 +108,7 @@ def test_an_ambiguous_name_is_dropped_everywhere_and_counted():
         (
             {**CONCEPTS, "X:d": ["gout", "X:A NAME 3"]},
             {"shots": 1},
-            "name 'X:A NAME 3' is under two concepts, 'X:a' and 'X:d': keep it under one, or give ambiguous='drop'",
+            "name 'X:A NAME 3' is under two concepts, 'X:a' and 'X:d': keep it under one, or let ambiguous be 'drop'",
         ),
         ({"X:a": ["a", "b"]}, {"shots": 1}, "concepts must be at least two, found 1"),
         (CONCEPTS, {"shots": 0}, "shots must be an integer of at least 1, found 0"),
