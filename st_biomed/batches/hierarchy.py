@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sentence_transformers.base import DefaultBatchSampler
 
-from st_biomed.batches.arguments import TrainingBatches, recall, remember, training_rows
+from st_biomed.batches.arguments import TrainingBatches, known_by, recall
 from st_biomed.batches.functions import function_name, function_named
 from st_biomed.batches.groups import PartnerGroups
 from st_biomed.batches.rows import NameRows
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.samples.names import names_dataset
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
@@ -199,10 +198,8 @@ class HierarchyBatches(TrainingBatches):
             partners, synonym_anchors, anchor_repeats, names_per_partner: See :class:`HierarchyBatchSampler`.
         """
         hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
-        remember(hierarchy.terminology)
         batches = cls(
-            rows=training_rows(names_dataset(hierarchy.terminology) if dataset is None else dataset),
-            digest=hierarchy.digest,
+            **known_by(hierarchy.terminology, path, dataset),
             distance=hierarchy.definition,
             levels=hierarchy.levels,
             max_distance=hierarchy.max_distance,
@@ -212,7 +209,6 @@ class HierarchyBatches(TrainingBatches):
             synonym_anchors=synonym_anchors,
             anchor_repeats=tuple((anchor_repeats or {}).items()),
             names_per_partner=names_per_partner,
-            path=None if path is None else str(path),
         )
         _HIERARCHIES[batches._key] = hierarchy
         return batches

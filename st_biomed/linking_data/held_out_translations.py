@@ -13,6 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.linking_data.held_out import held_out_source
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.readers.records import Tally
+from st_biomed.selection import mask
 from st_biomed.terminology import Terminology
 
 
@@ -66,15 +67,15 @@ def hold_out_translations(
     spoken = _languages(terminology, languages, pivot)
     terms = terminology.terms
     concept, text = terms["concept"].to_numpy(), terms["text"].to_numpy()
-    language = np.asarray(terms["language"].combine_chunks().cast(pa.string()).to_pylist(), dtype=object)
+    of_pivot, of_spoken = (_spoken_in(terms["language"], one) for one in ([pivot], spoken))
     chosen = pc.starts_with(terminology.concepts["code"], prefix).to_numpy(zero_copy_only=False)
     lower = pc.utf8_lower(terminology.texts["text"].combine_chunks())
-    stays = pc.is_in(lower, value_set=lower.take(pa.array(np.unique(text[language == pivot])))).to_numpy(False)
-    stays = stays | np.isin(np.arange(terminology.n_texts), terminology.ambiguous_texts)
+    stays = pc.is_in(lower, value_set=lower.take(pa.array(np.unique(text[of_pivot])))).to_numpy(False)
+    stays = stays | mask(terminology.ambiguous_texts, terminology.n_texts, "texts")
     in_dictionary = np.zeros(terminology.n_concepts, dtype=bool)
-    in_dictionary[concept[language == pivot]] = True
+    in_dictionary[concept[of_pivot]] = True
     usable = ~stays[text] & (chosen & in_dictionary)[concept]
-    candidates = np.unique(concept[usable & np.isin(language, spoken)])
+    candidates = np.unique(concept[usable & of_spoken])
     if len(candidates) < n_dev + n_test:
         begin = f" whose code begins with {prefix!r}" if prefix else ""
         raise InputError(
@@ -93,9 +94,14 @@ def hold_out_translations(
     )
     datasets = {}
     for one in spoken:
-        rows = np.flatnonzero(held & (language == one))
+        rows = np.flatnonzero(held & _spoken_in(terms["language"], [one]))
         datasets[one] = _dataset(f"{name}-{one}", terminology, concept[rows], text[rows], split, dictionary)
     return HeldOutTranslations(train, datasets)
+
+
+def _spoken_in(column: pa.ChunkedArray, languages: Sequence[str]) -> np.ndarray:
+    """Which terms are in one of the languages, boolean ``[R]``."""
+    return pc.is_in(column.cast(pa.string()), value_set=pa.array(languages, pa.string())).to_numpy()
 
 
 def _languages(terminology: Terminology, asked: Sequence[str], pivot: str) -> list[str]:
@@ -120,14 +126,15 @@ def _dataset(
     split: np.ndarray,
     dictionary: LinkingDictionary,
 ) -> LinkingDataset:
-    codes, strings = terminology.codes, terminology.strings
+    codes = terminology.codes
     splits: dict[str, list[Mention]] = {"dev": [], "test": []}
     tally = Tally()
     pairs = np.unique(np.stack([concepts, texts]), axis=1).T
-    for concept, text in pairs:
+    strings = terminology.texts["text"].take(pairs[:, 1]).to_pylist()
+    for concept, string in zip(pairs[:, 0], strings):
         tally.read()
         tally.keep()
-        mention = Mention(strings[text], (frozenset((codes[concept],)),))
+        mention = Mention(string, (frozenset((codes[concept],)),))
         splits["test" if split[concept] else "dev"].append(mention)
     for part, mentions in splits.items():
         if not mentions:

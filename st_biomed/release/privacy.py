@@ -195,8 +195,10 @@ def _sources_of(terminology: Terminology, texts: list[str]) -> list[list[str]]:
     """The sources of each text."""
     ids = pc.index_in(pa.array(texts, pa.string()), value_set=terminology.texts["text"].combine_chunks()).to_pylist()
     terms = terminology.terms.select(["text", "source"])
-    rows = terms.filter(pc.is_in(terms["text"], value_set=pa.array(ids, terms["text"].type))).to_pylist()
-    return [[row["source"] for row in rows if row["text"] == one] for one in ids]
+    sources: dict[int, list[str]] = {one: [] for one in ids}
+    for row in terms.filter(pc.is_in(terms["text"], value_set=pa.array(ids, terms["text"].type))).to_pylist():
+        sources[row["text"]].append(row["source"])
+    return [sources[one] for one in ids]
 
 
 def _from_redistributable(terminology: Terminology) -> np.ndarray:
