@@ -73,7 +73,8 @@ def run(
         from st_biomed.encoder import load_encoder
 
         counted = load_encoder(tokenizer, device="cpu").tokenizer
-    matcher = TermMatcher(Terminology.open(terminology), language or None, policy)
+    opened = Terminology.open(terminology)
+    matcher = TermMatcher(opened, language or None, policy)
     tally = Tally()
     read = documents(texts, form=form, field=field, tally=tally)
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +91,10 @@ def run(
         if output.is_dir():
             shutil.rmtree(output)
         Path(scratch, "dataset").rename(output)
-    typer.echo(f"documents: {tally}\n{found.coverage}\nsaved to {output}")
+    typer.echo(f"documents: {tally}\n{found.coverage}")
+    if commonest := found.coverage.commonest_named(opened.strings):
+        typer.echo(commonest)
+    typer.echo(f"saved to {output}")
 
 
 def _check_output(folder: Path, overwrite: bool) -> None:

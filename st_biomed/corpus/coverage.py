@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from st_biomed.corpus.matching import TermMatcher
+
+_COMMONEST = 12
 
 
 @dataclass
@@ -31,6 +34,9 @@ class Coverage:
         terms_dropped: Terms that were not looked for, by reason.
         terminology: Digest of the terminology.
         language: Language of the terms; empty for all.
+        commonest: The terms found most, the commonest first: text id, mentions, and how many concepts it may mean. An
+            everyday word among them is a name that the terminology should not have, or a stop word.
+        commonest_ambiguous: Those of several concepts.
     """
 
     documents: int = 0
@@ -47,6 +53,8 @@ class Coverage:
     terms_dropped: dict[str, int] = field(default_factory=dict)
     terminology: str = ""
     language: str = ""
+    commonest: list[tuple[int, int, int]] = field(default_factory=list)
+    commonest_ambiguous: list[tuple[int, int, int]] = field(default_factory=list)
 
     def drop(self, reason: str, n: int) -> None:
         """Count mentions that are not kept."""
@@ -67,6 +75,9 @@ class Coverage:
         self.concepts_found = _distinct(matcher.concepts.take(found)[1])
         self.concepts = _distinct(matcher.concepts.indices)
         self.terms_dropped = matcher.tally.to_dict()["dropped"]
+        meanings = matcher.concepts.counts
+        self.commonest = _commonest(matcher, counts, meanings, found)
+        self.commonest_ambiguous = _commonest(matcher, counts, meanings, found[meanings[found] > 1])
         self.terminology, self.language = matcher.digest, matcher.language or ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,6 +98,28 @@ class Coverage:
         if self.escaped_markers:
             lines.append(f"{self.escaped_markers:,} markers in the raw text were escaped")
         return "\n".join(lines)
+
+    def commonest_named(self, strings: Sequence[str]) -> str:
+        """The commonest terms by name, a line for all and one for those of several concepts.
+
+        Args:
+            strings: The terminology's strings by text id.
+        """
+        lines = []
+        if self.commonest:
+            lines.append("commonest: " + "; ".join(f"{strings[label]} {n:,}" for label, n, _ in self.commonest))
+        if self.commonest_ambiguous:
+            several = (f"{strings[label]} {n:,} (of {k})" for label, n, k in self.commonest_ambiguous)
+            lines.append("commonest of several concepts: " + "; ".join(several))
+        return "\n".join(lines)
+
+
+def _commonest(
+    matcher: TermMatcher, counts: np.ndarray, meanings: np.ndarray, among: np.ndarray
+) -> list[tuple[int, int, int]]:
+    """Text id, mentions and concepts of the forms with the most mentions, of equal ones the lowest."""
+    top = among[np.lexsort((among, -counts[among]))[:_COMMONEST]]
+    return list(zip(matcher.labels[top].tolist(), counts[top].tolist(), meanings[top].tolist()))
 
 
 def _distinct(numbers: np.ndarray) -> int:

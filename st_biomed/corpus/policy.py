@@ -92,13 +92,19 @@ class MatchPolicy:
 
 POLICIES = {
     # Ménière, Sjögren: written with and without.
-    "en": MatchPolicy(accents="fold", stop_words=("other", "others", "unspecified")),
+    "en": MatchPolicy(
+        accents="fold", stop_words=("adults", "children", "other", "others", "symptoms", "total", "unspecified")
+    ),
     # Accents tell words apart (pero, però), and capitals lose them to an apostrophe (ETA').
-    "it": MatchPolicy(final_apostrophes=True, stop_words=("altra", "altre", "altri", "altro")),
+    "it": MatchPolicy(
+        final_apostrophes=True,
+        stop_words=("adulti", "altra", "altre", "altri", "altro", "bambini", "sintomi", "totale"),
+    ),
 }
 """The policies of languages that have one of their own; every other language keeps its accents.
 
-Stop words are the residual classes of classifications ("Other"), which name nothing by themselves.
+Stop words are the residual classes of classifications ("Other"), headings and groups of people that are codes of some
+("Symptoms", "Children"): by themselves they name nothing that a mention of them would mean.
 """
 
 

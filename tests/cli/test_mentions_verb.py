@@ -30,6 +30,7 @@ def test_contexts_are_saved_with_the_coverage(run: Callable, toy_folder: Path, t
     coverage = json.loads((tmp_path / "out" / "coverage.json").read_text())
     assert (coverage["mentions"], coverage["rows"], coverage["terms_found"]) == (18, 12, 6)
     assert "documents: 18 read, 18 kept, 0 dropped" in result.stdout and "\n6 of 7" in result.stdout
+    assert "\ncommonest: " in result.stdout and len(coverage["commonest"]) == 6
 
 
 def test_sequences_and_stop_words(

@@ -109,6 +109,18 @@ def test_coverage_counts_what_was_found_of_how_much():
     assert "2 of 4 terms, 3 of 4 concepts" in str(coverage)
 
 
+def test_the_commonest_terms_are_named_and_those_of_several_concepts_apart():
+    """Catches an everyday word that is a name of ten concepts, and that nobody sees."""
+    documents = [Document("a", "zor flumpa zor"), Document("b", "Flumpa flumpa")]
+    coverage = mention_contexts(MATCHER, documents, caps=Caps(per_term=1)).coverage
+    assert coverage.commonest_named(TERMINOLOGY.strings).splitlines() == [
+        "commonest: flumpa 3; zor 2",
+        "commonest of several concepts: zor 2 (of 2)",
+    ]
+    nothing = mention_contexts(MATCHER, [Document("a", "uno")]).coverage
+    assert nothing.commonest_named(TERMINOLOGY.strings) == ""
+
+
 def test_markers_in_the_raw_text_are_escaped_and_counted():
     """Catches a mention that a text pretends to have, and places shifted by the escape."""
     found = mention_contexts(MATCHER, [Document("a", "[Ms] uno [Me] flumpa [Ms]")])

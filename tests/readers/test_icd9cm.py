@@ -84,7 +84,7 @@ def test_procedures_have_a_prefix_of_their_own(tmp_path: Path) -> None:
 
 def test_tabular_list_lends_its_inclusion_terms_to_a_code_file() -> None:
     """Catches its titles, which lean on those above, as synonyms."""
-    terminology = Terminology.read("icd9cm", CODES, tabular=TABULAR)
+    terminology = Terminology.read("icd9cm", CODES, tabular=TABULAR, parts=True)
     assert names(terminology, "ICD9CM:900.0") == [
         "Drodthic flumpa infection",
         "Flumpic NOS",
@@ -123,7 +123,7 @@ def test_chapters_and_blocks_nest_by_their_ranges() -> None:
 
 def test_items_of_a_list_are_read_with_its_head() -> None:
     """Catches "drodthitis" alone, and what follows a list ("Terkemia", "Mimpism") read as a part of it."""
-    terminology = Terminology.read("icd9cm", TABULAR)
+    terminology = Terminology.read("icd9cm", TABULAR, parts=True)
     assert names(terminology, "ICD9CM:900.0")[1:] == [
         "Flumpic NOS",
         "Flumpic drodthitis",
@@ -154,13 +154,14 @@ def test_exclusions_and_notes_to_the_coder_are_no_names() -> None:
         "notes to the coder": 7,
         "phrases that tell by codes what is included": 2,
         "repeated names of a concept": 1,
+        "sites and substances, a part of what the title names": 3,
     }
 
 
 @pytest.mark.parametrize(("includes", "category", "block"), [("none", 1, 1), ("categories", 3, 1), ("all", 3, 2)])
 @pytest.mark.parametrize("path", [TABULAR, TREE])
 def test_includes_option_says_whose_notes_are_synonyms(path: Path, includes: str, category: int, block: int) -> None:
-    terminology = Terminology.read("icd9cm", path, includes=includes)
+    terminology = Terminology.read("icd9cm", path, includes=includes, parts=True)
     found = [len(terminology.concept_names(f"ICD9CM:{code}")) for code in ("900", "900-909", "900-929")]
     assert found == [category, block, block]
 
@@ -222,13 +223,13 @@ def test_chapters_of_the_tree_are_ranges_and_procedures_are_kept_apart() -> None
     }
     assert names(terminology, "ICD9PROC:10-11") == ["INTERVENTI SULLA GRADTA"]
     assert names(terminology, "ICD9CM:V90") == ['Stato della "flumpa"']
-    assert terminology.stats()["terms by language"] == {"it": 22}
+    assert terminology.stats()["terms by language"] == {"it": 18}
     assert {name: info.redistributable for name, info in terminology.sources.items()} == {"ICD9CM_IT": False}
 
 
 def test_indented_notes_give_inclusion_terms() -> None:
     """Catches wrapped lines as terms of their own, and what is excluded behind a term on one line."""
-    terminology = Terminology.read("icd9cm", TREE)
+    terminology = Terminology.read("icd9cm", TREE, parts=True)
     assert names(terminology, "ICD9CM:900") == [
         "Infezione della flumpa",
         "flumpa (mimpica) (drodtica) SAI",
@@ -253,6 +254,53 @@ def test_indented_notes_give_inclusion_terms() -> None:
     }
 
 
+NODES = "node_id\tparent_id\tdepth\tsection\tcode\tlabel_it\tnotes_raw\n0\t-1\t0\tdiagnosi\t\tdiagnosi\t\n"
+ROWS = "\n".join(
+    f"{node}\t{above}\t0\tdiagnosi\t{code}\t{label}\t{notes}"
+    for node, above, code, label, notes in [
+        (1, 0, "CH1", "TUMORI (140-239)", ""),
+        (2, 1, "162", "Tumori maligni della gradta", r"Canale della gradta\nAdenocarcinoma gradtico\nMimpoma"),
+        (3, 1, "214", "Mimpoma", r"Incl.: gradtoma\n       orlo SAI\n       orlo mimpico"),
+        (4, 3, "214.0", "sede non specificata", ""),
+        (5, 0, "CH2", "TRAUMATISMI (800-999)", ""),
+        (6, 5, "820", "Frattura della flumpa", r"Fianco (flumpico)\nFlumpa rotta"),
+        (7, 5, "960", "Avvelenamento da flumpine", r"Terchina\nFlumpina mimpica"),
+        (8, 0, "CH3", "SINTOMI (780-799)", ""),
+        (9, 8, "780", "Terchemia", r"Assenza\nMancanza di terchio\nspecificata\nterchemia"),
+        (10, 8, "781", "Flumpemia", r"assenza\nAssenza\nFlumpite"),
+        (11, 8, "782", "Flumpite", r"Flumpite acuta"),
+    ]
+)
+
+
+def test_sites_substances_and_what_several_codes_share_are_no_names(tmp_path: Path) -> None:
+    """Catches "fianco" as a name of one fracture, an antibiotic as that of its poisoning, and "absence" as a disease."""
+    (tmp_path / "tree.tsv").write_text(f"{NODES}{ROWS}\n", "utf-8")
+    terminology = Terminology.read("icd9cm", tmp_path / "tree.tsv")
+    found = {code: names(terminology, f"ICD9CM:{code}")[1:] for code in ("162", "214", "820", "960", "780", "781")}
+    assert found == {
+        "162": ["Adenocarcinoma gradtico"],
+        "214": ["gradtoma", "orlo mimpico"],
+        "820": ["Flumpa rotta"],
+        "960": [],
+        "780": ["Mancanza di terchio"],
+        "781": [],
+    }
+    dropped = terminology.tallies["icd9cm rows"].dropped
+    assert dropped["sites and substances, a part of what the title names"] == 5
+    assert dropped["names that stand below several codes, or are another's title"] == 4
+    assert dropped["lines in lower case, which go on from a title or another line"] == 3
+    everything = Terminology.read("icd9cm", tmp_path / "tree.tsv", parts=True)
+    assert "Terchina" in names(everything, "ICD9CM:960")
+
+
+def test_a_title_in_lower_case_goes_on_from_the_one_above(tmp_path: Path) -> None:
+    """Catches "complete" as the name of thirty codes."""
+    (tmp_path / "tree.tsv").write_text(f"{NODES}{ROWS}\n", "utf-8")
+    terminology = Terminology.read("icd9cm", tmp_path / "tree.tsv")
+    assert names(terminology, "ICD9CM:214.0") == ["Mimpoma sede non specificata"]
+
+
 def test_italian_and_english_names_meet_in_one_concept() -> None:
     """Catches two sources of one name, which could not be merged."""
     merged = Terminology.merge(Terminology.read("icd9cm", TABLE), Terminology.read("icd9cm", TREE))
@@ -262,7 +310,6 @@ def test_italian_and_english_names_meet_in_one_concept() -> None:
 # ---------------------------------------------------------------- errors
 
 HEADER = "code,billable,short_desc,long_desc,three_digit,major,sub_chapter,chapter\n"
-NODES = "node_id\tparent_id\tdepth\tsection\tcode\tlabel_it\tnotes_raw\n0\t-1\t0\tdiagnosi\t\tdiagnosi\t\n"
 CHAPTER = "1\t0\t1\tdiagnosi\tCH1\tMALATTIE (900-929)\t\n"
 
 

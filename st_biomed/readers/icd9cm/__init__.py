@@ -16,6 +16,7 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept
 from st_biomed.readers.icd9cm.flat import CODE_LINE, latin_lines, read_code_file, read_hierarchy_table
 from st_biomed.readers.icd9cm.notes import LISTED
+from st_biomed.readers.icd9cm.parts import without_parts
 from st_biomed.readers.icd9cm.tabular import inclusion_terms, read_tabular
 from st_biomed.readers.icd9cm.tree import read_tree
 from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
@@ -50,6 +51,7 @@ def records(
     codes: str = "auto",
     includes: str = "categories",
     short_names: bool = False,
+    parts: bool = False,
     tabular: str | Path | None = None,
 ) -> Iterator[Record]:
     r"""Read titles as preferred names, inclusion terms as synonyms, and the hierarchy.
@@ -67,7 +69,9 @@ def records(
       ``label_it`` and ``notes_raw`` (``\n`` between lines), with procedures. Names are Italian, of the source
       ``ICD9CM_IT``.
 
-    In notes, an item of a list is read with what stands above the list; phrases that name other codes are no names.
+    In notes, an item of a list is read with what stands above the list; phrases that name other codes are no names, nor
+    are the sites and substances that a title is about, or what stands below several codes ("Leg", "complete"): see
+    ``parts``. A title of the tree in lower case goes on from the one above, and is read with it.
 
     Args:
         path: The file.
@@ -80,6 +84,9 @@ def records(
             ``"all"`` also those of chapters and blocks, which state their scope rather than name them, or ``"none"``.
             Inclusion terms, which stand below a title without a word, are synonyms in any case.
         short_names: Whether the abbreviated names of a table are synonyms; by default not.
+        parts: Whether inclusion terms are synonyms that name only a part: the sites of malignant tumours (140-195), single
+            words below other tumours and injuries (up to 959), substances of poisonings and adverse effects (960-989,
+            E850-E869, E930-E949), and what stands below several codes or is the title of another; by default not.
         tabular: For a table or a code file: the tabular list, whose inclusion terms become synonyms of the codes; by
             default none.
 
@@ -105,13 +112,20 @@ def records(
     version = re.search(r"CMS(\d\d)", path.name)
     yield replace(source, version=version[1] if version else "")
 
-    further = inclusion_terms(check_file(tabular), tally, includes) if tabular is not None else {}
-    for code, parent, names in _concepts(path, form, source, tally, includes, short_names):
-        for i, name in enumerate(_distinct([*names, *further.pop(code, ())], tally)):
+    concepts = list(_concepts(path, form, source, tally, includes, short_names))
+    if form in ("tabular", "tree"):
+        notes = {code: names[1:] for code, _, names in concepts}
+        concepts = [concept._replace(names=concept.names[:1]) for concept in concepts]
+    else:
+        notes = inclusion_terms(check_file(tabular), tally, includes) if tabular is not None else {}
+    if not parts:
+        notes = without_parts(notes, {code: names[0] for code, _, names in concepts}, tally)
+    for code, parent, names in concepts:
+        for i, name in enumerate(_distinct([*names, *notes.pop(code, ())], tally)):
             yield Term(code, name, "synonym" if i else "preferred", "it" if form == "tree" else "en", source.name)
         if parent:
             yield Parent(code, parent, source.name)
-    for names in further.values():
+    for names in notes.values():
         tally.read(len(names))
         tally.drop("inclusion terms of codes that are not in the file", len(names))
 

@@ -20,6 +20,7 @@ _BY_CODE = re.compile(r"classifiable|classificabil|\b\d{3}(?:\.\d|-\d{3})|\b[EV]
 
 _TERM, _INCLUDED, _EXCLUDED, _CODER = "terms", "includes notes not asked for", "exclusions", "notes to the coder"
 _HEAD = "heads of lists, which stand in front of each item"
+_CONTINUED = "lines in lower case, which go on from a title or another line"
 
 Entries = Iterator[tuple[str, str]]
 """A note's text, and what it is: one of the four kinds above, or the reason to drop it."""
@@ -88,7 +89,10 @@ def english(lines: Iterable[str]) -> Entries:
 
 
 def italian(lines: Iterable[str]) -> Entries:
-    """Indented lines: after a colon, those that stand further in are items of a list; else they continue a line."""
+    """Indented lines: after a colon, those that stand further in are items of a list; else they continue a line.
+
+    An inclusion term has a capital: what has none is a piece of a line that was broken.
+    """
     kind, instruction = _TERM, -1
     heads: list[tuple[int, str]] = []
     for indent, text in _joined(lines):
@@ -115,7 +119,7 @@ def italian(lines: Iterable[str]) -> Entries:
                 yield text, _HEAD
                 continue
         if text:
-            yield text, kind
+            yield text, _CONTINUED if kind == _TERM and text[0].islower() else kind
 
 
 def _joined(lines: Iterable[str]) -> list[tuple[int, str]]:

@@ -20,6 +20,7 @@ _CHAPTER = re.compile(r"\s*\(([EV]?\d{2,3})(?:-([EV]?\d{2,3}))?\)$")
 def read_tree(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
     """The nodes with a code, parents first; a chapter's code, a mere number, is replaced by the range in its label."""
     codes: dict[str, str] = {}
+    titles: dict[str, str] = {}
     taken: set[str] = set()
     columns = ["node_id", "parent_id", "section", "code", "label_it", "notes_raw"]
     for line, (node, above, section, bare, label, notes) in read_table(path, columns, dialect="tsv"):
@@ -52,6 +53,9 @@ def read_tree(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
             raise InputError(f"{where}: code {code} is listed twice, or has no name")
         codes[node] = code
         taken.add(code)
+        if title[0].islower():
+            title = f"{titles.get(above, '')} {title}".strip()
+        titles[node] = title
         entries = italian(notes.split("\\n"))
         names = names_among(entries, tally, heading=within is not None, includes=includes)
         yield Concept(code, parent, [title, *names])
