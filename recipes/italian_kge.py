@@ -50,6 +50,7 @@ from st_biomed.terminology import Terminology
 from st_biomed.training import EncoderArguments, output_folders, resume_point, with_precision
 
 STAGES = ("vocabulary", "kge", "inject", "contrastive", "pipelined")
+SMOKE_ROWS = 500
 LOSSES = ("v1", "v2", "v3", "barlow_twins")
 
 
@@ -121,8 +122,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"push_to_hub: a run of stage {recipe.stage} has not one release; give --stage contrastive or pipelined, or "
             "publish the folder that you choose: st-biomed release FOLDER owner/name"
         )
+    stages = STAGES if recipe.stage == "all" else (recipe.stage,)
+    check_ready(stages, recipe, earlier)
     terminology = saved(recipe, training, earlier / "terminology")
-    for stage in STAGES if recipe.stage == "all" else (recipe.stage,):
+    for stage in stages:
         print(f"\n== {stage}")
         if stage in ("contrastive", "pipelined"):
             contrastive(stage, recipe, replace(training, output_dir=str(folder / stage)), terminology, earlier)
@@ -130,13 +133,48 @@ def main(argv: Sequence[str] | None = None) -> None:
             other_recipe(stage, recipe, training, folder, earlier)
 
 
+def check_ready(stages: Sequence[str], recipe: ItalianArguments, earlier: Path) -> None:
+    """Refuse what a later hour would refuse: a corpus that is not there, and stages that were not run.
+
+    Raises:
+        InputError: With what is missing, and which stage leaves it.
+    """
+    if recipe.corpus:
+        recipe.check_corpus()
+    elif {"vocabulary", "inject"} & {*stages}:
+        raise InputError("corpus: is needed, nothing was given")
+    elif {"contrastive", "pipelined"} & {*stages} and not recipe.bare_names:
+        raise InputError("corpus: is needed, nothing was given; --bare_names true trains on the names alone")
+    of_v3 = recipe.loss == "v3" and {"contrastive", "pipelined"} & {*stages}
+    table = earlier / "kge" / recipe.kge_model
+    if "kge" not in stages and (of_v3 or "inject" in stages) and not table.is_dir():
+        found = ", ".join(sorted(path.name for path in table.parent.glob("*") if path.is_dir())) or "none"
+        raise InputError(
+            f"{table}: no graph embeddings for {'loss v3' if of_v3 else 'stage inject'} (there: {found}); run --stage kge "
+            f"--kge_model {recipe.kge_model} first, or take one that is there"
+        )
+    if "pipelined" in stages and "inject" not in stages and not (earlier / "injected").is_dir():
+        raise InputError(f"{earlier / 'injected'}: no injected model for stage pipelined; run --stage inject first")
+
+
 def saved(recipe: ItalianArguments, training: SentenceTransformerTrainingArguments, folder: Path) -> Terminology:
-    """The terminology of all stages, kept for those that read it themselves."""
+    """The terminology of all stages, kept for those that read it themselves.
+
+    Raises:
+        InputError: No term in the language, or the stages that were run had another terminology.
+    """
     terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
+    if recipe.language and recipe.language not in terminology.languages:
+        raise unknown_name("language", recipe.language, terminology.languages)
     with training.main_process_first(desc="terminology"):
-        if (folder / "terminology.json").is_file():
+        began = [name for name in ("vocabulary", "kge", "injected") if (folder.parent / name).exists()]
+        anew = recipe.stage == "all" and recipe.overwrite
+        if began and not anew and (folder / "terminology.json").is_file():
             if Terminology.load(folder).digest != terminology.digest:
-                raise InputError(f"{folder}: earlier stages had another terminology; choose another output_dir")
+                raise InputError(
+                    f"{folder}: the earlier stages ({', '.join(began)}) had another terminology; choose another "
+                    "output_dir, or run all stages anew: --stage all --overwrite true"
+                )
         elif training.should_save:
             terminology.save(folder)
     return terminology
@@ -198,14 +236,13 @@ def contrastive(
     earlier: Path,
 ) -> None:
     """MS loss on mentions in context, from ext-BERT or from the injected model."""
-    if not recipe.corpus and not recipe.bare_names:
-        raise InputError("corpus: is needed, nothing was given; --bare_names true trains on the names alone")
     if recipe.smoke:
         training.max_steps, recipe = 2, replace(recipe, prototypes=2, positives=2, neighbours=2)
     training = with_precision(training, recipe.precision)
     set_seed(training.seed)
     folders = output_folders(training, stage, recipe.overwrite)
     start = str(earlier / "injected") if stage == "pipelined" else extended(recipe, earlier)
+    print(f"from {start}")
     model = replace(recipe, base_model=start, pooling="own" if stage == "pipelined" else recipe.pooling).encoder()
     suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, bf16=training.bf16, cache_dir=recipe.cache_dir or None)
     before = suite.measure(model, "the base model" if training.should_log else "")
@@ -213,6 +250,8 @@ def contrastive(
         (pool_mentions if recipe.pooling == "mean" else add_markers)(model)
 
     rows = training_rows(recipe, terminology, model)
+    if recipe.smoke:
+        rows = rows.select(range(min(len(rows), SMOKE_ROWS)))
     plan = HardNegativePlan(
         prototypes=recipe.prototypes,
         positives=recipe.positives,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
@@ -166,7 +167,9 @@ def _tokens(value: Any) -> list[str]:
 
 
 def run_recipe(main: Callable[[], None]) -> None:
-    """Run a recipe's ``main``; a person's mistake ends in its one line and exit code 2."""
+    """Run a recipe's ``main``, with what the package says of its long steps; a mistake ends in one line and exit code 2."""
+    logging.getLogger("st_biomed").setLevel(logging.INFO)
+    logging.basicConfig(format="%(message)s")
     try:
         main()
     except InputError as error:

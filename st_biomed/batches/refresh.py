@@ -133,6 +133,7 @@ class HardNegativeCallback(EpochCallback):
         training = model.training
         table: NeighbourTable | None = None
         folder = None if self.folder is None else self.folder / str(number)
+        logger.info("step %s: encoding %s texts for hard negatives", step, f"{len(sampler.dataset):,}")
         with _first_process(model) as first, torch.autocast(model.device.type, torch.bfloat16, enabled=bf16):
             if first:
                 vectors = self._vectors(sampler, model, folder)
@@ -144,7 +145,7 @@ class HardNegativeCallback(EpochCallback):
         model.train(training)
         found = _from_first(None if folder is not None else table)
         sampler.use(found if folder is None else NeighbourTable.load(folder))
-        logger.info("neighbours of %s prototypes found at step %s", f"{len(sampler.prototypes):,}", step)
+        logger.info("step %s: neighbours of %s prototypes found", step, f"{len(sampler.prototypes):,}")
 
     def _vectors(
         self, sampler: HardNegativeBatchSampler, model: SentenceTransformer, folder: Path | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from st_biomed.corpus.raw_text import Document, documents
+from st_biomed.corpus.raw_text import Document, documents, files_of
 
 
 @dataclass
@@ -19,6 +19,14 @@ class CorpusArguments:
         default="", metadata={"help": "language of the terms that are looked for, e.g. it; all by default"}
     )
     processes: int = field(default=1, metadata={"help": "processes that look for mentions"})
+
+    def check_corpus(self) -> None:
+        """Refuse a corpus that is not there before anything else is done.
+
+        Raises:
+            InputError: No such file or folder, no file with text, or an unknown form.
+        """
+        files_of(self.corpus, self.form)
 
     def documents(self) -> Iterator[Document]:
         """The corpus, from its beginning."""

@@ -33,7 +33,7 @@ _work: Callable[[Any], Any] | None = None
 class CountsTokens(Protocol):
     """A tokenizer, as far as it is needed here."""
 
-    def tokenize(self, text: str) -> list[str]: ...
+    def tokenize(self, text: str, *, verbose: bool = ...) -> list[str]: ...
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Block:
         for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist()), 1):
             word = self.text[start:end]
             if word not in known:
-                known[word] = len(tokenizer.tokenize(word))
+                known[word] = len(tokenizer.tokenize(word, verbose=False))  # no warning of its length
             counts[i] = known[word]
         return np.cumsum(counts)
 

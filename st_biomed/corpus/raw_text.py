@@ -69,13 +69,8 @@ def documents(
         InputError: With file and line: no such file, bytes that are not UTF-8, JSON or XML that is malformed, an object
             without the field; an unknown form; or no path.
     """
-    if form not in FORMS:
-        raise unknown_name("form", form, FORMS)
     tally = Tally() if tally is None else tally
-    files = list(_files([paths] if isinstance(paths, str | Path) else paths, form, tally))
-    if not files:
-        raise InputError(f"no file with text to read ({tally})")
-    for path in files:
+    for path in files_of(paths, form, tally):
         for name, text, offset in _in_file(path, form, field, tally):
             tally.read()
             if text.strip():
@@ -83,6 +78,21 @@ def documents(
                 yield Document(name, unicodedata.normalize("NFC", text).replace(SEPARATOR, " "), offset)
             else:
                 tally.drop("empty documents")
+
+
+def files_of(paths: Iterable[str | Path] | str | Path, form: str = "auto", tally: Tally | None = None) -> list[Path]:
+    """The files that :func:`documents` reads, in order.
+
+    Raises:
+        InputError: No such file or folder, one whose suffix says nothing, no file at all, or an unknown form.
+    """
+    if form not in FORMS:
+        raise unknown_name("form", form, FORMS)
+    tally = Tally() if tally is None else tally
+    files = list(_files([paths] if isinstance(paths, str | Path) else paths, form, tally))
+    if not files:
+        raise InputError(f"no file with text to read ({tally})")
+    return files
 
 
 def _files(paths: Iterable[str | Path], form: str, tally: Tally) -> Iterator[Path]:

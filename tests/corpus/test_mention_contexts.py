@@ -139,7 +139,7 @@ def test_no_document_and_no_mention_give_an_empty_dataset():
 class Letters:
     """A tokenizer whose pieces are letters."""
 
-    def tokenize(self, text: str) -> list[str]:
+    def tokenize(self, text: str, *, verbose: bool = True) -> list[str]:
         return list(text)
 
 

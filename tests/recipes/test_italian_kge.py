@@ -122,13 +122,20 @@ def test_a_later_stage_takes_the_earlier_ones_of_another_run(
             ["--stage", "contrastive", "--bare_names", "false"],
             "corpus: is needed, nothing was given; --bare_names true",
         ),
-        (["--stage", "contrastive"], "no table of graph embeddings"),
+        (["--stage", "contrastive", "--corpus", "nowhere.txt"], "nowhere.txt: no such file or folder"),
+        (
+            ["--stage", "contrastive"],
+            r"no graph embeddings for loss v3 \(there: none\); run --stage kge --kge_model c",
+        ),
         (["--stage", "inject"], "corpus: is needed, nothing was given"),
+        (["--stage", "inject", "--corpus", __file__, "--form", "lines"], "no graph embeddings for stage inject"),
+        (["--stage", "pipelined", "--loss", "v2"], "no injected model for stage pipelined; run --stage inject first"),
+        (["--stage", "kge", "--language", "xx"], "unknown language 'xx'"),
         (
             ["--stage", "inject", "--earlier", "nowhere"],
             "earlier: takes the folder of a run for one of its later stages",
         ),
-        (["--stage", "vocabulary"], "corpus: files or folders of raw text are needed"),
+        (["--stage", "vocabulary"], "corpus: is needed, nothing was given"),
     ],
 )
 def test_what_is_missing_is_said(
@@ -142,5 +149,13 @@ def test_what_is_missing_is_said(
 def test_another_terminology_is_not_mixed_in(tiny_bert_folder: Path, tmp_path: Path) -> None:
     """Catches a loss whose text ids are those of the terminology of an earlier stage."""
     Terminology.read("toy").subset(below=["TOY:D0"]).save(tmp_path / "out" / "terminology")
-    with pytest.raises(InputError, match="earlier stages had another terminology; choose another output_dir"):
+    (tmp_path / "out" / "injected").mkdir()
+    with pytest.raises(InputError, match=r"earlier stages \(injected\) had another terminology; choose another outp"):
         run("--stage", "kge", "--output_dir", tmp_path / "out")
+
+
+def test_a_terminology_that_no_stage_used_yet_holds_nothing_up(tmp_path: Path) -> None:
+    """Catches an output_dir that is lost after a run that failed at its start."""
+    Terminology.read("toy").subset(below=["TOY:D0"]).save(tmp_path / "out" / "terminology")
+    run("--stage", "kge", "--output_dir", tmp_path / "out")
+    assert Terminology.load(tmp_path / "out" / "terminology").digest == Terminology.read("toy").digest
