@@ -3,7 +3,7 @@
 # SNOMED CT's children of "disease" (one of 16 has fewer names than 15 shots need; the children of NCIt's "Disease or Disorder"
 # itself share all but 2,488 of their names). Inputs: all-MiniLM-L6-v2, and word vectors made here of 9,779 English case reports
 # and the definitions of HPO and NCIt, in place of fastText's of MEDLINE. ST_BIOMED_DATA names the folder with the files of data.yaml.
-# Usage: bash evaluation/fewshot_open.sh [all | vectors | minilm | words] [further arguments of the recipe]
+# Usage: bash evaluation/fewshot_open.sh [all | vectors | minilm | words | evaluate] [further arguments of the recipe]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -23,6 +23,11 @@ run() { # NAME ENCODER ARGUMENTS: Tables 2 to 4 and Figure 1 are in $out/NAME-tr
         --benchmarks mayosrs minimayosrs pedersen2007 hliaoutakis2005 \
         --slow_benchmarks ncbi_disease icd10cm_tree doid_tree hpo_tree --cache_dir $out/vectors "${@:3}"
 }
+evaluate() { # the released encoder beside its input, with intervals and paired tests
+    st-biomed evaluate MiniLM=sentence-transformers/all-MiniLM-L6-v2 fewshot=$out/minilm --bf16 --data "$ST_BIOMED_DATA" \
+        -b mayosrs -b minimayosrs -b pedersen2007 -b hliaoutakis2005 -b ncbi_disease -b icd10cm_tree -b doid_tree -b hpo_tree \
+        -o $out/evaluation
+}
 what=${1:-all}
 shift || true
 case "$what" in
@@ -32,9 +37,11 @@ words)
     [ -f $out/text.vec ] || vectors
     run words $out/text.vec "$@"
     ;;
+evaluate) evaluate ;;
 all)
     [ -f $out/text.vec ] || vectors
     run minilm sentence-transformers/all-MiniLM-L6-v2 "$@"
     run words $out/text.vec "$@"
+    evaluate
     ;;
 esac

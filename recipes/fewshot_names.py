@@ -39,6 +39,8 @@ from st_biomed.samples.high_level_concepts import LARGEST
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.training import OutputFolders, output_folders, with_precision
 
+PROTOTYPES = "validation names whose nearest prototype is that of their own concept"
+
 
 @dataclass
 class FewShotArguments(StageSettings):
@@ -134,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for seed in recipe.seeds:
             for chain in experiment.train(chains, shots=shots, seed=seed, hidden=hidden):
                 results = (whole if shots == max(recipe.shots) else suite).measure_vectors(chain.embed)
-                outcomes.runs.append(Run.of(chain, shots, seed, results))
+                outcomes.runs.append(Run.of(chain, shots, seed, results, encoder))
                 print(outcomes.runs[-1], flush=True)
                 if (chain.sets, seed, shots) == wanted:
                     kept.append((chain, outcomes.runs[-1]))
@@ -206,9 +208,11 @@ def report(
     for name, losses in tuning.items():
         row = ", ".join(f"{width}: {loss:.4f}" for width, loss in losses.items())
         parts.append(f"Validation loss of {name} by width of the hidden layer: {row}.")
-    if outcomes.metrics:
-        parts += [f"{shots}-shot:\n\n{outcomes.table(shots)}" for shots in outcomes.shots[::-1]]
-        print(f"\n{outcomes.table(outcomes.shots[-1])}\n")
+    for shots in outcomes.shots[::-1]:
+        if outcomes.metrics:
+            parts.append(f"{shots}-shot:\n\n{outcomes.table(shots)}")
+        parts.append(f"{shots}-shot, {PROTOTYPES}:\n\n{outcomes.prototype_table(shots)}")
+    print(f"\n{(outcomes.table if outcomes.metrics else outcomes.prototype_table)(outcomes.shots[-1])}\n")
     (folder / "tables.md").write_text("\n\n".join(parts) + "\n", "utf-8")
     print(f"{folder / 'tables.md'}: all tables")
     if len(outcomes.shots) < 2 or not outcomes.metrics:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 import yaml
 
+from st_biomed.bundled import bundled
 from st_biomed.errors import InputError, unknown_name
 
 Filled = TypeVar("Filled")
@@ -93,14 +94,22 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def extended_yaml(path: Path) -> dict[str, Any]:
-    """A file of settings with those of the file that it ``extends``, which lies beside it; its own win.
+    """A file of settings with those of the file that it ``extends``; its own win.
+
+    That file lies beside it, or is one of the configurations that come with the recipes.
 
     Raises:
-        InputError: As :func:`read_yaml`, or files that extend each other in a circle.
+        InputError: As :func:`read_yaml`, a file to extend that is nowhere, or files that extend each other in a circle.
     """
     chain, settings = [path], read_yaml(path)
     while "extends" in settings:
-        path = path.parent / str(settings.pop("extends"))
+        above = str(settings.pop("extends"))
+        beside, packaged = path.parent / above, bundled(f"recipes/configs/{above}")
+        if not beside.is_file() and packaged is None:
+            raise InputError(
+                f"{path}: extends {above!r}, which lies neither beside it nor among the recipes' configurations"
+            )
+        path = packaged if packaged is not None and not beside.is_file() else beside
         if path in chain:
             raise InputError(f"{chain[0]}: extends itself by way of {path.name}")
         chain.append(path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.settings import filled, read_settings, run_recipe
+from st_biomed.settings import extended_yaml, filled, read_settings, run_recipe
 
 
 @dataclass
@@ -58,8 +58,18 @@ def test_a_file_extends_another_and_its_own_settings_win(tmp_path: Path):
     with pytest.raises(InputError, match=r"own\.yaml: extends itself by way of own\.yaml"):
         read(str(tmp_path / "own.yaml"))
     (tmp_path / "own.yaml").write_text("extends: nowhere.yaml\n")
-    with pytest.raises(InputError, match=r"nowhere\.yaml: no such file"):
+    with pytest.raises(
+        InputError, match=r"own\.yaml: extends 'nowhere\.yaml', which lies neither beside it nor among"
+    ):
         read(str(tmp_path / "own.yaml"))
+
+
+def test_a_file_of_ones_own_extends_a_packaged_one_unless_one_lies_beside_it(tmp_path: Path):
+    (tmp_path / "own.yaml").write_text("extends: sapbert_paper.yaml\nalpha: 3\n")
+    packaged = extended_yaml(tmp_path / "own.yaml")
+    assert packaged["alpha"] == 3 and packaged["base_model"].startswith("microsoft/")
+    (tmp_path / "sapbert_paper.yaml").write_text("name: mine\n")
+    assert extended_yaml(tmp_path / "own.yaml") == {"name": "mine", "alpha": 3}
 
 
 @dataclass

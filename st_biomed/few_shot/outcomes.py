@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from st_biomed.evaluators.embedders import Embed
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.few_shot.experiment import TrainedChain
+from st_biomed.few_shot.nearest_prototype import prototype_accuracy
 from st_biomed.pictures.dot_charts import METRICS
 
 Measured = Mapping[str, Mapping[str, float]]
@@ -47,6 +49,8 @@ class Run:
         validation_loss: Of that epoch.
         seconds: Of the last stage's training.
         results: What was measured.
+        prototype_accuracies: Of the input and of this encoder on the last stage's validation names, see
+            :func:`~st_biomed.few_shot.nearest_prototype.prototype_accuracy`.
     """
 
     sets: tuple[str, ...]
@@ -58,10 +62,11 @@ class Run:
     validation_loss: float
     seconds: float
     results: Measured
+    prototype_accuracies: tuple[float, float]
 
     @classmethod
-    def of(cls, chain: TrainedChain, shots: int, seed: int, results: Measured) -> Run:
-        """What a chain of stages gave."""
+    def of(cls, chain: TrainedChain, shots: int, seed: int, results: Measured, encoder: Embed) -> Run:
+        """What a chain of stages gave on top of a frozen encoder."""
         last = chain.stages[-1]
         return cls(
             sets=chain.sets,
@@ -73,12 +78,17 @@ class Run:
             validation_loss=last.validation_loss,
             seconds=round(last.seconds, 2),
             results=results,
+            prototype_accuracies=(
+                prototype_accuracy(encoder, last.split),
+                prototype_accuracy(chain.embed, last.split),
+            ),
         )
 
     def __str__(self) -> str:
         return (
             f"{self.name}, {self.shots}-shot, seed {self.seed}: validation loss {self.validation_loss:.4f} after epoch "
-            f"{self.best_epoch} of {self.epochs}, {self.seconds:.1f} s"
+            f"{self.best_epoch} of {self.epochs}, {self.seconds:.1f} s, nearest prototype "
+            "{:.3f} to {:.3f}".format(*self.prototype_accuracies)
         )
 
     @property
@@ -131,6 +141,16 @@ class Outcomes:
         lines = [head, [":--", *["--:"] * len(columns)]]
         lines.append(["input", *(f"{self.base[one][self.metrics[one]]:.3f}" for one in columns)])
         lines += [[row, *(str(spreads.get(row, "–")) for spreads in columns.values())] for row in rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def prototype_table(self, shots: int) -> str:
+        """Accuracy of the nearest prototype on the last set's validation names, in Markdown: of the input, and trained."""
+        rows: dict[str, list[tuple[float, float]]] = {}
+        for run in self.runs:
+            if run.shots == shots:
+                rows.setdefault(run.name, []).append(run.prototype_accuracies)
+        lines = [["training set", "input", "trained"], [":--", "--:", "--:"]]
+        lines += [[name, *(str(Spread.of(values)) for values in zip(*pairs))] for name, pairs in rows.items()]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def curves(self, evaluator: str) -> dict[str, dict[int, tuple[float, float]]]:

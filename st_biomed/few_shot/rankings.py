@@ -15,6 +15,8 @@ from st_biomed.samples.fewshot import FewShotSplit
 TOP = 10
 """"Top 10 ranking" (Fivez et al. 2021, Table 4)."""
 
+LEGEND = "The training names nearest to each name; those of another concept than its own are underlined."
+
 
 def ranking_tables(
     names: Sequence[str], training_set: TrainingSet, split: FewShotSplit, before: Embed, after: Embed
@@ -49,7 +51,7 @@ def ranking_tables(
         lines = ["| | after | before |", "|--:|:--|:--|"]
         lines += [f"| {i} | {one} | {other} |" for i, (one, other) in enumerate(zip(*columns), 1)]
         tables.append("\n".join([f"**{name}** ({title})", "", *lines]))
-    return "\n\n".join(tables)
+    return "\n\n".join([LEGEND, *tables])
 
 
 def nearest_rows(vector: np.ndarray, matrix: np.ndarray) -> np.ndarray:

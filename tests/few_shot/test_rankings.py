@@ -22,7 +22,8 @@ def test_nearest_first_before_and_after_in_their_columns():
     after = {of_a: [9.0, 1], of_b: [0.0, 1], names[0]: [1.0, 0]}
     embedders = [lambda texts, table=table: np.array([table[text] for text in texts]) for table in (before, after)]
     one = TrainingSet("X", CONCEPTS, {"X:a": "Aches", "X:b": "Burns"}, None, "")  # type: ignore[arg-type]
-    table = ranking_tables([names[0]], one, split, *embedders).splitlines()
+    legend, _, *table = ranking_tables([names[0]], one, split, *embedders).splitlines()
+    assert legend.endswith("those of another concept than its own are underlined.")
     assert table[0] == f"**{names[0]}** (Aches, X:a)" and table[2] == "| | after | before |"
     assert table[4:] == [f"| 1 | {of_a} | <u>{of_b}</u> |", f"| 2 | <u>{of_b}</u> | {of_a} |"]
     with pytest.raises(InputError, match="rankings: a name has at least one letter, found ' '"):

@@ -77,12 +77,19 @@ def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
         (name, shots, seed) for shots in (1, 2) for seed in (0, 1) for name in names
     ]
     work = folder.with_name("out-training")
-    lines = (work / "tables.md").read_text("utf-8").split("2-shot:")[1].split("1-shot:")[0].strip().splitlines()
+    lines = (work / "tables.md").read_text("utf-8").split("2-shot:")[1].split("2-shot, ")[0].strip().splitlines()
     assert lines[0] == "| training set | pairs, Spearman |" and [line.split(" | ")[0] for line in lines[2:]] == [
         f"| {name}" for name in ["input", *names]
     ]
     of_one = [one["results"]["pairs"]["pairs_spearman"] for one in runs if (one["name"], one["shots"]) == ("G", 2)]
     assert f"| {np.mean(of_one):.3f} ± {np.std(of_one, ddof=1):.3f} |" in lines[4]
+    tables = (work / "tables.md").read_text("utf-8")
+    below = tables.split("2-shot, validation names whose nearest prototype is that of their own concept:")[1].split(
+        "1-shot"
+    )[0]
+    pairs = [one["prototype_accuracies"] for one in runs if (one["name"], one["shots"]) == ("D → G", 2)]
+    before, after = np.mean(pairs, axis=0)
+    assert f"| D → G | {before:.3f} ± " in below and f" | {after:.3f} ± " in below
     assert "<svg" in (work / "figure.svg").read_text("utf-8")
     assert "D: Terminology(TOY" in capsys.readouterr().out
 
@@ -166,7 +173,7 @@ def test_a_table_of_concepts_and_names(run, tmp_path: Path):
     assert "**heart attack** (Heart, Heart)" in ranked and "**knee** (of no concept of the set)" in ranked
     mine, other = ranked.split("**knee**")
     assert "| 6 |" in mine and "| 7 |" not in mine and "<u>" in mine and "<u>" not in other
-    cells = [cell for line in mine.splitlines()[4:10] for cell in line.split(" | ")[1:]]
+    cells = [cell for line in mine.splitlines()[6:12] for cell in line.split(" | ")[1:]]
     assert len(cells) == 12 and all(("heart" in cell) != ("<u>" in cell) for cell in cells)
 
 
