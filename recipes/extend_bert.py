@@ -34,7 +34,7 @@ from st_biomed.corpus.windows import mention_windows
 from st_biomed.encoder import model_folder
 from st_biomed.errors import InputError
 from st_biomed.release.push_target import push_target
-from st_biomed.release.run_record import RunRecord
+from st_biomed.release.run_record import RunRecord, corpus_data
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 
@@ -103,6 +103,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         terminologies=[] if terminology is None else [terminology],
         licence=recipe.licence,
         language=[recipe.language] if recipe.language else [] if terminology is None else terminology.languages,
+        corpora=[corpus_data(recipe, coverage)],
         description="A BERT with a vocabulary extended from a corpus, trained on it further.",
     )
     training.remove_unused_columns = False

@@ -194,10 +194,8 @@ def with_vectors(one: TrainingSet, encoder: FrozenEncoder) -> TrainingSet:
 def suites(recipe: FewShotArguments) -> tuple[EvaluatorSuite, EvaluatorSuite]:
     """What is measured after every run, and after those with the largest number of shots."""
     options: dict[str, Any] = {"n_bootstrap": 0}  # deviations over seeds are what is reported
-    suite, whole = EvaluatorSuite.of_benchmarks(recipe.benchmarks, **options), EvaluatorSuite()
-    for one in [*suite.tests, *EvaluatorSuite.of_benchmarks(recipe.slow_benchmarks, **options).tests]:
-        whole.take(one)
-    return suite, whole
+    suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, **options)
+    return suite, suite.joined(EvaluatorSuite.of_benchmarks(recipe.slow_benchmarks, **options))
 
 
 def report(
@@ -261,6 +259,7 @@ def record_of(
         ],
         headline=[one.primary_metric for one in suite.tests],
     )
+    record.add_published(suite.published)
     usual = SentenceTransformerTrainingArguments(training.output_dir).to_dict()
     record.add_training_arguments(training, [n for n, value in training.to_dict().items() if value != usual[n]])
     return record

@@ -43,7 +43,8 @@ from st_biomed.losses.miners import MultiSimilarityMiner
 from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
 from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.release.bake import bake
-from st_biomed.release.run_record import RunRecord
+from st_biomed.release.run_data import CorpusData
+from st_biomed.release.run_record import RunRecord, corpus_data
 from st_biomed.samples import names_dataset
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
@@ -191,6 +192,7 @@ def other_recipe(
     shared = {"terminology": earlier / "terminology", "overwrite": recipe.overwrite, "seed": training.seed}
     text = {
         "corpus": recipe.corpus,
+        "corpus_licence": recipe.corpus_licence,
         "form": recipe.form,
         "text_field": recipe.text_field,
         "language": recipe.language,
@@ -249,7 +251,7 @@ def contrastive(
     if stage == "contrastive":
         (pool_mentions if recipe.pooling == "mean" else add_markers)(model)
 
-    rows = training_rows(recipe, terminology, model)
+    rows, corpora = training_rows(recipe, terminology, model)
     if recipe.smoke:
         rows = rows.select(range(min(len(rows), SMOKE_ROWS)))
     plan = HardNegativePlan(
@@ -272,6 +274,7 @@ def contrastive(
         terminologies=[terminology],
         licence=recipe.licence,
         language=[recipe.language] if recipe.language else terminology.languages,
+        corpora=corpora,
         description="An encoder of biomedical terms trained on mentions in context, with margins from a knowledge graph.",
         readings=readings(recipe, stage),
         headline=suite.headline,
@@ -302,9 +305,11 @@ def contrastive(
     )
 
 
-def training_rows(recipe: ItalianArguments, terminology: Terminology, model: SentenceTransformer) -> Dataset:
-    """Mentions in context, and bare names where they are asked for; the label is the text id of the term."""
-    parts = []
+def training_rows(
+    recipe: ItalianArguments, terminology: Terminology, model: SentenceTransformer
+) -> tuple[Dataset, list[CorpusData]]:
+    """Mentions in context, and bare names where they are asked for, and what was read; the label is the text id of the term."""
+    parts, corpora = [], []
     if recipe.corpus:
         found = mention_contexts(
             TermMatcher(terminology, recipe.language or None),
@@ -315,12 +320,13 @@ def training_rows(recipe: ItalianArguments, terminology: Terminology, model: Sen
             processes=recipe.processes,
         )
         print(found.coverage)
+        corpora.append(corpus_data(recipe, found.coverage))
         parts.append(found.dataset.select_columns(["text", "label"]))
     if recipe.bare_names:
         chosen = terminology.subset(languages=[recipe.language]) if recipe.language else terminology
         ids = pc.index_in(chosen.texts["text"], value_set=terminology.texts["text"].combine_chunks())
         parts.append(names_dataset(terminology).select(ids.to_numpy()))
-    return concatenate_datasets(parts) if len(parts) > 1 else parts[0]
+    return concatenate_datasets(parts) if len(parts) > 1 else parts[0], corpora
 
 
 def loss_of(

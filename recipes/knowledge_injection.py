@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from datasets import Dataset
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
@@ -22,6 +21,7 @@ from st_biomed.batches import EpochCallback
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.linked_masking import LinkedMentionCollator
 from st_biomed.corpus.matching import TermMatcher
+from st_biomed.corpus.mentions import MentionContexts
 from st_biomed.corpus.windows import mention_windows
 from st_biomed.encoder import model_folder
 from st_biomed.errors import InputError
@@ -33,7 +33,7 @@ from st_biomed.losses.knowledge_injection import KnowledgeInjectionCollator
 from st_biomed.modules.inject import inject_knowledge
 from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
-from st_biomed.release.run_record import RunRecord
+from st_biomed.release.run_record import RunRecord, corpus_data
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training import EncoderArguments, output_folders, resume_point, with_precision
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     before = suite.measure(model, "the base model" if training.should_log else "")
     entities = table.rows_of_texts(terminology)
     prepared(model, recipe, table)
-    sequences = sequences_of(terminology, model, recipe)
+    sequences, coverage = sequences_of(terminology, model, recipe)
     masking = LinkedMentionCollator(
         model.tokenizer,
         entities,
@@ -106,6 +106,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         terminologies=[terminology],
         licence=recipe.licence,
         language=[recipe.language] if recipe.language else terminology.languages,
+        corpora=[corpus_data(recipe, coverage)],
         description="An encoder of biomedical terms that looks mentions up in a knowledge graph between two of its layers.",
         readings=[
             "bare terms are one mention as a whole",
@@ -147,8 +148,8 @@ def prepared(model: SentenceTransformer, recipe: InjectionArguments, table: KGET
     )
 
 
-def sequences_of(terminology: Terminology, model: SentenceTransformer, recipe: InjectionArguments) -> Dataset:
-    """Sequences with at least one mention each."""
+def sequences_of(terminology: Terminology, model: SentenceTransformer, recipe: InjectionArguments) -> MentionContexts:
+    """Sequences with at least one mention each, and what was found."""
     found = mention_windows(
         TermMatcher(terminology, recipe.language or None),
         recipe.documents(),
@@ -159,7 +160,7 @@ def sequences_of(terminology: Terminology, model: SentenceTransformer, recipe: I
     print(found.coverage)
     if not len(found.dataset):
         raise InputError("corpus: no term of the terminology was found in it")
-    return found.dataset
+    return found
 
 
 if __name__ == "__main__":

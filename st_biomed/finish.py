@@ -65,6 +65,7 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe
     for name, found in after.items():
         record.add_results(name, "before", before[name])
         record.add_results(name, "after", found)
+    record.add_published(one for one in suite.published if any(one.metric in found for found in after.values()))
     folders.make_room()
     save_release(
         model if form is None else form(model),

@@ -13,6 +13,7 @@ class CorpusArguments:
     """Where the text is, and how mentions are looked for in it."""
 
     corpus: list[str] = field(default_factory=list, metadata={"help": "files and folders of raw text"})
+    corpus_licence: str = field(default="", metadata={"help": "licence of the raw text, for the card"})
     form: str = field(default="auto", metadata={"help": "auto, lines, paragraphs, files, jsonl or xmi"})
     text_field: str = field(default="text", metadata={"help": "key of the text in JSON lines"})
     language: str = field(

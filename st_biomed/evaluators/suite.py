@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
-from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.evaluators.benchmark import Benchmark, PublishedFigure
 from st_biomed.evaluators.embedders import Embed, EmbedOnce
 from st_biomed.evaluators.shared import KEPT_TEXTS
 
@@ -25,6 +25,7 @@ class EvaluatorSuite:
 
     Attributes:
         tests: The evaluators.
+        published: Figures of the literature that their benchmarks name.
 
     Raises:
         InputError: Two of one name.
@@ -32,6 +33,7 @@ class EvaluatorSuite:
 
     def __init__(self, evaluators: Iterable[EmbeddingEvaluator] = ()) -> None:
         self.tests: list[EmbeddingEvaluator] = []
+        self.published: list[PublishedFigure] = []
         for evaluator in evaluators:
             self.take(evaluator)
 
@@ -60,6 +62,7 @@ class EvaluatorSuite:
                 )
             for evaluator in benchmark.protocol().evaluators(**options):
                 self.take(evaluator)
+            self.published += benchmark.published
 
     def take(self, evaluator: EmbeddingEvaluator) -> None:
         """Measure one more.
@@ -70,6 +73,16 @@ class EvaluatorSuite:
         if evaluator.name in {one.name for one in self.tests}:
             raise InputError(f"two benchmarks are called {evaluator.name!r}")
         self.tests.append(evaluator)
+
+    def joined(self, other: EvaluatorSuite) -> EvaluatorSuite:
+        """A suite of the evaluators of both.
+
+        Raises:
+            InputError: Two of one name.
+        """
+        both = EvaluatorSuite([*self.tests, *other.tests])
+        both.published = [*self.published, *other.published]
+        return both
 
     @property
     def headline(self) -> list[str]:

@@ -15,9 +15,11 @@ from huggingface_hub import RepoCard, is_offline_mode
 from huggingface_hub.repocard_data import EvalResult, eval_results_to_model_index
 from sentence_transformers import SentenceTransformer, SentenceTransformerModelCardData
 
+from st_biomed.bundled import bundled
 from st_biomed.release.bake import baked_markers
 from st_biomed.release.own_code import code_of
 from st_biomed.release.run_data import RunData, check_run, empty_run, results_table
+from st_biomed.release.usage import example_terms, is_normalised, pooling_alone
 
 _LINE = 400  # characters
 _TAGS = ("sentence-transformers", "sentence-similarity", "feature-extraction", "dense", "biomedical", "st-biomed")
@@ -37,6 +39,8 @@ class BiomedCard(SentenceTransformerModelCardData):
     local_files_only: bool = field(default_factory=is_offline_mode)
     own_code: list[str] = field(default_factory=list, init=False)
     baked_markers: list[str] = field(default_factory=list, init=False)
+    pooling_alone: str = field(default="", init=False)
+    is_normalised: bool = field(default=False, init=False)
     template_path: Path = field(default=Path(__file__).parent / "card_template.md", init=False, repr=False)
 
     @classmethod
@@ -68,11 +72,13 @@ class BiomedCard(SentenceTransformerModelCardData):
         self.register_model(model)
         self.own_code = code_of(model)
         self.baked_markers = baked_markers(model)
+        self.pooling_alone, self.is_normalised = pooling_alone(model), is_normalised(model)
         return RepoCard.from_template(self, template_path=str(self.template_path)).content
 
     def rendered_empty(self, model: SentenceTransformer) -> str:
         """The card of the same model with nothing of the run but its papers: what the template itself says."""
-        return BiomedCard(run={**empty_run(), "citations": self.run["citations"]}, local_files_only=True).render(model)
+        kept = {name: self.run[name] for name in ("citations", "recipe", "language")}  # type: ignore[literal-required]
+        return BiomedCard(run={**empty_run(), **kept}, local_files_only=True).render(model)  # type: ignore[typeddict-item]
 
     def to_dict(self) -> dict[str, Any]:
         """The template's variables; the host writes those that the Hub knows into the card's head."""
@@ -84,15 +90,16 @@ class BiomedCard(SentenceTransformerModelCardData):
                 task_name="Term Similarity",
                 dataset_type=benchmark,
                 dataset_name=benchmark,
-                metric_type=name,
-                metric_name=name,
+                metric_type=name.removeprefix(f"{benchmark}_"),
+                metric_name=name.removeprefix(f"{benchmark}_"),
                 metric_value=value,
             )
             for benchmark, stages in self.run["results"].items()
             for name, value in stages.get("after", {}).items()
             if value is not None and name in (self.run["headline"] or stages["after"])
         ]
-        card.update(results_tables=tables)
+        terms = ", ".join(f'"{term}"' for term in example_terms(self.run["language"]))
+        card.update(results_tables=tables, recipe_text=recipe_text(self.run["recipe"]), example_terms=f"[{terms}]")
         if "model_string" in card:
             card["model_string"] = "\n".join(map(_shortened, card["model_string"].splitlines()))
         if results:
@@ -112,6 +119,17 @@ class BiomedCard(SentenceTransformerModelCardData):
         metrics = super().compute_dataset_metrics(dataset, dataset_info, loss, **options)
         shown = ("examples", "_example_columns", "examples_table", "stats", "stats_table")
         return {name: value for name, value in metrics.items() if name not in shown}
+
+
+def recipe_text(recipe: str) -> dict[str, str]:
+    """Heading to text of what ``model_cards`` has of a recipe; empty where it has nothing.
+
+    Args:
+        recipe: Its name.
+    """
+    path = bundled(f"model_cards/{recipe}.md") if recipe.isidentifier() else None
+    parts = [] if path is None else path.read_text("utf-8").split("\n## ")[1:]
+    return {heading: text.strip() for heading, _, text in (part.partition("\n") for part in parts)}
 
 
 def _shortened(line: str) -> str:

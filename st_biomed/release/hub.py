@@ -191,7 +191,8 @@ def _content(plan: HubPlan, path: str) -> Path | bytes:
 def named_card(card: str, run: RunData, repo_id: str) -> str:
     """The card with the model's id where its example loads a model that was published nowhere, or elsewhere."""
     former = "|".join(re.escape(name) for name in (PLACEHOLDER, run["model_id"]) if name)
-    return re.sub(rf'(SentenceTransformer\(")(?:{former})(")', rf"\g<1>{repo_id}\g<2>", card)
+    how, heading, rest = card.partition("\n## Results\n")
+    return re.sub(rf'((?:\("|--model ))(?:{former})(?=["\s])', rf"\g<1>{repo_id}", how) + heading + rest
 
 
 def _collect(api: HfApi, options: PushOptions) -> str:

@@ -26,7 +26,8 @@ def recheck(
 ) -> str:
     """Whether a release folder may leave, told in a line.
 
-    ``run.json`` names what the model was trained and measured on by digest. Of these, every terminology with a source
+    ``run.json`` names what the model was trained and measured on by digest, and what the models that it started from were.
+    Of these, every terminology with a source
     that may not be redistributed has to be at hand: among ``terminologies``, as the merge of them, saved beside the
     checkpoints (``<folder>-training/terminology*``), or as the folders that the recipe read.
 
@@ -43,13 +44,15 @@ def recheck(
             breach of the rule, or a folder that does not load.
     """
     folder = Path(folder)
-    sources = {source["name"]: source for each in run["terminologies"] for source in each["sources"]}
+    read = [*run["terminologies"], *(each for stage in run["earlier"] for each in stage["terminologies"])]
+    recorded = list({each["digest"]: each for each in read}.values())
+    sources = {source["name"]: source for each in recorded for source in each["sources"]}
     for name in allow_sources:
         if name not in sources:
             raise unknown_name("source of allow_source", name, sources)
     restricted = [name for name, source in sources.items() if not source["redistributable"]]
     searched = sorted(set(restricted) - set(allow_sources))
-    needed = [each for each in run["terminologies"] if {source["name"] for source in each["sources"]} & set(searched)]
+    needed = [each for each in recorded if {source["name"] for source in each["sources"]} & set(searched)]
     at_hand = _at_hand(folder, run, terminologies, {each["digest"] for each in needed})
     if missing := [each for each in needed if each["digest"] not in at_hand]:
         raise InputError(_how_to_give(folder, missing[0], searched))
@@ -60,7 +63,7 @@ def recheck(
         _tokenizer_peer(run, base_model),
         rendered_empty_card=BiomedCard.from_run(run).rendered_empty(model) + LICENCE_NOTE,
     )
-    return _verdict(run, needed, searched, sorted(set(restricted) & set(allow_sources)))
+    return _verdict(recorded, needed, searched, sorted(set(restricted) & set(allow_sources)))
 
 
 def _at_hand(folder: Path, run: RunData, given: Sequence[Terminology], needed: set[str]) -> dict[str, Terminology]:
@@ -115,8 +118,10 @@ def _tokenizer_peer(run: RunData, base_model: str | Path | None) -> Path | None:
     return None
 
 
-def _verdict(run: RunData, needed: Sequence[TerminologyData], searched: list[str], allowed: list[str]) -> str:
-    if not run["terminologies"]:
+def _verdict(
+    recorded: Sequence[TerminologyData], needed: Sequence[TerminologyData], searched: list[str], allowed: list[str]
+) -> str:
+    if not recorded:
         return "no terminology is recorded; files and tokenizer are as the rule has them"
     said = "every source may be redistributed" if not needed and not allowed else ""
     if needed:

@@ -41,6 +41,37 @@ class TerminologyData(TypedDict):
     sources: list[SourceData]
 
 
+class CorpusData(TypedDict):
+    """Raw text that was read: names of its files and folders, what was counted in it, its licence as the run was told."""
+
+    files: list[str]
+    documents: int
+    words: int
+    licence: str
+
+
+class EarlierData(TypedDict):
+    """A run whose model this one started from, as its own record has it."""
+
+    recipe: str
+    description: str
+    base_model: str
+    command: list[str]
+    seed: int
+    losses: list[str]
+    terminologies: list[TerminologyData]
+    corpora: list[CorpusData]
+
+
+class PublishedData(TypedDict):
+    """A figure of the literature for a metric of the results."""
+
+    system: str
+    metric: str
+    value: float
+    source: str
+
+
 class MetricData(TypedDict):
     """One number during training; ``value`` is null where it was not finite."""
 
@@ -84,9 +115,12 @@ class RunData(TypedDict):
     citations: dict[str, str]  # class of a loss to the BibTeX of its paper
     readings: list[str]  # how each open point of the paper was read
     terminologies: list[TerminologyData]
+    corpora: list[CorpusData]
+    earlier: list[EarlierData]  # the run that base_model is from, then the one before it, and so on
     metrics: list[MetricData]  # over time
     headline: list[str]  # names of the results that the card's tables show; all when empty
     results: dict[str, dict[str, dict[str, float | None]]]  # benchmark to "before" and "after" to metric to value
+    published: list[PublishedData]  # for metrics of the results
     versions: dict[str, str]
     machine: MachineData
     seconds: float  # wall time from the record's making to its saving
@@ -111,9 +145,12 @@ def empty_run() -> RunData:
         citations={},
         readings=[],
         terminologies=[],
+        corpora=[],
+        earlier=[],
         metrics=[],
         headline=[],
         results={},
+        published=[],
         versions={},
         machine=MachineData(cpu="", cores=0, gpus=[]),
         seconds=0.0,
@@ -161,7 +198,10 @@ def check_run(run: Mapping[str, Any], what: object = "run") -> None:
 
 
 def results_table(run: RunData, benchmark: str) -> str:
-    """The results of one benchmark before and after training as a Markdown table; the headline ones where there are any."""
+    """The results of one benchmark before and after training as a Markdown table; the headline ones where there are any.
+
+    Metrics have their 95% interval where one was drawn.
+    """
     stages = run["results"][benchmark]
     before, after = (stages.get(stage, {}) for stage in STAGES)
     names = list({**after, **before})
@@ -170,12 +210,18 @@ def results_table(run: RunData, benchmark: str) -> str:
     def cell(value: float | None, form: str = ".4f") -> str:
         return "–" if value is None else format(value, form)
 
+    def with_interval(values: Mapping[str, float | None], name: str) -> str:
+        low, high = (values.get(f"{name}_{end}") for end in ("low", "high"))
+        interval = "" if low is None or high is None else f" ({cell(low)} to {cell(high)})"
+        return cell(values.get(name)) + interval
+
     def change(name: str) -> float | None:
         old, new = before.get(name), after.get(name)
         return None if old is None or new is None else new - old
 
     rows = [
-        f"| {name} | {cell(before.get(name))} | {cell(after.get(name))} | {cell(change(name), '+.4f')} |"
+        f"| {name.removeprefix(f'{benchmark}_')} | {with_interval(before, name)} | {with_interval(after, name)} "
+        f"| {cell(change(name), '+.4f')} |"
         for name in names
     ]
     return "\n".join(["| metric | before | after | change |", "|:--|--:|--:|--:|", *rows])

@@ -20,17 +20,23 @@ from sentence_transformers import SentenceTransformer
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed import __version__
+from st_biomed.corpus.arguments import CorpusArguments
+from st_biomed.corpus.coverage import Coverage
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.portable import plain, plain_command
 from st_biomed.release.run_data import (
     STAGES,
+    CorpusData,
+    EarlierData,
     LossData,
     MachineData,
     MetricData,
+    PublishedData,
     RunData,
     SourceData,
     TerminologyData,
     empty_run,
+    read_run,
     write_run,
 )
 from st_biomed.terminology import Terminology
@@ -56,6 +62,7 @@ class RunRecord:
         model_id: Hub id of the released model.
         description: What the model does, in a sentence or two.
         readings: How each open point of the paper was read, a short sentence each.
+        corpora: Raw text that was read.
         headline: Names of the results that the card shows; all when empty.
         command: The command line; by default that of this process. Access tokens in it are redacted.
     """
@@ -70,11 +77,12 @@ class RunRecord:
     model_id: str = ""
     description: str = ""
     readings: Sequence[str] = ()
+    corpora: Sequence[CorpusData] = ()
     headline: Sequence[str] = ()
     command: Sequence[str] = field(default_factory=lambda: tuple(sys.argv))
 
     def __post_init__(self) -> None:
-        for name in ("language", "readings", "headline", "command", "terminologies"):
+        for name in ("language", "readings", "corpora", "headline", "command", "terminologies"):
             value = getattr(self, name)
             if isinstance(value, str) or not isinstance(value, Sequence):
                 raise InputError(f"{name} has to be a list, found {type(value).__name__}: write [{name}]")
@@ -85,6 +93,7 @@ class RunRecord:
                 self._run[argument.name] = plain(getattr(self, argument.name))  # type: ignore[literal-required]
         self._run["command"] = plain_command(self.command)
         self._run["terminologies"] = [_terminology_data(terminology) for terminology in self.terminologies]
+        self._run["earlier"] = _earlier(self.base_model)
         self._run["versions"] = _versions()
         self._run["machine"] = _machine()
 
@@ -100,6 +109,13 @@ class RunRecord:
             for part in (loss, getattr(loss, "loss", None)):  # the host's name for what a loss wraps
                 if citation := getattr(part, "citation", ""):
                     self._run["citations"][type(part).__name__] = citation.strip()
+
+    def add_published(self, figures: Iterable[Any]) -> None:
+        """Record figures of the literature, with ``system``, ``metric``, ``value`` and ``source``, for the card."""
+        for one in figures:
+            self._run["published"].append(
+                PublishedData(system=one.system, metric=one.metric, value=one.value, source=one.source)
+            )
 
     def add_training_arguments(self, arguments: TrainingArguments, changed: Iterable[str] = ()) -> None:
         """Record every argument of the trainer but its access tokens.
@@ -274,3 +290,32 @@ def _cpu_model() -> str:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def corpus_data(arguments: CorpusArguments, coverage: Coverage) -> CorpusData:
+    """What a record has of raw text: the names of files and folders, not where they lie, and what was counted."""
+    return CorpusData(
+        files=[Path(file).name for file in arguments.corpus],
+        documents=coverage.documents,
+        words=coverage.words,
+        licence=arguments.corpus_licence,
+    )
+
+
+def _earlier(base_model: str) -> list[EarlierData]:
+    """The runs that a base model is from, the last one first: those that its folder's ``run.json`` knows of."""
+    path = Path(base_model) / "run.json"
+    if not path.is_file():
+        return []
+    run = read_run(path)
+    last = EarlierData(
+        recipe=run["recipe"],
+        description=run["description"],
+        base_model=run["base_model"],
+        command=run["command"],
+        seed=run["seed"],
+        losses=list(dict.fromkeys(loss["loss"] for loss in run["losses"].values())),
+        terminologies=run["terminologies"],
+        corpora=run["corpora"],
+    )
+    return [last, *run["earlier"]]
