@@ -34,7 +34,8 @@ def load_encoder(
     """A sentence-transformers model from a folder, the Hub or the packaged weights.
 
     Args:
-        name: A local folder or a Hub id. A plain transformers checkpoint becomes an encoder with ``pooling``.
+        name: A local folder or a Hub id. A plain transformers checkpoint becomes an encoder with ``pooling``. Code that a
+            model carries is run where it is this package's own, byte for byte.
         pooling: ``"cls"``, ``"mean"``, ``"max"`` or ``"lasttoken"`` (of a decoder); ``None`` keeps the model's own, and is mean for a plain checkpoint.
         max_length: Tokens a text is cut at, special tokens included; ``None`` keeps the model's own.
         device: Where to load it; ``None`` for the best there is.
@@ -70,6 +71,8 @@ def load_encoder(
                 trust_remote_code=path is not None and carries_own_code(path),
             )
     except (OSError, ValueError) as error:
+        if path is None and "trust_remote_code" in str(error) and (folder := _with_own_code(str(name))) is not None:
+            return load_encoder(folder, pooling=pooling, max_length=max_length, device=device, card=card)
         raise InputError(f"base model {str(name)!r} {_reason(name, error)}") from error
     for i, module in enumerate(model):
         if isinstance(module, Pooling) and pooling is not None:
@@ -95,6 +98,17 @@ def carries_own_code(folder: Path) -> bool:
     """Whether the code in a model's folder is this package's own, byte for byte, so that it may be run."""
     found = list(folder.rglob("*.py"))
     return bool(found) and all(map(is_own_code, found))
+
+
+def _with_own_code(name: str) -> Path | None:
+    """The downloaded folder of a model on the Hub whose code is this package's own; nothing where it is another's."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = Path(snapshot_download(name))
+    except (OSError, ValueError):
+        return None
+    return folder if carries_own_code(folder) else None
 
 
 def has_own_pooling(name: str | Path) -> bool:

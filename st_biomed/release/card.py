@@ -77,7 +77,7 @@ class BiomedCard(SentenceTransformerModelCardData):
 
     def rendered_empty(self, model: SentenceTransformer) -> str:
         """The card of the same model with nothing of the run but its papers: what the template itself says."""
-        kept = {name: self.run[name] for name in ("citations", "recipe", "language")}  # type: ignore[literal-required]
+        kept = {name: self.run[name] for name in ("citations", "recipe", "language")}
         return BiomedCard(run={**empty_run(), **kept}, local_files_only=True).render(model)  # type: ignore[typeddict-item]
 
     def to_dict(self) -> dict[str, Any]:

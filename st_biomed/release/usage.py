@@ -42,7 +42,7 @@ def pooling_alone(model: SentenceTransformer) -> str:
     kinds = [type(module) for module in model]
     if kinds not in ([Transformer, Pooling], [Transformer, Pooling, Normalize]):
         return ""
-    mode = model[1].pooling_mode
+    mode = str(model[1].pooling_mode)
     return mode if mode in ("mean", "cls") else ""
 
 

@@ -19,6 +19,8 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from recipes import bergamot, fewshot_names, hiprbert, italian_kge, knowledge_injection, sapbert, sapbert_finetune
+from st_biomed.encoder import load_encoder
+from st_biomed.errors import InputError
 from st_biomed.release.run_data import read_run
 from st_biomed.terminology import Terminology
 from tests.loopback_hub import WRITER, LoopbackHub, loopback_hub
@@ -185,6 +187,19 @@ def test_a_later_stage_tells_of_the_earlier_ones(published: Published):
     assert first["recipe"] == "sapbert" and first["terminologies"][0]["sources"][0]["name"] == "TOY"
     corpora = read_run(folder_of(published, "italian_contrastive") / "run.json")["corpora"]
     assert [(one["files"], one["licence"]) for one in corpora] == [(["texts.txt"], "CC0-1.0")]
+
+
+def test_a_release_with_our_code_is_measured_by_its_name(published: Published):
+    """Catches commands that take a folder and refuse the same model on the Hub; another's code is still not run."""
+    name = "knowledge_injection"
+    here = SentenceTransformer(str(published.folder / name), device="cpu", trust_remote_code=True)
+    np.testing.assert_allclose(load_encoder(f"org/{name}", device="cpu").encode(TERMS), here.encode(TERMS), atol=1e-6)
+    repository = published.hub.repos[f"org/{name}"]
+    with published.hub.lock:
+        tree = {**published.hub.tree(f"org/{name}"), "mention_pooling.py": b"raise SystemExit"}
+        repository.commit("main", tree)
+    with pytest.raises(InputError, match="carries code of its own, which is not that of this package"):
+        load_encoder(f"org/{name}", device="cpu")
 
 
 def steady(card: str) -> str:
