@@ -3,10 +3,11 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 VENV ?= .venv
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
+DATA ?= data
 export HF_HUB_DISABLE_PROGRESS_BARS = 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: quickstart test realdata lint format bench test-lowest release-check search clean
+.PHONY: quickstart replicate-hiprbert test realdata lint format bench test-lowest release-check search clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
@@ -23,6 +24,14 @@ test: $(STAMP)  ## every test that needs neither a network nor the development d
 
 realdata: $(STAMP)  ## the tests on the open development data (ST_BIOMED_DATA)
 	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m realdata
+
+replicate-hiprbert: $(STAMP)  ## the committed figures of HiPrBERT, three seeds: ICD-10-CM comes with the package
+	for seed in 0 1 2; do HF_HUB_OFFLINE=1 $(BIN)/python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml \
+		--seed $$seed --output_dir out/seed$$seed || exit; done
+
+replicate-%: $(STAMP)  ## repeat committed results: replicate-sapbert, -italian, -bergamot, -fewshot; DATA is the folder of their files
+	$(BIN)/python evaluation/fetch.py $(DATA) || true
+	ST_BIOMED_DATA=$(abspath $(DATA)) bash evaluation/$*_open.sh all
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

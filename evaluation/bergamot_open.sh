@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # BERGAMOT on open ontologies with translations, beside the same encoder and budget with the text loss alone; its results are
 # not measured yet. ST_BIOMED_DATA names the folder with the files of data.yaml.
-# Usage: bash evaluation/bergamot_open.sh [data | train | ablations | evaluate]
+# Usage: bash evaluation/bergamot_open.sh [all | data | train | ablations | evaluate]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -37,6 +37,9 @@ train() {
         --output_dir out/bergamot_open/"$1" "${@:2}"
 }
 case "${1:-train}" in
+all)
+    for step in train ablations evaluate; do bash evaluation/bergamot_open.sh "$step"; done
+    ;;
 data) ;;
 train) # the same steps with each graph encoder and without; and as many names without a graph as with one
     for graph in none sage rgcn gat; do train $graph --graph $graph; done

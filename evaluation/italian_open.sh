@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The Italian system on open data, whose results are not measured yet. ST_BIOMED_DATA names the folder with the files of
 # data.yaml. Usage: bash evaluation/italian_open.sh
-# [data | systems | table2 | losses | seeds | ablations | longer | multilingual | evaluate]
+# [all | data | systems | table2 | losses | seeds | ablations | longer | multilingual | evaluate]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -40,6 +40,9 @@ again() { # a later stage with other settings, in a folder of its own; what it g
     run --earlier $out --output_dir $out-"$1" --benchmarks $read/mayosrs_it.yaml "${@:2}"
 }
 case "${1:-systems}" in
+all)
+    for step in systems table2 losses seeds ablations longer multilingual evaluate; do bash evaluation/italian_open.sh "$step"; done
+    ;;
 data) ;;
 systems) # every stage, v3 in the contrastive one
     run --stage all

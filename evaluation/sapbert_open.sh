@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SapBERT's objective on open ontologies, and the paper's ablations on one budget: the figures of results/sapbert_open.md.
-# ST_BIOMED_DATA names the folder with the files of data.yaml. Usage: bash evaluation/sapbert_open.sh [ablations | united | medic]
+# ST_BIOMED_DATA names the folder with the files of data.yaml. Usage: bash evaluation/sapbert_open.sh [all | ablations | united | medic]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -29,6 +29,9 @@ train() {
 }
 both="evaluation/benchmarks/ncbi_disease.yaml evaluation/benchmarks/ncbi_disease_with_mentions.yaml"
 case "${1:-ablations}" in
+all)
+    for step in ablations united medic; do bash evaluation/sapbert_open.sh "$step"; done
+    ;;
 united) # concepts of several ontologies made one first; 400 steps
     train united --linking $both --output_dir out/sapbert_open/united
     ;;

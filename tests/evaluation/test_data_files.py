@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.fetch import check
 from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
 from st_biomed.settings import read_yaml
 
@@ -33,11 +34,14 @@ def test_every_measured_file_is_listed():
 def test_an_entry_says_where_which_and_under_which_licence(file: str):
     entry = FILES[file]
     assert entry["repository"].startswith("https://") and entry["licence"] and entry["path"]
-    assert re.fullmatch("[0-9a-f]{40}", entry.get("commit") or entry["blob"])
+    assert re.fullmatch("[0-9a-f]{40}", entry.get("blob") or entry["commit"])
     assert re.fullmatch("[0-9a-f]{64}", entry["sha256"])
+    assert not file.endswith(".gz") or re.fullmatch("[0-9a-f]{64}", entry["content"])
 
 
 @pytest.mark.realdata
 @pytest.mark.parametrize("file", FILES)
 def test_the_digest_is_that_of_the_file(file: str, realdata: Path):
-    assert hashlib.sha256((realdata / file).read_bytes()).hexdigest() == FILES[file]["sha256"]
+    content = (realdata / file).read_bytes()
+    assert hashlib.sha256(content).hexdigest() == FILES[file]["sha256"]
+    check(content, realdata / file, FILES[file])
