@@ -14,7 +14,7 @@ _SITES = re.compile(r"1[4-8]\d|19[0-5]")
 _TUMOURS_AND_INJURIES = re.compile(r"1[4-9]\d|2[0-3]\d|8\d\d|9[0-5]\d")
 _SUBSTANCES = re.compile(r"9[67]\d|98\d|E8[5-6]\d|E9[34]\d")
 _GROWTH = re.compile(
-    r"om[aie]s?\b|omat|tumou?r|neopla|canc[er]|leuc|leuk|malatti|disease|sindrom|syndrom|morb|macroglob", re.I
+    r"om[aie]s?\b|omat|tumou?r|neopla|canc[er]|leuc|leuk|malatti|disease|s.ndrom|morb|macroglob", re.I
 )
 _QUALIFIER = re.compile(r"\([^)]*\)|\[[^]]*\]|,?\s*\b(?:SAI|NOS)\b")
 
