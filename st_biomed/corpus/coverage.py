@@ -93,10 +93,10 @@ class Coverage:
             f"{self.mentions:,} mentions ({self.ambiguous_mentions:,} ambiguous) in {self.rows:,} rows",
             f"{self.terms_found:,} of {self.terms:,} terms, {self.concepts_found:,} of {self.concepts:,} concepts",
         ]
-        lines += [f"{n:,} mentions dropped: {reason}" for reason, n in sorted(self.dropped.items())]
-        lines += [f"{n:,} terms not looked for: {reason}" for reason, n in sorted(self.terms_dropped.items())]
+        lines += [f"mentions dropped, {reason}: {n:,}" for reason, n in sorted(self.dropped.items())]
+        lines += [f"terms not looked for, {reason}: {n:,}" for reason, n in sorted(self.terms_dropped.items())]
         if self.escaped_markers:
-            lines.append(f"{self.escaped_markers:,} markers in the raw text were escaped")
+            lines.append(f"markers in the raw text, which were escaped: {self.escaped_markers:,}")
         return "\n".join(lines)
 
     def commonest_named(self, strings: Sequence[str]) -> str:
