@@ -177,7 +177,7 @@ def _tokens(value: Any) -> list[str]:
 
 def run_recipe(main: Callable[[], None]) -> None:
     """Run a recipe's ``main``, with what the package says of its long steps; a mistake ends in one line and exit code 2."""
-    logging.getLogger("st_biomed").setLevel(logging.INFO)
+    logging.getLogger("st_biomed.batches").setLevel(logging.INFO)
     logging.basicConfig(format="%(message)s")
     try:
         main()
