@@ -7,7 +7,7 @@ DATA ?= data
 export HF_HUB_DISABLE_PROGRESS_BARS = 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: quickstart replicate-hiprbert test realdata lint format bench test-lowest release-check search clean
+.PHONY: quickstart replicate-hiprbert test realdata lint format bench docs test-lowest release-check search clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
@@ -43,6 +43,14 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+$(VENV)/.docs-installed: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs-installed  ## the documentation site, docs/_build/html/index.html
+	HF_HUB_OFFLINE=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 bench: $(STAMP)  ## speed and memory against named peers; writes benchmarks/results
 	HF_HUB_OFFLINE=1 $(BIN)/python -m benchmarks
 
@@ -56,4 +64,4 @@ release-check: $(STAMP) test-lowest  ## slow: the lowest declared versions, and 
 	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m slow
 
 clean:
-	rm -rf .venv .venv-* build dist out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-* build dist out docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache

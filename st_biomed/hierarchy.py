@@ -90,6 +90,14 @@ class Hierarchy:
     Raises:
         InputError: A cycle (named by its codes), an unknown distance or kinship, levels in an impossible order.
             In :meth:`distance`: a level function that gives no levels, or larger ones than declared.
+
+    Example:
+        >>> import torch
+        >>> terms = Terminology.read("toy", trees=2, depth=2, branching=2)
+        >>> names = ["voglic flumpa disease", "voglic disease of the flumpa", "flumpa disease", "gradtha disease"]
+        >>> labels = torch.tensor([terms.strings.index(name) for name in names])
+        >>> Hierarchy(terms).distance(labels[:1], labels).tolist()  # itself, a synonym, its parent, another tree
+        [[-1, 0, 2, 3]]
     """
 
     def __init__(

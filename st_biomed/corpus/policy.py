@@ -35,6 +35,11 @@ class MatchPolicy:
 
     Raises:
         InputError: An argument out of range.
+
+    Example:
+        >>> policy = MatchPolicy(final_apostrophes=True, stop_words=("altro",))
+        >>> policy.spellings("età"), policy.refusal("Altro"), policy.is_acronym("AIDS")
+        (['età', "eta'"], 'stop words', True)
     """
 
     accents: Accents = "keep"

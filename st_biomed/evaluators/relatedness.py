@@ -41,6 +41,13 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         InputError: Lists of different lengths, scores that are no numbers, or fewer than three pairs with both terms.
 
     References: Pakhomov et al. 2011 (MayoSRS), Pakhomov et al. 2010 (UMNSRS), Pedersen et al. 2007 (MiniMayoSRS).
+
+    Example:
+        >>> from st_biomed.evaluators import table_embedder
+        >>> evaluator = RelatednessEvaluator(["a", "b", "c"], ["b", "c", "a"], [2, 3, 1], name="mine", n_bootstrap=0)
+        >>> vectors = table_embedder(["a", "b", "c"], np.array([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8]]))
+        >>> round(evaluator.measure(vectors)["mine_spearman"], 3)
+        1.0
     """
 
     def __init__(

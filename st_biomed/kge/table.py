@@ -41,6 +41,11 @@ class KGETable:
 
     Raises:
         InputError: No vector, another number of them than of codes, a code twice, or numbers that are not finite.
+
+    Example:
+        >>> table = KGETable(["X:2", "X:1"], np.array([[0.0, 1.0], [1.0, 0.0]]), model="mine")
+        >>> table.codes, table.rows(["X:2", "X:9"])
+        (('X:1', 'X:2'), array([ 1, -1]))
     """
 
     def __init__(self, codes: Sequence[str], vectors: np.ndarray, *, model: str, terminology: str = "") -> None:

@@ -12,7 +12,7 @@ from st_biomed.modules.graph_layers import GraphEncoder
 
 
 class CachedBergamotLoss(BergamotLoss):
-    """:class:`BergamotLoss` with texts embedded in mini-batches, forward and again backward (:mod:`.gradient_cache`).
+    """:class:`BergamotLoss` with texts embedded in mini-batches, forward and again backward (:mod:`~st_biomed.losses.gradient_cache`).
 
     Values and gradients are the uncached ones, those of the graph encoder included: it is part of the ordinary backward pass.
 

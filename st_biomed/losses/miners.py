@@ -122,6 +122,14 @@ class TripletMarginMiner(Miner):
 
     Raises:
         InputError: A negative margin or an unknown name.
+
+    Example:
+        >>> names = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8]])  # of one concept, the same one, another one
+        >>> same = torch.tensor([[0, 1, 0], [1, 0, 0], [0, 0, 0]]).bool()
+        >>> others = torch.tensor([[0, 0, 1], [0, 0, 1], [1, 1, 0]]).bool()
+        >>> positives, negatives = TripletMarginMiner(margin=0.2)(names, names @ names.T, same, others)
+        >>> positives.nonzero().tolist(), negatives.nonzero().tolist()  # the first one's negative is far enough
+        ([[1, 0]], [[1, 2]])
     """
 
     margin: float = 0.2

@@ -126,6 +126,14 @@ class MultiSimilarityLoss(PairLoss):
 
         Raises:
             InputError: An unknown preset, or an argument out of its range.
+
+        Example:
+            >>> loss = MultiSimilarityLoss.from_preset(None, "sapbert", reduction="sum")
+            >>> loss.alpha, loss.beta, loss.miner.margin, loss.reduction
+            (1.0, 60.0, 0.2, 'sum')
+            >>> vectors, classes = torch.eye(3)[[0, 0, 1]], torch.tensor([7, 7, 8])
+            >>> round(float(loss.compute_loss_from_embeddings([vectors], classes)), 3)
+            0.0
         """
         return cls(model, **{**PRESETS[one_of("preset", preset, PRESETS)], **overrides})
 

@@ -21,6 +21,10 @@ def roc_auc(positive: ArrayLike, negative: ArrayLike) -> float:
 
     Raises:
         InputError: An empty class, or NaN.
+
+    Example:
+        >>> roc_auc([0.9, 0.8], [0.8, 0.1])
+        0.875
     """
     positive, negative = checked(positive, "positive scores"), np.sort(checked(negative, "negative scores"))
     below = np.searchsorted(negative, positive, side="left").sum()

@@ -81,6 +81,13 @@ class Units:
 
     Raises:
         InputError: No unit, NaN, an unknown statistic, clusters of another length or with a statistic of ranks.
+
+    Example:
+        >>> ours, theirs = Units("mention", np.array([1, 1, 0, 1, 0])), Units("mention", np.array([1, 0, 0, 0, 0]))
+        >>> ours.value, ours.interval()
+        (0.6, Interval(value=0.6, low=0.2, high=1.0))
+        >>> round(ours.compare(theirs).p_value, 1)
+        0.5
     """
 
     unit: str

@@ -22,6 +22,11 @@ def names_dataset(terminology: Terminology) -> Dataset:
     Returns:
         Columns ``text`` and ``label`` (int64, row ``i`` has label ``i``); ``info.description`` is
         ``"terminology:<digest>"``.
+
+    Example:
+        >>> names = names_dataset(Terminology.read("toy"))
+        >>> names.column_names, names[0]
+        (['text', 'label'], {'text': 'brulpha', 'label': 0})
     """
     table = pa.table({"text": terminology.texts["text"], "label": pa.array(np.arange(terminology.n_texts))})
     # The content is known by its digest: without a fingerprint the host's library would hash every string.
