@@ -32,7 +32,7 @@ from st_biomed.samples import names_dataset
 from st_biomed.samples.concept_graph import ConceptGraph
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, output_folders, resume_point, with_precision
+from st_biomed.training import EncoderArguments, measured_in_training, output_folders, resume_point, with_precision
 
 GRAPHS = (*GRAPH_ENCODERS, "none")
 RELATION_LOSSES = ("none", *SCORES)
@@ -162,7 +162,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         args=training,
         train_dataset=names_dataset(train),
         loss=loss,
-        evaluator=suite.dev if training.eval_strategy != "no" else None,
+        evaluator=measured_in_training(training, suite.dev),
         data_collator=collator,
         callbacks=[
             record.callback(),

@@ -35,7 +35,14 @@ from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import names_dataset
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, decaying_all, output_folders, resume_point, with_precision
+from st_biomed.training import (
+    EncoderArguments,
+    decaying_all,
+    measured_in_training,
+    output_folders,
+    resume_point,
+    with_precision,
+)
 
 
 @dataclass
@@ -171,7 +178,7 @@ def run(
         args=training,
         train_dataset=names_dataset(train),
         loss=loss,
-        evaluator=suite.dev if training.eval_strategy != "no" else None,
+        evaluator=measured_in_training(training, suite.dev),
         optimizers=optimizers,
         callbacks=[record.callback(), TerminologyDigestCallback(loss), EpochCallback()],
     )

@@ -27,7 +27,14 @@ from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import mention_pairs
 from st_biomed.settings import read_settings, run_recipe
-from st_biomed.training import EncoderArguments, decaying_all, output_folders, resume_point, with_precision
+from st_biomed.training import (
+    EncoderArguments,
+    decaying_all,
+    measured_in_training,
+    output_folders,
+    resume_point,
+    with_precision,
+)
 
 EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "cometa": 10}
 """By format: "On scientific language datasets, we train for 3 epochs while on AskAPatient and COMETA we train for 15 and
@@ -124,7 +131,7 @@ def main() -> None:
         args=training,
         train_dataset=pairs.dataset,
         loss=loss,
-        evaluator=suite.dev if training.eval_strategy != "no" else None,
+        evaluator=measured_in_training(training, suite.dev),
         optimizers=optimizers,
         callbacks=[record.callback(), TerminologyDigestCallback(loss), EpochCallback()],
     )

@@ -24,6 +24,7 @@ from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+    from sentence_transformers.base.evaluation import BaseEvaluator
 
 PRECISIONS = ("auto", "as given")
 
@@ -216,6 +217,22 @@ def resume_point(training: SentenceTransformerTrainingArguments) -> str | bool |
     """``--resume_from_checkpoint`` as the trainer takes it: a folder, or whether to take the last checkpoint."""
     said = training.resume_from_checkpoint
     return said.lower() == "true" if said in ("true", "false", "True", "False") else said
+
+
+def measured_in_training(
+    training: SentenceTransformerTrainingArguments, dev: BaseEvaluator | None
+) -> BaseEvaluator | None:
+    """What the trainer measures; where there is nothing to measure it by, it is told not to, and a line says so.
+
+    Args:
+        training: The trainer's arguments, changed in place.
+        dev: The evaluator of the dev splits; ``None`` where no benchmark has one.
+    """
+    if training.eval_strategy == "no" or dev is not None:
+        return None if training.eval_strategy == "no" else dev
+    print("no benchmark has a dev split: nothing is measured in training, and the last weights are kept")
+    training.eval_strategy, training.load_best_model_at_end = "no", False
+    return None
 
 
 def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: str) -> None:

@@ -97,3 +97,10 @@ def test_bad_input_is_one_line(run, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         run("--train_splits", "training")
     assert "no split 'training'; there are 'train', 'dev', 'test'" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_data_set_without_a_dev_split_is_trained_without_one(run, capsys: pytest.CaptureFixture[str]):
+    """Catches settings that measure every epoch, and a trainer that ends for want of something to measure by."""
+    folder = run(protocol=PROTOCOL.replace("seen: [train]", "dev: ''\n  seen: [train]"))
+    assert (folder / "run.json").is_file()
+    assert "no benchmark has a dev split: nothing is measured in training" in capsys.readouterr().out
