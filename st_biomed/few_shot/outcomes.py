@@ -134,8 +134,12 @@ class Outcomes:
         return {name: Spread.of(values) for name, values in found.items()}
 
     def table(self, shots: int) -> str:
-        """The paper's Table 3 in Markdown: the input, and what each training set and each order of them makes of it."""
+        """The paper's Table 3 in Markdown: the input, and what each training set and each order of them makes of it.
+
+        What was measured with other numbers of names only has no column.
+        """
         columns = {evaluator: self.spreads(evaluator, shots) for evaluator in self.metrics}
+        columns = {evaluator: spreads for evaluator, spreads in columns.items() if spreads}
         rows = dict.fromkeys(run.name for run in self.runs if run.shots == shots)
         head = ["training set", *(self.labels[evaluator] for evaluator in columns)]
         lines = [head, [":--", *["--:"] * len(columns)]]

@@ -248,6 +248,10 @@ def test_every_variant_ends_in_a_release(arguments: tuple[object, ...], run, tmp
     measured = [set(one["results"]) for one in results_of(folder)["runs"]]
     if "--slow_benchmarks" in arguments:
         assert measured == [{"pairs"}] * 4 + [{"pairs", "pairs2"}] * 4
+        heads = re.findall(
+            r"\| training set \| (pairs.*)", (folder.with_name("out-training") / "tables.md").read_text("utf-8")
+        )
+        assert heads == ["pairs, Spearman | pairs2, Spearman |", "pairs, Spearman |"]
     assert len(measured) == (4 if "--continual" in arguments else 8)
 
 
