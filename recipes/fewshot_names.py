@@ -216,6 +216,7 @@ def report(
     if len(outcomes.shots) < 2 or not outcomes.metrics:
         return
     curves = {outcomes.labels[one]: outcomes.curves(one) for one in outcomes.metrics}
+    curves = {title: lines for title, lines in curves.items() if any(len(points) > 1 for points in lines.values())}
     baselines = {outcomes.labels[one]: outcomes.base[one][metric] for one, metric in outcomes.metrics.items()}
     try:
         print(f"{shot_curves(check_picture(folder / 'figure.svg'), curves, baselines)}: by number of names")

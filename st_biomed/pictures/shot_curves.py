@@ -25,7 +25,7 @@ def shot_curves(path: str | Path, curves: Mapping[str, Mapping[str, Curve]], bas
     """
     if not any(curves.values()):
         raise InputError("curves: there is nothing to draw")
-    with panels(path, list(curves), columns=3, size=(4, 3.4)) as axes:
+    with panels(path, list(curves), columns=2 if len(curves) in (2, 4) else 3, size=(4, 3.4)) as axes:
         for axis, (title, lines) in zip(axes, curves.items()):
             axis.axhline(baselines[title], color=COLOURS[-1], linewidth=1.4, label="input")
             for i, (name, points) in enumerate(lines.items()):
@@ -43,5 +43,8 @@ def shot_curves(path: str | Path, curves: Mapping[str, Mapping[str, Curve]], bas
             axis.set_xticks(sorted({shots for points in lines.values() for shots in points}))
             axis.set(xlabel="names of every concept")
             axis.grid(axis="y", color="0.9")
-            axis.legend(fontsize="small")
+        named = {
+            label: line for axis in axes for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }  # a legend for all panels, which hides no point
+        axes[0].figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=len(named))
     return Path(path)
