@@ -51,7 +51,7 @@ ablations) # each loss left out
     train cross_view --cross_view true
     ;;
 evaluate)
-    models=$(for one in out/bergamot_open/*/; do [ -f "$one"run.json ] && basename "$one"; done)
+    models=$(for one in out/bergamot_open/*/; do if [ -f "$one"run.json ]; then basename "$one"; fi; done)
     # shellcheck disable=SC2046,SC2086
     st-biomed evaluate base=sentence-transformers/all-MiniLM-L6-v2 \
         $(for one in $models; do echo $one=out/bergamot_open/$one; done) --bf16 --data "$ST_BIOMED_DATA" \

@@ -80,7 +80,7 @@ multilingual) # names and mentions in Italian and English
     ;;
 evaluate) # Tables 3 to 5: what each stage and each loss leaves
     models=$(for one in "$out"-*/{contrastive,injected}; do
-        [ -f "$one"/run.json ] && echo "$(basename "$(dirname "$one")" | sed s/italian_open-//)=$one"
+        if [ -f "$one"/run.json ]; then echo "$(basename "$(dirname "$one")" | sed s/italian_open-//)=$one"; fi
     done)
     # shellcheck disable=SC2086
     st-biomed evaluate base=sentence-transformers/all-MiniLM-L6-v2 extended=$out/vocabulary injected=$out/injected \
