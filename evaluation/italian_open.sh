@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Italian system on open data, whose results are not measured yet. ST_BIOMED_DATA names the folder with the files of
+# The Italian system on open data: the figures of results/italian_open.md. ST_BIOMED_DATA names the folder with the files of
 # data.yaml. Usage: bash evaluation/italian_open.sh
 # [all | data | systems | table2 | losses | seeds | ablations | longer | multilingual | evaluate]
 set -euo pipefail
