@@ -21,12 +21,12 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoTokenizer,
     PreTrainedTokenizerBase,
-    Trainer,
     TrainingArguments,
     set_seed,
 )
 
 from st_biomed.corpus.arguments import CorpusArguments
+from st_biomed.corpus.masked_trainer import MaskedLanguageTrainer
 from st_biomed.corpus.masking import MentionMaskingCollator
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.vocabulary import SIZE, extend_vocabulary, train_pieces
@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         description="A BERT with a vocabulary extended from a corpus, trained on it further.",
     )
     training.remove_unused_columns = False
-    trainer = Trainer(
+    trainer = MaskedLanguageTrainer(
         model=model,
         args=training,
         train_dataset=train,
@@ -169,7 +169,7 @@ def split(sequences: Dataset, held_out: float, seed: int) -> tuple[Dataset, Data
     return sequences.select(np.flatnonzero(~chosen)), sequences.select(np.flatnonzero(chosen))
 
 
-def measured(trainer: Trainer) -> dict[str, float]:
+def measured(trainer: MaskedLanguageTrainer) -> dict[str, float]:
     """Loss on the held-out documents, with the same tokens masked each time."""
     collator = trainer.data_collator
     assert isinstance(collator, MentionMaskingCollator)
