@@ -28,7 +28,7 @@ from sentence_transformers.util import get_world_size
 from torch import nn
 from transformers import set_seed
 
-from st_biomed.batches import HardNegativeBatches, HardNegativeCallback, HardNegativePlan
+from st_biomed.batches import HardNegativeBatches, HardNegativeCallback
 from st_biomed.bundled import bundled, bundled_recipe
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.caps import Caps
@@ -48,7 +48,7 @@ from st_biomed.release.run_record import RunRecord, corpus_data
 from st_biomed.samples import names_dataset
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, output_folders, resume_point, with_precision
+from st_biomed.training import EncoderArguments, HardNegativeArguments, output_folders, resume_point, with_precision
 
 STAGES = ("vocabulary", "kge", "inject", "contrastive", "pipelined")
 SMOKE_ROWS = 500
@@ -56,7 +56,7 @@ LOSSES = ("v1", "v2", "v3", "barlow_twins")
 
 
 @dataclass
-class ItalianArguments(CorpusArguments, EncoderArguments):
+class ItalianArguments(CorpusArguments, HardNegativeArguments, EncoderArguments):
     """The paper's sentences as arguments; the section stands in the help."""
 
     stage: str = field(default="all", metadata={"help": f"all, or one of {', '.join(STAGES)}"})
@@ -91,11 +91,7 @@ class ItalianArguments(CorpusArguments, EncoderArguments):
     epsilon: float = field(default=0.1, metadata={"help": "of its miner (4)"})
     detach_margin: bool = field(default=False, metadata={"help": "no gradient through the margin of v3"})
     missing: str = field(default="v2", metadata={"help": "v1, v2 or skip: pairs of which the graph has no vector"})
-    prototypes: int = field(default=4, metadata={"help": "prototypes of a batch (4)"})
-    positives: int = field(default=20, metadata={"help": "positives of a prototype, k (4)"})
     neighbours: int = field(default=30, metadata={"help": "possible negatives of a prototype, m (4)"})
-    prototypes_per_concept: int = field(default=3, metadata={"help": "a small number (3.2)"})
-    refresh_steps: int = field(default=0, metadata={"help": "steps between new neighbours; 0: every epoch (4)"})
     benchmarks: list[str] = field(
         default_factory=list, metadata={"help": "measured before and after: names or files of evaluation/benchmarks"}
     )
@@ -112,6 +108,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
     if recipe.loss not in LOSSES:
         raise unknown_name("loss", recipe.loss, LOSSES)
+    recipe.hard_negative_plan()  # refuses its numbers before anything is read
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
     folder = Path(training.output_dir or "out/italian")
@@ -254,12 +251,7 @@ def contrastive(
     rows, corpora = training_rows(recipe, terminology, model)
     if recipe.smoke:
         rows = rows.select(range(min(len(rows), SMOKE_ROWS)))
-    plan = HardNegativePlan(
-        prototypes=recipe.prototypes,
-        positives=recipe.positives,
-        neighbours=recipe.neighbours,
-        prototypes_per_concept=recipe.prototypes_per_concept,
-    )
+    plan = recipe.hard_negative_plan()
     training.per_device_train_batch_size = plan.batch_size
     loss = loss_of(recipe, model, terminology, earlier)
     with training.main_process_first(desc="terminology"):

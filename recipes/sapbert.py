@@ -20,7 +20,7 @@ from typing import Any
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
-from st_biomed.batches import EpochCallback, SynonymBatches
+from st_biomed.batches import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.benchmark import read_protocol
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
@@ -37,6 +37,7 @@ from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training import (
     EncoderArguments,
+    HardNegativeArguments,
     decaying_all,
     measured_in_training,
     output_folders,
@@ -46,8 +47,8 @@ from st_biomed.training import (
 
 
 @dataclass
-class SapBERTArguments(EncoderArguments):
-    """The paper's sentences as arguments; the section of the paper stands in the help."""
+class SapBERTArguments(HardNegativeArguments, EncoderArguments):
+    """The paper's sentences as arguments; the section of the paper stands in the help. Hard negatives are CODER++'s."""
 
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
@@ -63,7 +64,9 @@ class SapBERTArguments(EncoderArguments):
     decay_all: bool = field(
         default=True, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
     )
-    max_pairs_per_concept: int = field(default=50, metadata={"help": "synonym pairs a concept and epoch (4.1)"})
+    max_pairs_per_concept: int = field(
+        default=50, metadata={"help": "synonym pairs a concept and epoch (4.1); not used with --neighbours"}
+    )
     pivot_language: str | None = field(
         default=None,
         metadata={"help": "pairs within each language and of each language with this one, e.g. en; all by default"},
@@ -90,11 +93,18 @@ def main() -> None:
     recipe, training = read_settings((SapBERTArguments, SentenceTransformerTrainingArguments))
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 2, 16, 4
+        if recipe.neighbours:
+            recipe.prototypes, recipe.positives, recipe.neighbours = 2, 2, min(recipe.neighbours, 2)
     training = with_precision(training, recipe.precision)
     if recipe.adapter not in ADAPTERS:
         raise unknown_name("adapter", recipe.adapter, ADAPTERS)
     if recipe.adapter == "bottleneck" and recipe.adapter_size not in SIZES:
         raise unknown_name("adapter_size", recipe.adapter_size, SIZES)
+
+    if recipe.neighbours:
+        recipe.hard_negative_plan()
+        if recipe.pivot_language is not None:
+            raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
 
     # Read, and hold names out.
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
@@ -136,6 +146,7 @@ def run(
     before: Measured | None = None,
 ) -> tuple[Measured, Measured]:
     """One run from the base model to the release folder; what the benchmarks gave before and after it."""
+    plan = recipe.hard_negative_plan() if recipe.neighbours else None
     set_seed(training.seed)
     folders = output_folders(training, "sapbert", recipe.overwrite)
     model = recipe.encoder()
@@ -154,12 +165,18 @@ def run(
     with training.main_process_first(desc="terminology"):
         if training.should_save:
             folders.begin(train)
-    training.batch_sampler = SynonymBatches.of(
-        train,
-        folders.work / "terminology",
-        max_pairs_per_concept=recipe.max_pairs_per_concept,
-        pivot_language=recipe.pivot_language,
-    )
+    if plan is not None:
+        training.per_device_train_batch_size = plan.batch_size
+        training.batch_sampler = HardNegativeBatches.of(train, folders.work / "terminology", plan=plan)
+        batches: EpochCallback = HardNegativeCallback(recipe.refresh_steps or None)
+    else:
+        training.batch_sampler = SynonymBatches.of(
+            train,
+            folders.work / "terminology",
+            max_pairs_per_concept=recipe.max_pairs_per_concept,
+            pivot_language=recipe.pivot_language,
+        )
+        batches = EpochCallback()
     record = RunRecord(
         recipe="sapbert",
         base_model=recipe.base_model,
@@ -180,7 +197,7 @@ def run(
         loss=loss,
         evaluator=measured_in_training(training, suite.dev),
         optimizers=optimizers,
-        callbacks=[record.callback(), TerminologyDigestCallback(loss), EpochCallback()],
+        callbacks=[record.callback(), TerminologyDigestCallback(loss), batches],
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
     if recipe.adapter == "lora":
@@ -260,6 +277,11 @@ def readings(recipe: SapBERTArguments) -> list[str]:
         said.append(
             "Equation 1 as printed keeps triplets whose negative is nearer than the positive by more than the margin; kept "
             "are those whose negative is not at least .2 farther, in distances of unit vectors, as in the published code."
+        )
+    if recipe.neighbours:
+        said.append(
+            f"Batches are those of CODER++ (arXiv:2204.00391), not the paper's: {recipe.prototypes} prototypes, each with "
+            f"{recipe.positives} of its names and the {recipe.neighbours} names nearest to it under the weights of the time."
         )
     return said
 

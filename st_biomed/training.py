@@ -12,6 +12,7 @@ import torch
 from huggingface_hub import HfApi
 from torch import nn
 
+from st_biomed.batches import HardNegativePlan
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.card import BiomedCard
@@ -82,6 +83,40 @@ class EncoderArguments:
         )
         prepare_encoder(model, self.dropout, self.frozen)
         return model
+
+
+@dataclass
+class HardNegativeArguments:
+    """The dynamic sampling of CODER++ and of the Italian models: prototypes, their synonyms and the rows nearest to them."""
+
+    neighbours: int = field(
+        default=0,
+        metadata={
+            "help": "rows nearest to each prototype, m (possible negatives), a batch being prototypes * (1 + positives + "
+            "neighbours) whatever --per_device_train_batch_size; 0: batches without hard negatives"
+        },
+    )
+    prototypes: int = field(default=4, metadata={"help": "prototypes of a batch (the Italian paper: 4)"})
+    positives: int = field(default=20, metadata={"help": "rows of its concepts for each prototype, k (20)"})
+    prototypes_per_concept: int = field(
+        default=3, metadata={"help": "prototypes of a concept in an epoch, at most (a small number)"}
+    )
+    refresh_steps: int = field(
+        default=0, metadata={"help": "steps between new neighbours, found with the current weights; 0: every epoch"}
+    )
+
+    def hard_negative_plan(self) -> HardNegativePlan:
+        """How many rows of each kind a batch has.
+
+        Raises:
+            InputError: A number below 1.
+        """
+        return HardNegativePlan(
+            prototypes=self.prototypes,
+            positives=self.positives,
+            neighbours=self.neighbours,
+            prototypes_per_concept=self.prototypes_per_concept,
+        )
 
 
 def with_precision(

@@ -96,6 +96,14 @@ def test_every_variant_ends_in_a_release(arguments: tuple[object, ...], run):
     assert (folder / "bottleneck_adapter.py").is_file() is ("bottleneck" in arguments)
 
 
+def test_hard_negatives_make_the_batches(run):
+    """Catches an option that is read and changes nothing, and neighbours that are never looked for."""
+    folder = run("--neighbours", 2)
+    record = json.loads((folder / "run.json").read_text())
+    assert record["training_arguments"]["per_device_train_batch_size"] == 2 * (1 + 2 + 2)
+    assert any("CODER++" in reading for reading in record["readings"])
+
+
 def test_low_rank_updates_are_merged_before_the_release(run):
     pytest.importorskip("peft")
     try:
@@ -162,6 +170,8 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
         (["--seeds", "1", "1"], "each is run once, found 1 1"),
         (["--linking", "nowhere.yaml"], "nowhere.yaml: no such file"),
         (["--pivot_language", "xx"], "xx"),
+        (["--pivot_language", "en", "--neighbours", "5"], "pivot_language: batches with hard negatives have none"),
+        (["--neighbours", "-1"], "neighbours must be a whole number of at least 1, found -1"),
         (["--push_to_hub", "true"], "push_to_hub takes the repository, owner/name, found 'true'"),
     ],
 )
