@@ -15,7 +15,7 @@ from st_biomed.losses.graph import CORRUPTIONS, DeepGraphInfomaxLoss, Intermodal
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss
-from st_biomed.losses.similarity import full_precision
+from st_biomed.losses.similarity import full_precision, require_list
 from st_biomed.modules.graph_edges import side_by_side
 from st_biomed.modules.graph_layers import GraphEncoder
 
@@ -164,6 +164,7 @@ class BergamotLoss(nn.Module):
         Raises:
             InputError: Shapes or numbers that do not fit.
         """
+        require_list(embeddings)
         (texts,) = embeddings
         texts = texts.to(torch.promote_types(texts.dtype, torch.float32))
         graph.check(len(texts), labels)

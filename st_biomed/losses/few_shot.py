@@ -13,7 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.losses.arguments import number, one_of
 from st_biomed.losses.distance_weighted import DISTRIBUTIONS
 from st_biomed.losses.few_shot_names import FewShotNames, FewShotStep
-from st_biomed.losses.similarity import full_precision, unit_rows
+from st_biomed.losses.similarity import full_precision, require_list, unit_rows
 
 HINGES = ("per_triplet", "batch_mean")
 
@@ -123,7 +123,11 @@ class FewShotLoss(nn.Module):
 
         Returns:
             Scalars in float32 or wider by name; ``triplet`` is 0 where no anchor has a positive.
+
+        Raises:
+            InputError: One tensor in place of the two.
         """
+        require_list(embeddings)
         anchors, names = (rows.to(torch.promote_types(rows.dtype, torch.float32)) for rows in embeddings)
         parts = {}
         with full_precision(anchors):

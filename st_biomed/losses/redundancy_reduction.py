@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from st_biomed.errors import InputError
 from st_biomed.losses.arguments import concept_lookup, number
-from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, unit_rows
+from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, require_list, unit_rows
 
 if TYPE_CHECKING:
     from st_biomed.lookup import ConceptLookup
@@ -80,6 +80,7 @@ class BarlowTwinsLoss(nn.Module):
         Raises:
             InputError: More columns, one column without labels, or a shape that does not fit.
         """
+        require_list(embeddings)
         if len(embeddings) not in (1, 2):
             raise InputError(f"embeddings must be one or two columns, found {len(embeddings)}")
         columns = [

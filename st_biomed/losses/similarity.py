@@ -30,8 +30,9 @@ def join_embeddings(embeddings: Sequence[Tensor], *, gather_across_devices: bool
         ``[n * B, D]`` in float32 (float64 stays).
 
     Raises:
-        InputError: No embeddings, or none of that shape.
+        InputError: No embeddings, none of that shape, or a matrix that is in no list.
     """
+    require_list(embeddings)
     if not embeddings or any(column.ndim != 2 or column.shape != embeddings[0].shape for column in embeddings):
         raise InputError(f"embeddings must be a list of [B, D] matrices, found {[tuple(e.shape) for e in embeddings]}")
     rows = torch.cat(list(embeddings))
@@ -42,6 +43,16 @@ def join_embeddings(embeddings: Sequence[Tensor], *, gather_across_devices: bool
 
         rows = all_gather_with_grad(rows)
     return rows
+
+
+def require_list(embeddings: Sequence[Tensor]) -> None:
+    """Refuse one matrix where a list of them is needed.
+
+    Raises:
+        InputError: It is a tensor.
+    """
+    if isinstance(embeddings, Tensor):
+        raise InputError(f"embeddings must be a list of [B, D] matrices, found one tensor {tuple(embeddings.shape)}")
 
 
 def join_labels(labels: Tensor, embeddings: Sequence[Tensor], *, gather_across_devices: bool = False) -> Tensor:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from st_biomed.errors import InputError
 from st_biomed.losses.similarity import unit_rows
 
 
@@ -19,11 +20,13 @@ class LossContract:
         loss_class: The class under contract; it is made without a model.
         arguments: Its arguments.
         nothing_to_learn: Batches (labels) that must give a zero that hangs on the graph.
+        after_labels: What ``compute_loss_from_embeddings`` needs after embeddings and labels, where they are refused.
     """
 
     loss_class: ClassVar[Any]
     arguments: ClassVar[dict[str, Any]] = {}
     nothing_to_learn: ClassVar[dict[str, list[int]]] = {"one row": [3]}
+    after_labels: ClassVar[tuple[Any, ...]] = ()
 
     @pytest.fixture
     def loss(self) -> nn.Module:
@@ -118,6 +121,11 @@ class LossContract:
             optimizer.step()
         assert similarities() == sorted(similarities(), reverse=True)
         assert self.value(loss, embeddings, labels).item() < before
+
+    def test_a_matrix_in_no_list_is_refused(self, loss):
+        """Catches torch's own message, which does not say what is missing."""
+        with pytest.raises(InputError, match="embeddings must be a list of"):
+            loss.compute_loss_from_embeddings(*self.batch(), *self.after_labels)
 
     def test_config_goes_into_a_card(self, loss):
         config = loss.get_config_dict()

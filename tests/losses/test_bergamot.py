@@ -47,6 +47,7 @@ class TestBergamotLossContract(LossContract):
     loss_class = BergamotLoss
     arguments = {"graph_encoder": encoder_of("gat", 6), "dgi_weight": 0}
     nothing_to_learn = {"one row": [3], "one class": [3, 3, 3]}
+    after_labels = (GRAPH,)
 
     def value(self, loss: nn.Module, embeddings: Tensor, labels: Tensor) -> Tensor:
         loss.to(torch.promote_types(embeddings.dtype, torch.float32))
