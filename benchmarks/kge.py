@@ -66,8 +66,14 @@ def peer(graph: KnowledgeGraph, name: str) -> tuple[Step, Step]:
         negative_sampler_kwargs={"num_negs_per_pos": NEGATIVES},
     )
 
-    def epoch() -> None:
-        loop.train(factory, num_epochs=1, batch_size=BATCH, use_tqdm=False)
+    losses: list[float] = []
+
+    def epoch() -> None:  # it counts from the first: asked for one epoch again, it trains none
+        done = len(losses)
+        losses[:] = loop.train(
+            factory, num_epochs=done + 1, continue_training=done > 0, batch_size=BATCH, use_tqdm=False
+        )
+        assert len(losses) == done + 1
 
     def evaluate() -> object:
         return RankBasedEvaluator().evaluate(
