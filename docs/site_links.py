@@ -26,6 +26,7 @@ PAGES = {
     "docs/tutorials": "index",
     "docs/which_loss.md": "which_loss",
     "docs/readings.md": "readings",
+    "docs/gallery.md": "gallery",
 }
 """Files and folders of the repository that are pages, or parts of pages."""
 

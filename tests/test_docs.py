@@ -28,7 +28,9 @@ def test_classes_arguments_and_configurations_exist(page: Path):
     for name in re.findall(r"`([A-Z]\w*[a-z]\w*)(?:[.(][^`]*)?`", text):
         assert any(hasattr(home, name) for home in HOMES), name
     arguments = {field.name for kinds in ARGUMENTS.values() for kind in kinds for field in dataclasses.fields(kind)}
-    options = {name for verb in get_command(app).commands.values() for one in verb.params for name in one.opts}
+    verbs = list(get_command(app).commands.values())
+    verbs += [under for verb in verbs for under in getattr(verb, "commands", {}).values()]
+    options = {name for verb in verbs for one in verb.params for name in one.opts}
     for name in re.findall(r"`[^`\n]*?--([\w-]+)", text):
         assert name in arguments or f"--{name}" in options, name
     configurations = Path(__file__).parents[1] / "recipes" / "configs"

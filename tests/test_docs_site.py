@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "reference"} & {*path.relative_to(DOCS).parts})
 TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
+RUN = [*TUTORIALS, DOCS / "gallery.md"]
 WRITTEN = {DOCS / "reference" / "commands.md", DOCS / "reference" / "recipe_arguments.md"}
 """Pages that docs/site_reference.py writes."""
 FENCED = re.compile(r"^```(\S*).*?^```$", re.DOTALL | re.MULTILINE)
@@ -159,7 +160,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "kge": {"models": ["complex"], "dimension": 8, "epochs": 2, "least_triples": 5, "batch_size": 64, "device": "cpu"},
 }
 """What the settings of a recipe are in a block that is run small; arguments of the command win over them."""
-STAND_INS = {"SNOMEDCT_US": "TOY"}
+STAND_INS = {"SNOMEDCT_US": "TOY", "icd10cm": "toy"}
+FEW = {
+    ("evaluate",): ["--pairs-per-class", "10", "--n-bootstrap", "5"],
+    ("picture", "concepts"): ["--concepts", "3", "--names", "2"],
+    ("picture", "pairs"): ["--batches", "1", "--batch-size", "8"],
+}
+"""Options after those of a command, which win over them."""
 
 
 def blocks(page: Path) -> list[Block]:
@@ -185,23 +192,21 @@ def as_small(words: list[str]) -> list[str]:
         _, recipe, configuration, *rest = words
         Path("small.yaml").write_text(yaml.safe_dump({"extends": configuration, **SMALL[recipe]}))
         return ["train", recipe, "small.yaml", *rest]
-    return words
+    return [*words, *FEW.get((words[0],), []), *FEW.get((words[0], words[1]), [])]
 
 
-WITH_SLOW = [page for page in TUTORIALS if any(block.slow for block in blocks(page))]
+WITH_SLOW = [page for page in RUN if any(block.slow for block in blocks(page))]
 
 
-@pytest.mark.parametrize("page", TUTORIALS, ids=named)
-def test_a_tutorial_does_what_it_says(
-    page: Path, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.mark.parametrize("page", RUN, ids=named)
+def test_a_page_does_what_it_says(page: Path, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """All its blocks but slow ones in one folder, in order, with a tiny encoder in place of MiniLM and a Hub in this process."""
     run([block for block in blocks(page) if not block.slow], page.name, tiny_bert_folder, tmp_path, monkeypatch)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_SLOW, ids=named)
-def test_a_tutorial_does_what_it_says_to_its_end(
+def test_a_page_does_what_it_says_to_its_end(
     page: Path, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     run(blocks(page), page.name, tiny_bert_folder, tmp_path, monkeypatch)
