@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 DATA ?= data
+WORKERS ?= 2
 export HF_HUB_DISABLE_PROGRESS_BARS = 1
 export TOKENIZERS_PARALLELISM = false
 
@@ -19,8 +20,8 @@ $(STAMP): pyproject.toml constraints.txt
 quickstart: $(STAMP)  ## train and evaluate a hierarchical term encoder on ICD-10-CM in a few minutes
 	HF_HUB_OFFLINE=1 $(BIN)/python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml
 
-test: $(STAMP)  ## every test that needs neither a network nor the development data
-	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q
+test: $(STAMP)  ## every test that needs neither a network nor the development data; WORKERS processes of one thread
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(WORKERS) --dist loadfile
 
 realdata: $(STAMP)  ## the tests on the open development data (ST_BIOMED_DATA)
 	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m realdata
