@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import tomllib
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from typer.main import get_command
@@ -36,3 +38,19 @@ def test_classes_arguments_and_configurations_exist(page: Path):
     configurations = Path(__file__).parents[1] / "recipes" / "configs"
     for name in re.findall(r"`(?:\w+ )?\(?`?(\w+\.yaml)`", text):
         assert (configurations / name).is_file(), name
+
+
+def test_badges_say_what_the_project_file_says():
+    """Catches a badge that goes on claiming what was raised or dropped."""
+    readme = (DOCS_FOLDER.parent / "README.md").read_text("utf-8")
+    project = tomllib.loads((DOCS_FOLDER.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    host = next(one for one in project["dependencies"] if one.startswith("sentence-transformers["))
+    versions = {
+        "Python": project["requires-python"],
+        "sentence-transformers": host.partition("]")[2],
+        "licence": project["license"],
+    }
+    badges = re.findall(r"\[!\[(\S+) ([^]]+)\]\(https://img.shields.io/badge/(\S+)-blue\)\]", readme)
+    assert {name: said.replace("≥ ", ">=").replace(", < ", ",<") for name, said, _ in badges} == versions
+    for name, said, address in badges:
+        assert unquote(address).replace("--", "\0").split("-") == [one.replace("-", "\0") for one in (name, said)]
