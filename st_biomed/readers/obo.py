@@ -57,6 +57,9 @@ def records(
     spaces. Left out and counted are the parts of logical definitions (``intersection_of`` and the like), relations of
     cardinality 0 and whatever holds only under a condition (``gci_relation``).
 
+    The licence is what the header says (``property_value: http://purl.org/dc/terms/license``, an IRI), else the published
+    one of a known ontology; CC0 and CC-BY allow names to be redistributed.
+
     Codes that an ontology imports have a source of their own, e.g. ``CHEBI-GO`` for those of ChEBI in a file of GO.
 
     Args:

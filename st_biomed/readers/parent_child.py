@@ -1,6 +1,7 @@
 """Any hierarchy in two tables, a parent-child map and a code-string map, HiPrBERT's input; or in one with both.
 
-A code-string table without parents, or a ``code||name`` file, gives a terminology of synonyms without a hierarchy.
+A code-string table without parents, or a ``code||name`` file, gives a terminology of synonyms without a hierarchy. Names in
+several languages stand in one table that has a column for it; a third table may hold relations.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term
 from st_biomed.readers.tables import check_file, dialect_name, read_header, read_table
 
 SOURCE = SourceInfo(
@@ -27,6 +28,10 @@ _USUAL_NAMES = {
     "child": ("child", "child_code", "child_id", "code", "id"),
     "code": ("code", "id", "concept", "concept_id", "cui", "curie"),
     "string": ("string", "str", "name", "term", "label", "text", "code_text", "description"),
+    "language": ("language", "lang"),
+    "head": ("head", "subject", "subject_id", "source"),
+    "relation": ("relation", "predicate", "predicate_id", "rela", "rel"),
+    "tail": ("tail", "object", "object_id", "target"),
 }
 
 
@@ -35,6 +40,7 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
     *,
     tally: Tally,
     strings: str | Path | None = None,
+    relations: str | Path | None = None,
     dialect: str | None = None,
     header: bool = True,
     parent: str | None = None,
@@ -48,7 +54,7 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
     redistributable: bool = False,
     missing: str = "error",
 ) -> Iterator[Record]:
-    """Read a parent-child map and its code-string map.
+    """Read a parent-child map, its code-string map, and a table of relations.
 
     The first string of a code is its preferred name, the others are synonyms. A row of the map without a parent is a
     root's and counted as such. A code may have several parents.
@@ -60,10 +66,13 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
         path: The parent-child map; where ``strings`` is not given, the code-string table.
         tally: Counts the rows of both tables; those of a table that is both, twice.
         strings: The code-string table. By default ``path`` is it.
-        dialect: Of both tables, a key of ``tables.DIALECTS``; by default each file's suffix tells: ``.csv``,
+        relations: A table of triples, by default none: ``head`` (or ``subject``, ``subject_id``, ``source``),
+            ``relation`` (``predicate``, ``predicate_id``, ``rela``, ``rel``) and ``tail`` (``object``, ``object_id``,
+            ``target``); head and tail are codes of the code-string table.
+        dialect: Of all tables, a key of ``tables.DIALECTS``; by default each file's suffix tells: ``.csv``,
             ``.tsv``, or ``.txt`` for ``code||name``.
         header: Whether line 1 names the columns, as by default; if not, they are parent and child, code and string, in
-            this order. ``code||name`` files never have a header.
+            this order, head, relation and tail. ``code||name`` files never have a header.
         parent: Name of the column with the parent's code; by default one of the usual names: ``parent``,
             ``parent_code``, ``parent_id``, ``immediate_parent``.
         child: Name of the column with the child's code; by default ``child``, ``child_code``, ``child_id``, ``code``,
@@ -77,15 +86,16 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
             tables of one name are two versions, which ``Terminology.merge`` refuses. Tables of one name that you
             give one version are parts of one source to it.
         licence: Its licence; "not stated" by default.
-        language: ISO 639-1 code of the strings; ``en`` by default.
+        language: ISO 639-1 code of the strings; ``en`` by default. A column ``language`` or ``lang`` of the code-string
+            table says it for each string, and this for those where it is empty.
         redistributable: Whether the strings may appear in a released file; by default not.
-        missing: What to do with a row of the map whose code has no string: ``"error"`` (default), or ``"drop"``, which
-            leaves the row out and counts it.
+        missing: What to do with a row of the map or of the relations whose code has no string: ``"error"`` (default), or
+            ``"drop"``, which leaves the row out and counts it.
 
     Raises:
         InputError: With file and line: a code without a string, a string without a code, an empty string, a code that
-            is its own parent, a malformed row. Also: no table, no column of that name, no row with a parent in a map
-            or in a column of parents that is named.
+            is its own parent, a triple that lacks a part, a malformed row. Also: no table, no column of that name, no row
+            with a parent in a map or in a column of parents that is named.
     """
     if missing not in ("error", "drop"):
         raise unknown_name("missing of reader 'parent_child'", missing, ("error", "drop"))
@@ -95,14 +105,23 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
     name = name or re.sub(r"\W+", "_", tables[0].name.split(".")[0])
     if not re.fullmatch(r"[\w.-]+", name):
         raise InputError(f"name of reader 'parent_child' must be letters, digits, '_', '.' or '-', found {name!r}")
-    yield SourceInfo(name, name, version or _content_version(tables), licence, "not stated", redistributable)
+    triples = [check_file(relations)] if relations is not None else []
+    version = version or _content_version([*tables, *triples])
+    yield SourceInfo(name, name, version, licence, "not stated", redistributable)
 
     form = dialect, header
     known: set[str] = set()
-    rows = _rows(tables[-1], {"code": code or _USUAL_NAMES["code"], "string": string or _USUAL_NAMES["string"]}, *form)
-    for concept, text in _strings(rows, tally):
-        yield Term(f"{name}:{concept}", text, "synonym" if concept in known else "preferred", language, name)
+    told = _languages(tables[-1], *form)
+    columns = {"code": code or _USUAL_NAMES["code"], "string": string or _USUAL_NAMES["string"]}
+    rows = _rows(tables[-1], {**columns, "language": _USUAL_NAMES["language"]} if told else columns, *form)
+    for concept, text, *said in _strings(rows, tally):
+        kind = "synonym" if concept in known else "preferred"
+        yield Term(f"{name}:{concept}", text, kind, "".join(said) or language, name)
         known.add(concept)
+    for table in triples:
+        rows = _rows(table, {one: _USUAL_NAMES[one] for one in ("head", "relation", "tail")}, *form)
+        for head, relation, tail in _triples(rows, tally, known, None if missing == "drop" else tables[-1]):
+            yield Relation(f"{name}:{head}", relation, f"{name}:{tail}", name)
     columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or _USUAL_NAMES["child"]}
     if len(tables) == 1:
         if not _has_parents(tables[0], parent, *form):
@@ -125,15 +144,27 @@ def _content_version(tables: Sequence[Path]) -> str:
     return sha.hexdigest()[:12]
 
 
+def _columns(path: Path, dialect: str | None, header: bool) -> set[str]:
+    """The names of a table's columns, as the usual names are written; none where it has no header."""
+    dialect = dialect or dialect_name(path)
+    if not header or dialect == "double_pipe":
+        return set()
+    return {"_".join(column.lower().split()) for column in read_header(path, dialect=dialect)}
+
+
+def _languages(path: Path, dialect: str | None, header: bool) -> bool:
+    """Whether a table of strings says which language each is in."""
+    return not _columns(path, dialect, header).isdisjoint(_USUAL_NAMES["language"])
+
+
 def _has_parents(path: Path, parent: str | None, dialect: str | None, header: bool) -> bool:
     """Whether a table of strings is to be read for parents too: a column is named, or has one of the usual names.
 
     Raises:
         InputError: A column is named, but the table has no header.
     """
-    dialect = dialect or dialect_name(path)
-    if header and dialect != "double_pipe":
-        columns = {"_".join(column.lower().split()) for column in read_header(path, dialect=dialect)}
+    columns = _columns(path, dialect, header)
+    if columns:
         return parent is not None or not columns.isdisjoint(_USUAL_NAMES["parent"])
     if parent is not None:
         raise InputError(f"{path}: has no header, so that no column can be called {parent!r} (parent)")
@@ -153,21 +184,22 @@ def _rows(
         yield f"{path}:{line}", [cell.strip() for cell in cells]
 
 
-def _strings(rows: Iterator[tuple[str, Sequence[str]]], tally: Tally) -> Iterator[tuple[str, str]]:
-    """The distinct ``(code, string)`` rows."""
-    seen: set[tuple[str, str]] = set()
-    for where, (code, string) in rows:
+def _strings(rows: Iterator[tuple[str, Sequence[str]]], tally: Tally) -> Iterator[tuple[str, ...]]:
+    """The distinct rows of ``(code, string)``, or ``(code, string, language)``."""
+    seen: set[tuple[str, ...]] = set()
+    for where, row in rows:
+        code, string = row[:2]
         tally.read()
         if not code:
             raise InputError(f"{where}: string {string!r} has no code")
         if not string:
             raise InputError(f"{where}: code {code!r} has an empty string")
-        if (code, string) in seen:
+        if tuple(row) in seen:
             tally.drop("repeated strings of a code")
             continue
-        seen.add((code, string))
+        seen.add(tuple(row))
         tally.keep()
-        yield code, string
+        yield tuple(row)
 
 
 def _pairs(
@@ -194,3 +226,25 @@ def _pairs(
             seen.add((parent, child))
             tally.keep()
             yield parent, child
+
+
+def _triples(
+    rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
+) -> Iterator[tuple[str, str, str]]:
+    """The distinct ``(head, relation, tail)`` rows; codes without a string are an error where their table is given."""
+    seen: set[tuple[str, str, str]] = set()
+    for where, (head, relation, tail) in rows:
+        tally.read()
+        if not (head and relation and tail):
+            raise InputError(f"{where}: a relation needs head, relation and tail, found {(head, relation, tail)}")
+        unknown = [code for code in (head, tail) if code not in known]
+        if unknown and strings is not None:
+            raise InputError(f"{where}: code {unknown[0]!r} has no string in {strings}; missing=drop drops such rows")
+        if unknown:
+            tally.drop("relations of a code without a string")
+        elif (head, relation, tail) in seen:
+            tally.drop("repeated relations")
+        else:
+            seen.add((head, relation, tail))
+            tally.keep()
+            yield head, relation, tail

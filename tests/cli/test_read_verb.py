@@ -50,7 +50,7 @@ def test_a_reader_describes_itself(run: Callable, refused: Callable[..., str]) -
     """Catches options that a person finds by mistakes alone."""
     result = run("read", "parent_child", "--describe")
     assert result.exit_code == 0, result.output
-    assert "Read a parent-child map and its code-string map." in result.stdout
+    assert "Read a parent-child map, its code-string map, and a table of relations." in result.stdout
     assert "strings: The code-string table." in result.stdout
     assert "tally" not in result.stdout
     assert "by default strings=None" in result.stdout

@@ -35,6 +35,13 @@ class TestOneTableOfBoth(ReaderContract):
     damaged_options = {"missing": "drop"}
 
 
+class TestLanguagesAndRelations(ReaderContract):
+    reader = "parent_child"
+    path = FIXTURES / "gland_languages.csv"
+    options = {"relations": FIXTURES / "gland_relations.csv", "name": "GLANDS"}
+    damaged_options = {"missing": "drop"}
+
+
 def table(folder: Path, name: str, text: str) -> Path:
     (folder / name).write_text(text, "utf-8")
     return folder / name
@@ -110,6 +117,41 @@ def test_one_table_with_a_column_of_parents_is_a_hierarchy(tmp_path: Path) -> No
     assert by_option.digest == terminology.digest
 
 
+def test_a_column_of_languages_and_a_table_of_relations_are_read() -> None:
+    """Catches names in Italian that pass for English ones, and a triple turned round."""
+    relations = FIXTURES / "gland_relations.csv"
+    terminology = Terminology.read("parent_child", FIXTURES / "gland_languages.csv", relations=relations, name="G")
+    assert terminology.languages == ["en", "it"]
+    assert sorted(terminology.concept_names("G:F1")) == ["malattia mimpica della flumpa", "mimpic flumpa disease"]
+    assert terminology.subset(languages=["it"]).strings == ["malattia della flumpa", "malattia mimpica della flumpa"]
+    named = terminology.relations.to_pylist()
+    triples = {(terminology.codes[r["head"]], r["relation"], terminology.codes[r["tail"]]) for r in named}
+    assert triples == {("G:F1", "part_of", "G:F"), ("G:G", "causes", "G:F1")}
+    tally = terminology.tallies["parent_child rows"]
+    assert tally.dropped == {"map rows of a root": 3, "repeated map rows": 1, "repeated relations": 1}
+    others = Terminology.read("parent_child", FIXTURES / "gland_languages.csv", name="G", language="de")
+    assert others.languages == ["de", "en", "it"]  # the row that says none
+    assert others.sources["G"].version != terminology.sources["G"].version
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ("A,part_of,X\n", {}, r"r.csv:2: code 'X' has no string in .*s.csv; missing=drop drops such rows"),
+        ("A,,B\n", {}, r"r.csv:2: a relation needs head, relation and tail, found \('A', '', 'B'\)"),
+        ("A,part_of\n", {}, r"r.csv:2: 2 cells, expected 3"),
+    ],
+)
+def test_bad_relations_are_named_by_line(tmp_path: Path, rows: str, options: dict, message: str) -> None:
+    strings = table(tmp_path, "s.csv", "code,string\nA,a\nB,b\n")
+    relations = table(tmp_path, "r.csv", "head,relation,tail\n" + rows)
+    with pytest.raises(InputError, match=message):
+        Terminology.read("parent_child", strings, relations=relations, **options)
+    if "X" in rows:
+        dropped = Terminology.read("parent_child", strings, relations=relations, missing="drop")
+        assert dropped.tallies["parent_child rows"].dropped == {"relations of a code without a string": 1}
+
+
 def test_one_table_may_call_its_columns_anything_and_have_others(tmp_path: Path) -> None:
     """Catches the child's code looked for in another column than the code of the string."""
     odd = table(tmp_path, "odd.csv", "id,key,what,up\n1,A,alpha,\n2,B,beta,A\n")
@@ -163,6 +205,12 @@ def test_different_tables_of_one_name_are_two_versions(tmp_path: Path, with_map:
     with pytest.raises(InputError, match=r"source (map|terms) comes as version '[0-9a-f]{12}' and as '[0-9a-f]{12}'"):
         Terminology.merge(read["a"], read["b"])
     assert Terminology.merge(read["a"], read["c"]).digest == read["a"].digest
+    with pytest.raises(
+        InputError, match="comes as licence 'not stated' and as 'CC0-1.0'; parts of one source have to say"
+    ):
+        same = {"strings": strings, "version": read["a"].sources[path.stem if path else "terms"].version}
+        other = Terminology.read("parent_child", path, licence="CC0-1.0", **same)
+        Terminology.merge(read["a"], other)
 
 
 @pytest.mark.parametrize(
