@@ -11,7 +11,7 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 
 from st_biomed.errors import InputError
-from st_biomed.release.run_data import RunData
+from st_biomed.release.run_data import RunData, began_from
 
 _LARGE_SUFFIXES = (".safetensors", ".model")  # of what a release holds, in every new repository's .gitattributes
 _LARGE_BYTES = 10_000_000  # from here on the Hub takes no regular file
@@ -154,10 +154,13 @@ class HubPlan:
         rows = [
             ("release", f"{self.folder} to {self.options.repo_id}"),
             ("repository", self._repository()),
-            ("card", f"base model {self.run['base_model']}, licence {self.run['licence']}"),
+            ("card", f"base model {began_from(self.run)}, licence {self.run['licence']}"),
             *(("", line) for line in self._results()),
             ("licence", self.verdict),
-            ("files", f"{len(self.files)}, {_size(sum(file.size for file in self.files))}, {large} of them large"),
+            (
+                "files",
+                f"{len(self.files)}, {_size(sum(file.size for file in self.files))}, {large} of them through LFS",
+            ),
             *(("", f"{file.path:{width}} {_size(file.size):>9}{'  large' * file.large}") for file in self.files),
             *(("removed" if path == self.removed[0] else "", path) for path in self.removed),
         ]

@@ -156,6 +156,16 @@ def check_training_arguments(path: str | Path, terminologies: Sequence[Terminolo
     _refuse(f"{path}: carries data", breaches)
 
 
+def count_searched(terminologies: Sequence[Terminology]) -> tuple[int, int]:
+    """How many names that may not be redistributed rule (c) looks for, and how many there are."""
+    searched = known = 0
+    for terminology in terminologies:
+        names = terminology.texts["text"].filter(pa.array(~_from_redistributable(terminology))).to_pylist()
+        searched += sum(map(is_telling, names))
+        known += len(names)
+    return searched, known
+
+
 def is_telling(term: str) -> bool:
     """Whether a term has at least three words (that hold a letter or digit) or twenty characters, and any letter at all."""
     words = sum(any(character.isalnum() for character in word) for word in term.split())

@@ -11,7 +11,7 @@ from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.folder import LICENCE_NOTE, base_model_folder
-from st_biomed.release.privacy import check_release
+from st_biomed.release.privacy import LEAST_CHARACTERS, LEAST_WORDS, check_release, count_searched
 from st_biomed.release.run_data import RunData, TerminologyData
 from st_biomed.terminology import Terminology
 
@@ -57,13 +57,15 @@ def recheck(
     if missing := [each for each in needed if each["digest"] not in at_hand]:
         raise InputError(_how_to_give(folder, missing[0], searched))
     model = load_encoder(folder, device="cpu")
+    judged = [_allowing(terminology, allow_sources) for terminology in at_hand.values()]
     check_release(
         folder,
-        [_allowing(terminology, allow_sources) for terminology in at_hand.values()],
+        judged,
         _tokenizer_peer(run, base_model),
         rendered_empty_card=BiomedCard.from_run(run).rendered_empty(model) + LICENCE_NOTE,
     )
-    return _verdict(recorded, needed, searched, sorted(set(restricted) & set(allow_sources)))
+    counts = count_searched([one for one in judged if one.digest in {each["digest"] for each in needed}])
+    return _verdict(recorded, counts, searched, sorted(set(restricted) & set(allow_sources)))
 
 
 def _at_hand(folder: Path, run: RunData, given: Sequence[Terminology], needed: set[str]) -> dict[str, Terminology]:
@@ -119,14 +121,17 @@ def _tokenizer_peer(run: RunData, base_model: str | Path | None) -> Path | None:
 
 
 def _verdict(
-    recorded: Sequence[TerminologyData], needed: Sequence[TerminologyData], searched: list[str], allowed: list[str]
+    recorded: Sequence[TerminologyData], counts: tuple[int, int], searched: list[str], allowed: list[str]
 ) -> str:
     if not recorded:
         return "no terminology is recorded; files and tokenizer are as the rule has them"
-    said = "every source may be redistributed" if not needed and not allowed else ""
-    if needed:
-        names = sum(each["texts"] for each in needed)
-        said = f"no name of {', '.join(searched)} in any file ({names:,} names searched for)"
+    said = "" if searched or allowed else "every source may be redistributed"
+    if searched:
+        looked_for, known = counts
+        said = (
+            f"no name of {', '.join(searched)} in any file ({looked_for:,} of {known:,} names searched for: those with at "
+            f"least {LEAST_WORDS} words or {LEAST_CHARACTERS} characters)"
+        )
     if allowed:
         said += f"{'; ' if said else ''}{', '.join(allowed)}: allowed to leave by --allow-source, not searched for"
     return said

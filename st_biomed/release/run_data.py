@@ -175,13 +175,18 @@ def read_run(path: str | Path) -> RunData:
     try:
         run = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise InputError(
-            f"{path}: no run record there ({error.strerror}); a recipe writes run.json beside its model"
-        ) from error
+        below = ", ".join(sorted(str(one.parent) for one in path.parent.glob(f"*/{path.name}")))
+        hint = f"those below it are {below}: choose one" if below else f"a recipe writes {path.name} beside its model"
+        raise InputError(f"{path}: no run record there ({error.strerror}); {hint}") from error
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error})") from error
     check_run(run, path)
     return run
+
+
+def began_from(run: RunData) -> str:
+    """The model that the first of all stages started from."""
+    return run["earlier"][-1]["base_model"] if run["earlier"] else run["base_model"]
 
 
 def check_run(run: Mapping[str, Any], what: object = "run") -> None:

@@ -48,7 +48,7 @@ def folder(tiny_bert_folder: Path, tmp_path: Path, licensed: Path) -> Path:
 def test_without_push_the_plan_is_printed_and_nothing_is_sent(run, folder: Path, licensed: Path, hub: LoopbackHub):
     done = run("release", folder, "org/tiny", "--terminology", licensed)
     assert done.exit_code == 0, done.output
-    assert "new, private, branch main, as writer" in done.stdout and "2 names searched for" in done.stdout
+    assert "new, private, branch main, as writer" in done.stdout and "2 of 2 names searched for" in done.stdout
     assert done.stdout.splitlines()[-1] == "nothing was sent; --push publishes it"
     assert hub.repos == {}
 
@@ -86,7 +86,7 @@ def test_names_that_may_not_leave_have_to_be_at_hand_or_allowed_by_source(
     done = run("release", folder, "org/tiny", "--allow-source", name)
     assert f"{name}: allowed to leave by --allow-source, not searched for" in done.stdout
     Terminology.load(licensed).save(folder.with_name("out-training") / "terminology")
-    assert "2 names searched for" in run("release", folder, "org/tiny").stdout
+    assert "2 of 2 names searched for" in run("release", folder, "org/tiny").stdout
 
 
 def test_the_older_layout_is_written_and_published_instead(
@@ -101,5 +101,7 @@ def test_the_older_layout_is_written_and_published_instead(
     assert "release needs a repository" in refused("release", folder, "--push", "--legacy", tmp_path / "x")
 
 
-def test_a_folder_that_is_no_release_is_named(refused, tmp_path: Path):
-    assert "run.json: no run record there" in refused("release", tmp_path, "org/x")
+def test_a_folder_that_is_no_release_is_named(refused, folder: Path, licensed: Path, tmp_path: Path):
+    """Also catches a run of several stages whose person is not told which folders of it are releases."""
+    assert "a recipe writes run.json beside its model" in refused("release", licensed, "org/x")
+    assert f"those below it are {folder}: choose one" in refused("release", tmp_path, "org/x")

@@ -94,9 +94,9 @@ def test_a_plan_says_what_would_happen_and_sends_nothing(hub: LoopbackHub, plan,
         "new, private, branch main, tag v1, in the collection 'HiPrBERT', as writer",
         "base model example/tiny-bert, licence apache-2.0",
         "zorb_tree: auc_0v1 0.3142 before, 0.5772 after",
-        "no name of ZORB in any file (16 names searched for)",
+        "no name of ZORB in any file (16 of 16 names searched for: those with at least 3 words or 20 characters)",
         "model.safetensors",
-        "1 of them large",
+        "1 of them through LFS",
     ):
         assert words in told, words
     for path in release.rglob("*"):

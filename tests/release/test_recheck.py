@@ -36,7 +36,9 @@ def plant(release: Path, term: str) -> None:
 def test_a_merged_terminology_is_put_together_from_its_sources(release: Path, trained, both) -> None:
     """Catches a person with both sources who is told that neither is the right one."""
     run = run_of(trained, Terminology.merge(*both))
-    assert recheck(release, run, both) == "no name of QUUX, ZORB in any file (17 names searched for)"
+    assert recheck(release, run, both) == (
+        "no name of QUUX, ZORB in any file (17 of 17 names searched for: those with at least 3 words or 20 characters)"
+    )
     with pytest.raises(InputError, match="names of QUUX, ZORB may not be redistributed, and .* is not at hand"):
         recheck(release, run, both[:1])
     plant(release, QUUX_TERM)
@@ -47,7 +49,7 @@ def test_a_merged_terminology_is_put_together_from_its_sources(release: Path, tr
 def test_it_is_found_where_the_recipe_had_it(release: Path, trained, both, tmp_path: Path) -> None:
     places = [str(each.save(tmp_path / name)) for name, each in zip("ab", both)]
     run = run_of(trained, Terminology.merge(*both), terminology=places)
-    assert "17 names searched for" in recheck(release, run)
+    assert "17 of 17 names searched for" in recheck(release, run)
     (tmp_path / "b" / "terminology.json").unlink()
     with pytest.raises(InputError, match="is not at hand"):
         recheck(release, run)
@@ -58,9 +60,9 @@ def test_an_allowed_source_is_no_longer_searched_and_another_still_is(release: P
     run = run_of(trained, *both)
     plant(release, TERM)
     said = recheck(release, run, both[1:], allow_sources=["ZORB"])
-    assert (
-        said
-        == "no name of QUUX in any file (1 names searched for); ZORB: allowed to leave by --allow-source, not searched for"
+    assert said == (
+        "no name of QUUX in any file (1 of 1 names searched for: those with at least 3 words or 20 characters); "
+        "ZORB: allowed to leave by --allow-source, not searched for"
     )
     assert recheck(release, run, both, allow_sources=["ZORB", "QUUX"]).startswith("QUUX, ZORB: allowed to leave")
     with pytest.raises(InputError, match="holds 'chronic zorbal inflammation of the left flenn'"):
@@ -92,3 +94,12 @@ def test_a_base_model_within_reach_vouches_for_the_tokenizer(
     assert recheck(release, run_of(trained, licensed, base_model=str(tmp_path / "base")), [licensed])
     with pytest.raises(InputError, match="base model 'nobody/nothing'"):
         recheck(release, run, [licensed], base_model="nobody/nothing")
+
+
+def test_names_too_short_to_be_told_from_ordinary_words_are_said_not_to_be_searched_for(
+    release: Path, trained
+) -> None:
+    """Catches a verdict that claims to have looked for "flumpa"."""
+    short = terminology(ZORB, [("flumpa", TERM)])
+    said = recheck(release, run_of(trained, short), [short])
+    assert said.startswith("no name of ZORB in any file (1 of 2 names searched for: those with at least 3 words")
