@@ -18,7 +18,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerModelC
 from st_biomed.bundled import bundled
 from st_biomed.release.bake import baked_markers
 from st_biomed.release.own_code import code_of
-from st_biomed.release.run_data import RunData, check_run, empty_run, results_table
+from st_biomed.release.run_data import RunData, began_from, check_run, empty_run, results_table
 from st_biomed.release.usage import example_terms, is_normalised, pooling_alone
 
 _LINE = 400  # characters
@@ -39,6 +39,7 @@ class BiomedCard(SentenceTransformerModelCardData):
     local_files_only: bool = field(default_factory=is_offline_mode)
     own_code: list[str] = field(default_factory=list, init=False)
     baked_markers: list[str] = field(default_factory=list, init=False)
+    markers: list[str] = field(default_factory=list, init=False)
     pooling_alone: str = field(default="", init=False)
     is_normalised: bool = field(default=False, init=False)
     template_path: Path = field(default=Path(__file__).parent / "card_template.md", init=False, repr=False)
@@ -63,8 +64,9 @@ class BiomedCard(SentenceTransformerModelCardData):
             local_files_only=True,
         )
         card.add_tags(["generated_from_trainer", *(f"loss:{loss['loss']}" for loss in run["losses"].values())])
-        if run["base_model"].count("/") == 1 and not Path(run["base_model"]).exists():  # a folder would be a dead link
-            card.base_model = run["base_model"]
+        began = began_from(run)
+        if began.count("/") == 1 and not Path(began).exists():  # a folder would be a dead link
+            card.base_model = began
         return card
 
     def render(self, model: SentenceTransformer) -> str:
@@ -72,6 +74,7 @@ class BiomedCard(SentenceTransformerModelCardData):
         self.register_model(model)
         self.own_code = code_of(model)
         self.baked_markers = baked_markers(model)
+        self.markers = next((list(found) for module in model if (found := vars(module).get("markers"))), [])
         self.pooling_alone, self.is_normalised = pooling_alone(model), is_normalised(model)
         return RepoCard.from_template(self, template_path=str(self.template_path)).content
 
@@ -99,7 +102,12 @@ class BiomedCard(SentenceTransformerModelCardData):
             if value is not None and name in (self.run["headline"] or stages["after"])
         ]
         terms = ", ".join(f'"{term}"' for term in example_terms(self.run["language"]))
-        card.update(results_tables=tables, recipe_text=recipe_text(self.run["recipe"]), example_terms=f"[{terms}]")
+        card.update(
+            results_tables=tables,
+            began_from=began_from(self.run),
+            recipe_text=recipe_text(self.run["recipe"]),
+            example_terms=f"[{terms}]",
+        )
         if "model_string" in card:
             card["model_string"] = "\n".join(map(_shortened, card["model_string"].splitlines()))
         if results:
