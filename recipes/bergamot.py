@@ -84,14 +84,18 @@ class BergamotArguments(EncoderArguments):
     max_pairs_per_concept: int = field(
         default=50, metadata={"help": "pairs of names of a concept, in each language and with the pivot, and epoch"}
     )
-    pivot_language: str | None = field(
-        default="en", metadata={"help": "pairs within each language and of each language with this one"}
+    pivot_language: str = field(
+        default="en",
+        metadata={
+            "help": "pairs within each language and of each language with this one; empty: languages do not matter"
+        },
     )
     linking: list[str] = field(
         default_factory=list, metadata={"help": "benchmarks to link, before, in training and after: names or files"}
     )
     benchmarks: list[str] = field(
-        default_factory=list, metadata={"help": "measured before and after: names or files of evaluation/benchmarks"}
+        default_factory=list,
+        metadata={"help": "measured before and after: names or files of evaluation/benchmarks; none for none"},
     )
     held_out_translations: int = field(
         default=0,
@@ -121,7 +125,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     # Read, hold translations out, make the graph.
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     train, suite = measured(recipe, training, whole)
-    graph = ConceptGraph(train, relations=recipe.relations, parents=recipe.parents, inverses=recipe.inverses)
+    graph = ConceptGraph(
+        train,
+        relations=recipe.relations,
+        parents=recipe.parents,
+        inverses=recipe.inverses,
+        may_be_empty=recipe.graph == recipe.relation_loss == "none",
+    )
     print(f"{train!r}\n{graph!r}\nedges: {graph.tally}\nmeasured: {suite}")
 
     # Train.
@@ -135,7 +145,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         train,
         folders.work / "terminology",
         max_pairs_per_concept=recipe.max_pairs_per_concept,
-        pivot_language=recipe.pivot_language,
+        pivot_language=recipe.pivot_language or None,
     )
     needs_graph = any(weight for name, weight in loss.weights.items() if name != "text")
     collator: Any = GraphCollator(
@@ -152,7 +162,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         terminologies=[whole],
         licence=recipe.licence,
         language=whole.languages,
-        description="An encoder of biomedical terms in several languages, trained with a graph encoder beside it.",
+        description="An encoder of biomedical terms, trained "
+        + ("with a graph encoder beside it." if recipe.graph != "none" else "on names alone."),
         readings=readings(recipe),
         headline=suite.headline,
     )

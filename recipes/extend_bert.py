@@ -31,7 +31,7 @@ from st_biomed.corpus.masking import MentionMaskingCollator
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.vocabulary import SIZE, extend_vocabulary, train_pieces
 from st_biomed.corpus.windows import mention_windows
-from st_biomed.encoder import model_folder
+from st_biomed.encoder import model_folder, why_not_loaded
 from st_biomed.errors import InputError
 from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import RunRecord, corpus_data
@@ -70,8 +70,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     base = str(model_folder(recipe.base_model) or recipe.base_model)
 
     # The vocabulary.
-    model = AutoModelForMaskedLM.from_pretrained(base)
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(base)
+    try:
+        model = AutoModelForMaskedLM.from_pretrained(base)
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(base)
+    except (OSError, ValueError) as error:
+        raise InputError(why_not_loaded(recipe.base_model, error)) from error
     results: dict[str, Any] = {}
     if recipe.vocabulary_size:
         pieces = train_pieces(lambda: (one.text for one in recipe.documents()), tokenizer, recipe.vocabulary_size)

@@ -35,6 +35,7 @@ from st_biomed.corpus.caps import Caps
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mentions import mention_contexts
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.benchmark import chosen_benchmarks
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.finish import measure_and_release
 from st_biomed.kge import KGETable
@@ -93,7 +94,8 @@ class ItalianArguments(CorpusArguments, HardNegativeArguments, EncoderArguments)
     missing: str = field(default="v2", metadata={"help": "v1, v2 or skip: pairs of which the graph has no vector"})
     neighbours: int = field(default=30, metadata={"help": "possible negatives of a prototype, m (4)"})
     benchmarks: list[str] = field(
-        default_factory=list, metadata={"help": "measured before and after: names or files of evaluation/benchmarks"}
+        default_factory=list,
+        metadata={"help": "measured before and after: names or files of evaluation/benchmarks; none for none"},
     )
     vocabulary_settings: str = field(default="extend_bert_paper.yaml", metadata={"help": "of the vocabulary stage"})
     kge_settings: str = field(default="kge_paper.yaml", metadata={"help": "of the kge stage"})
@@ -113,8 +115,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise InputError("terminology: is needed, nothing was given")
     folder = Path(training.output_dir or "out/italian")
     earlier = Path(recipe.earlier) if recipe.earlier else folder
-    if recipe.earlier and (recipe.stage in ("all", "vocabulary") or not (earlier / "terminology").is_dir()):
-        raise InputError(f"earlier: takes the folder of a run for one of its later stages, found {recipe.earlier}")
+    if recipe.earlier and recipe.stage in ("all", "vocabulary"):
+        raise InputError(
+            f"earlier: is for one of the later stages, --stage {', '.join(STAGES[1:])}, found --stage {recipe.stage}"
+        )
+    if recipe.earlier and not (earlier / "terminology").is_dir():
+        raise InputError(f"earlier: {recipe.earlier} is not the output_dir of a run; it has no folder terminology")
     if training.push_to_hub and recipe.stage not in ("contrastive", "pipelined"):
         raise InputError(
             f"push_to_hub: a run of stage {recipe.stage} has not one release; give --stage contrastive or pipelined, or "
@@ -143,6 +149,8 @@ def check_ready(stages: Sequence[str], recipe: ItalianArguments, earlier: Path) 
         raise InputError("corpus: is needed, nothing was given")
     elif {"contrastive", "pipelined"} & {*stages} and not recipe.bare_names:
         raise InputError("corpus: is needed, nothing was given; --bare_names true trains on the names alone")
+    if {"inject", "contrastive", "pipelined"} & {*stages}:
+        chosen_benchmarks(recipe.benchmarks)
     of_v3 = recipe.loss == "v3" and {"contrastive", "pipelined"} & {*stages}
     table = earlier / "kge" / recipe.kge_model
     if "kge" not in stages and (of_v3 or "inject" in stages) and not table.is_dir():
@@ -163,7 +171,10 @@ def saved(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
     """
     terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     if recipe.language and recipe.language not in terminology.languages:
-        raise unknown_name("language", recipe.language, terminology.languages)
+        raise InputError(
+            f"language: no name of the terminology is in {recipe.language!r}, they are in {', '.join(terminology.languages)}; "
+            "--language chooses one, and a reader takes that of its names by --option language="
+        )
     with training.main_process_first(desc="terminology"):
         began = [name for name in ("vocabulary", "kge", "injected") if (folder.parent / name).exists()]
         anew = recipe.stage == "all" and recipe.overwrite

@@ -18,9 +18,9 @@ from pathlib import Path
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators import LinkPredictionEvaluator, metrics_table
 from st_biomed.evaluators.base import EmbeddingEvaluator
-from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.evaluators.benchmark import chosen_benchmarks
 from st_biomed.evaluators.graph_vectors import graph_evaluator, measure_table
-from st_biomed.kge import KGESettings, KGETable, KnowledgeGraph, TrainedKGE, train_kge
+from st_biomed.kge import KGESettings, KnowledgeGraph, TrainedKGE, train_kge
 from st_biomed.kge.settings import MODEL_NAMES
 from st_biomed.kge.triples import LEAST_TRIPLES, MIRROR_SHARE, TripleOptions, parse_inverses
 from st_biomed.settings import read_settings, run_recipe
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     folder = Path(recipe.output_dir)
     if (folder / "results.json").is_file() and not (recipe.overwrite or recipe.resume):
         raise InputError(f"{folder}: holds the results of an earlier run; --overwrite true replaces them")
-    benchmarks = [Benchmark.read(name) for name in recipe.benchmarks]
+    benchmarks = chosen_benchmarks(recipe.benchmarks)
 
     # The graph, once for all models.
     terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for name in models:
         trained = one_model(graph, settings_of(settings, name), folder / name, recipe)
         table = trained.table
-        similarity = similarity or [evaluator_of(benchmark, table, terminology) for benchmark in benchmarks]
+        similarity = similarity or [graph_evaluator(benchmark, table, terminology) for benchmark in benchmarks]
         results[name] = links.measure_scorer(trained.model.scorer())
         for evaluator in similarity:
             results[name] |= measure_table(evaluator, table)
@@ -119,15 +119,6 @@ def settings_of(settings: KGESettings, model: str) -> KGESettings:
     """The settings for another model; the N3 regulariser is left out where the score is a distance."""
     of_model = replace(settings, model=model, n3=0.0)
     return of_model if of_model.is_distance else replace(of_model, n3=settings.n3)
-
-
-def evaluator_of(benchmark: Benchmark, table: KGETable, terminology: Terminology) -> EmbeddingEvaluator:
-    """A benchmark over the codes of the graph."""
-    if missing := benchmark.missing():
-        raise InputError(
-            f"{benchmark.name}: needs {', '.join(missing)} in the folder of data ({benchmark.data.source})"
-        )
-    return graph_evaluator(benchmark, table, terminology)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,8 @@ class InjectionArguments(CorpusArguments, EncoderArguments):
     masked_weight: float = field(default=1.0, metadata={"help": "of masked language modelling, Eq. 6; 0 for none"})
     linking_weight: float = field(default=1.0, metadata={"help": "of entity linking, Eq. 6"})
     benchmarks: list[str] = field(
-        default_factory=list, metadata={"help": "measured before and after: names or files of evaluation/benchmarks"}
+        default_factory=list,
+        metadata={"help": "measured before and after: names or files of evaluation/benchmarks; none for none"},
     )
 
 

@@ -73,7 +73,7 @@ def load_encoder(
     except (OSError, ValueError) as error:
         if path is None and "trust_remote_code" in str(error) and (folder := _with_own_code(str(name))) is not None:
             return load_encoder(folder, pooling=pooling, max_length=max_length, device=device, card=card)
-        raise InputError(f"base model {str(name)!r} {_reason(name, error)}") from error
+        raise InputError(why_not_loaded(name, error)) from error
     for i, module in enumerate(model):
         if isinstance(module, Pooling) and pooling is not None:
             model[i] = Pooling(module.embedding_dimension, pooling)
@@ -148,8 +148,12 @@ def computes_bf16() -> bool:
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
+def why_not_loaded(name: str | Path, error: Exception) -> str:
+    """That a model was not found, and what to do about it, in a line."""
+    return f"base model {str(name)!r} {_reason(name, error)}"
+
+
 def _reason(name: str | Path, error: Exception) -> str:
-    """What to do about a model that was not found."""
     if "trust_remote_code" in str(error):
         return (
             "carries code of its own, which is not that of this package: read it, load it in Python with "

@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from types import UnionType
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -55,12 +55,14 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     argv = list(sys.argv[1:] if argv is None else argv)
     parser = Parser(list(dataclasses), allow_abbrev=False)
     tokens: list[str] = []
-    known = {argument.name for each in dataclasses for argument in fields(each) if argument.init}
+    known = {one.name: _default(one) for each in dataclasses for one in fields(each) if one.init}
     if argv and not argv[0].startswith("-"):
         path = Path(argv.pop(0))
         for name, value in extended_yaml(path).items():
             if name not in known:
                 raise InputError(f"{path}: {unknown_name('setting', name, known)}")
+            if value is None and known[name] is not None:
+                raise InputError(f"{path}: {name} holds nothing, expected a value like {known[name]!r}")
             if value is not None and value != []:
                 tokens += [f"--{name}", *_tokens(value)]
     try:
@@ -70,6 +72,13 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     if unused:
         raise InputError(str(unknown_name("argument", unused[0], (f"--{name}" for name in known))))
     return tuple(filled)
+
+
+def _default(argument: Field[Any]) -> Any:
+    """What an argument is where nobody says; ``None`` where it has no default."""
+    if argument.default_factory is not MISSING:
+        return argument.default_factory()
+    return None if argument.default is MISSING else argument.default
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -178,9 +178,14 @@ class Terminology:
             return terminologies[0]
         sources: dict[str, SourceInfo] = {}
         for info in (info for terminology in terminologies for info in terminology.sources.values()):
-            if sources.setdefault(info.name, info) != info:
+            if (other := sources.setdefault(info.name, info)) != info:
+                said, also = other.to_dict(), info.to_dict()
+                field = (
+                    "version" if other.version != info.version else next(key for key in said if said[key] != also[key])
+                )
                 raise InputError(
-                    f"merge: source {info.name} comes as version {sources[info.name].version!r} and as {info.version!r}"
+                    f"merge: source {info.name} comes as {field} {said[field]!r} and as {also[field]!r}; parts of one source "
+                    "have to say the same of it (--option when they are read), others need names of their own"
                 )
         records = (record for terminology in terminologies for record in terminology.records(codes))
         merged = cls(*assemble(records, next(iter(sources.values())), sources))

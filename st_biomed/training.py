@@ -207,6 +207,8 @@ def output_folders(training: SentenceTransformerTrainingArguments, name: str, ov
     resumed = _checked_resume(training, work)
     if (release / "run.json").is_file() and overwrite:
         _check_replaceable(release)
+        if training.should_save:
+            print(f"{release}: the release of an earlier run is there, and is replaced when this one ends")
     elif training.should_save:
         try:
             check_free(release)

@@ -40,6 +40,13 @@ def test_classes_arguments_and_configurations_exist(page: Path):
         assert (configurations / name).is_file(), name
 
 
+def test_every_extra_is_named_in_the_readme():
+    readme = (DOCS_FOLDER.parent / "README.md").read_text("utf-8")
+    project = tomllib.loads((DOCS_FOLDER.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    (row,) = re.findall(r"^\| extras \| [^:]*: (.*) \|$", readme, re.MULTILINE)
+    assert {*re.findall(r"`(\w+)`", row)} == {*project["optional-dependencies"]} - {"test", "dev"}
+
+
 def test_badges_say_what_the_project_file_says():
     """Catches a badge that goes on claiming what was raised or dropped."""
     readme = (DOCS_FOLDER.parent / "README.md").read_text("utf-8")

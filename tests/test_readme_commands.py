@@ -41,6 +41,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table(tmp_path / "parents.csv", ("child", "parent"), *above)
     names = [(code, name) for code in codes for name in toy.concept_names(code)]
     table(tmp_path / "strings.csv", ("code", "string"), *names)
+    table(tmp_path / "relations.csv", ("head", "relation", "tail"), (codes[0], "part_of", codes[1]))
     meta = tmp_path / "umls" / "2025AA" / "META"
     shutil.copytree(FIXTURES / "umls", meta)
     for file in meta.iterdir():

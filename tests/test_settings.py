@@ -35,6 +35,7 @@ def test_arguments_win_over_the_file_and_the_file_over_defaults(tmp_path: Path):
     ("content", "message"),
     [
         ("alphas: 1", r"a\.yaml: unknown setting 'alphas': allowed are .*; did you mean 'alpha'"),
+        ("alpha: null", r"a\.yaml: alpha holds nothing, expected a value like 1.0"),
         ("alpha: x", "argument --alpha: invalid float value: 'x'"),
         ("- alpha", r"a\.yaml: holds a list, expected"),
         ("a: 1\nb: [", r"a\.yaml:\d: not YAML"),

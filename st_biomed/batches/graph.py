@@ -89,7 +89,7 @@ class GraphBatchSampler(DefaultBatchSampler):
         if not self._n_batches:
             raise InputError(
                 f"batch_size {batch_size} is too large: it holds {batch_size // 2:,} concepts, "
-                f"{len(concepts):,} have two names"
+                f"{len(concepts):,} have two names, so that {2 * len(concepts)} is the most"
             )
 
     def __iter__(self) -> Iterator[list[int]]:

@@ -86,6 +86,8 @@ def run(
             found = mention_contexts(
                 matcher, read, window=window, tokenizer=counted, caps=caps, processes=processes, file=file
             )
+        if not tally.n_kept:
+            raise InputError(f"no document with text in {', '.join(map(str, texts))} ({tally})")
         found.dataset.save_to_disk(str(Path(scratch, "dataset")))
         found.coverage.save(Path(scratch, "dataset", COVERAGE))
         if output.is_dir():

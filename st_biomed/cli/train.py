@@ -5,12 +5,12 @@ from __future__ import annotations
 import runpy
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from st_biomed.bundled import bundled
-from st_biomed.errors import unknown_name
+from st_biomed.bundled import bundled, bundled_folder
+from st_biomed.errors import InputError, unknown_name
 
 
 def run(
@@ -28,6 +28,15 @@ def run(
         raise unknown_name("recipe", recipe, names)
     arguments = list(context.args)
     if arguments and not arguments[0].startswith("-") and not Path(arguments[0]).is_file():
-        arguments[0] = str(bundled(f"recipes/configs/{arguments[0]}") or arguments[0])
+        arguments[0] = str(bundled(f"recipes/configs/{arguments[0]}") or _unknown_settings(recipe, arguments[0]))
     sys.argv = [f"recipes/{recipe}.py", *arguments]
     runpy.run_path(str(script), run_name="__main__")
+
+
+def _unknown_settings(recipe: str, settings: str) -> NoReturn:
+    """Refuse settings that are no file, and name the configurations that come with the recipe."""
+    folder = bundled_folder("recipes/configs")
+    packaged = (
+        sorted(path.name for path in folder.glob(f"{recipe.split('_')[0]}_*.yaml")) if folder is not None else []
+    )
+    raise InputError(f"{settings}: no such file; packaged with the recipe are {', '.join(packaged)}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from st_biomed.corpus.raw_text import Document, documents, files_of
+from st_biomed.errors import InputError
 
 
 @dataclass
@@ -25,9 +26,11 @@ class CorpusArguments:
         """Refuse a corpus that is not there before anything else is done.
 
         Raises:
-            InputError: No such file or folder, no file with text, or an unknown form.
+            InputError: No such file or folder, no document with text, or an unknown form.
         """
         files_of(self.corpus, self.form)
+        if next(self.documents(), None) is None:
+            raise InputError(f"corpus: no document with text in {', '.join(map(str, self.corpus))}")
 
     def documents(self) -> Iterator[Document]:
         """The corpus, from its beginning."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar, Unpack
@@ -173,6 +174,26 @@ def benchmark_file(name: str | Path) -> Path:
     if Path(name).suffix == ".yaml" or "/" in str(name):
         raise InputError(f"{name}: no such file, a YAML file of a benchmark is needed")
     raise unknown_name("benchmark", str(name), known)
+
+
+def chosen_benchmarks(names: Iterable[str | Path]) -> list[Benchmark]:
+    """Benchmarks that can be measured here.
+
+    Args:
+        names: As :meth:`Benchmark.read` takes them; ``none`` alone for none, in place of those of a configuration.
+
+    Raises:
+        InputError: No such benchmark, or files that it needs and that are not there.
+    """
+    names = list(names)
+    chosen = [] if names in (["none"], [""]) else [Benchmark.read(name) for name in names]
+    for one in chosen:
+        if missing := one.missing():
+            raise InputError(
+                f"{one.name}: needs {', '.join(missing)} in the folder of data that ST_BIOMED_DATA names "
+                f"({one.data.source}); leave it out, or give none in place of all"
+            )
+    return chosen
 
 
 def benchmark_names() -> dict[str, Path]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
-from st_biomed.evaluators.benchmark import Benchmark, PublishedFigure
+from st_biomed.evaluators.benchmark import PublishedFigure, chosen_benchmarks
 from st_biomed.evaluators.embedders import Embed, EmbedOnce
 from st_biomed.evaluators.shared import KEPT_TEXTS
 
@@ -42,7 +42,7 @@ class EvaluatorSuite:
         """The evaluators of benchmarks.
 
         Args:
-            names: Files, or names in ``evaluation/benchmarks``.
+            names: Files, or names in ``evaluation/benchmarks``; ``none`` alone for none.
             **options: For all evaluators, ``name`` apart.
 
         Raises:
@@ -54,12 +54,7 @@ class EvaluatorSuite:
 
     def take_benchmarks(self, names: Iterable[str | Path], **options: Unpack[EvaluatorOptions]) -> None:
         """Measure benchmarks besides; as :meth:`of_benchmarks`."""
-        for name in names:
-            benchmark = Benchmark.read(name)
-            if missing := benchmark.missing():
-                raise InputError(
-                    f"{benchmark.name}: needs {', '.join(missing)} in the folder of data ({benchmark.data.source})"
-                )
+        for benchmark in chosen_benchmarks(names):
             for evaluator in benchmark.protocol().evaluators(**options):
                 self.take(evaluator)
             self.published += benchmark.published

@@ -42,6 +42,7 @@ class ConceptGraph:
         groups: Relation to the name of its group, which its edges have instead, e.g. a RELA of UMLS to its REL; relations
             that are not in it keep their name.
         languages: ISO 639-1 codes of the names that a neighbour may have; all by default.
+        may_be_empty: Whether a graph without an edge is taken, for training on texts alone; by default it is refused.
 
     Attributes:
         terminology: What was given.
@@ -65,6 +66,7 @@ class ConceptGraph:
         inverses: bool = True,
         groups: Mapping[str, str] | None = None,
         languages: Sequence[str] | None = None,
+        may_be_empty: bool = False,
     ) -> None:
         if not relations and not parents:
             raise InputError("relations and parents: one of them is needed for a graph, found neither")
@@ -80,7 +82,7 @@ class ConceptGraph:
         triples, turned = triples[:, apart], turned[apart]
         edges = self._edges(triples, turned, stated, groups or {})
         self.relations, self.neighbours, self.edge_relations = edges
-        if not self.n_edges:
+        if not self.n_edges and not may_be_empty:
             raise InputError(f"graph of {terminology!r}: no edge is left (edges: {self.tally})")
         for array in (*self.neighbours, *self.edge_relations):
             array.setflags(write=False)

@@ -57,6 +57,8 @@ def test_what_is_refused(refused: Callable[..., str], run: Callable, toy_folder:
     assert "keeps every mention" in refused(
         "mentions", toy_folder, text, "-o", output, "--sequences", 9, "--per-term", 1
     )
+    (tmp_path / "empty.txt").write_text(" \n")
+    assert "no document with text in" in refused("mentions", toy_folder, tmp_path / "empty.txt", "-o", output)
     assert "something else than mentions" in refused("mentions", toy_folder, text, "-o", toy_folder)
     assert not output.exists() and not list(tmp_path.glob(".out.*"))
     assert run("mentions", toy_folder, text, "-o", output).exit_code == 0

@@ -96,6 +96,18 @@ def test_without_the_weights_of_the_graph_it_is_trained_on_texts_alone(run):
     assert any(not torch.allclose(texts[name], other[name], atol=1e-6) for name in texts)
 
 
+def test_without_a_graph_no_edge_and_no_pivot_language_is_needed(run, tmp_path: Path):
+    """Catches SapBERT's training refused for want of edges, and a card that speaks of a graph encoder."""
+    names = [Term(f"Z:{i}", f"zorb{end} {i}", source="Z", language="it") for i in range(12) for end in ("al", "ic")]
+    Terminology.from_records(names, SourceInfo("Z", "Zorbs", licence="CC0-1.0", redistributable=True)).save(
+        tmp_path / "z"
+    )
+    out = run("--terminology", tmp_path / "z", "--graph", "none")
+    card = (out / "README.md").read_text("utf-8")
+    assert "trained on names alone" in card and "with a graph encoder beside it" not in card
+    assert json.loads((out / "run.json").read_text("utf-8"))["configuration"]["pivot_language"] == ""
+
+
 def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
     """Catches neighbourhoods, corruptions or a graph encoder that start anew where a killed run is taken up."""
     whole = run(*LONGER, "--save_strategy", "steps", "--save_steps", 2)

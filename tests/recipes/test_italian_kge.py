@@ -131,12 +131,20 @@ def test_a_later_stage_takes_the_earlier_ones_of_another_run(
         (["--stage", "inject"], "corpus: is needed, nothing was given"),
         (["--stage", "inject", "--corpus", __file__, "--form", "lines"], "no graph embeddings for stage inject"),
         (["--stage", "pipelined", "--loss", "v2"], "no injected model for stage pipelined; run --stage inject first"),
-        (["--stage", "kge", "--language", "xx"], "unknown language 'xx'"),
+        (
+            ["--stage", "kge", "--language", "xx"],
+            "language: no name of the terminology is in 'xx', they are in en; --language chooses one",
+        ),
         (
             ["--stage", "inject", "--earlier", "nowhere"],
-            "earlier: takes the folder of a run for one of its later stages",
+            "earlier: nowhere is not the output_dir of a run",
         ),
+        (["--earlier", "nowhere"], "earlier: is for one of the later stages, --stage kge, .*, found --stage all"),
         (["--stage", "vocabulary"], "corpus: is needed, nothing was given"),
+        (
+            ["--stage", "contrastive", "--loss", "v2", "--bare_names", "true", "--benchmarks", "mayosrs_it"],
+            "mayosrs_it: needs .*MayoSRS_it.csv in the folder of data that ST_BIOMED_DATA names",
+        ),
     ],
 )
 def test_what_is_missing_is_said(

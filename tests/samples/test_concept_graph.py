@@ -208,7 +208,9 @@ def test_bad_input_is_named(options, message):
         ConceptGraph(two_languages(), **options)
 
 
-def test_a_graph_without_edges_is_refused():
+def test_a_graph_without_edges_is_refused_unless_only_texts_are_trained_on():
     records = [Term("Z:a", "a"), Term("Z:b", "b")]
+    empty = ConceptGraph(Terminology.from_records(records, SourceInfo("Z", "Zorbs")), may_be_empty=True)
+    assert (empty.n_nodes, empty.n_edges, empty.relations) == (2, 0, ())
     with pytest.raises(InputError, match=r"no edge is left \(edges: 0 read"):
         ConceptGraph(Terminology.from_records(records, SourceInfo("Z", "Zorbs")))
