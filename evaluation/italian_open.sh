@@ -69,7 +69,7 @@ seeds) # two more of each
     done
     ;;
 ablations) # one setting changed at a time, half the steps
-    contrast v3
+    contrast v3 --benchmarks mcsm_hpo_it mcsm_icd9_it clustering_icd9_it icd9cm_it_tree $read/mayosrs_it.yaml # on its card
     contrast quarter --max_steps 50 --warmup_steps 5 # as the paper's 4 epochs to 16
     contrast cls --pooling cls
     contrast detached --detach_margin true
