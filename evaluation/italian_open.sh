@@ -63,12 +63,13 @@ table2) # Table 2: four graph embeddings; TransE is the kge stage's
 losses) # Table 3: v1 and v2 from the same extended encoder, and a loss without negatives
     for loss in v1 v2 barlow_twins; do again $loss --stage contrastive --loss $loss; done
     ;;
-seeds) # two more of each
+seeds) # Table 3 with three seeds and half the steps; v3 with the first seed is an ablation's
+    for loss in v1 v2; do contrast $loss --loss $loss; done
     for seed in 1 2; do
-        for loss in v1 v2 v3; do again $loss-seed$seed --stage contrastive --loss $loss --seed $seed; done
+        for loss in v1 v2 v3; do contrast $loss-seed$seed --loss $loss --seed $seed; done
     done
     ;;
-ablations) # one setting changed at a time, half the steps
+ablations) # one setting changed at a time
     contrast v3 --benchmarks mcsm_hpo_it mcsm_icd9_it clustering_icd9_it icd9cm_it_tree $read/mayosrs_it.yaml # on its card
     contrast quarter --max_steps 50 --warmup_steps 5 # as the paper's 4 epochs to 16
     contrast cls --pooling cls
