@@ -22,6 +22,7 @@ PAGES = {
     "evaluation/results/open_data.md": "results/open_data",
     "evaluation/results/sapbert_open.md": "results/sapbert_open",
     "evaluation/results/italian_open.md": "results/italian_open",
+    "evaluation/results/bergamot_open.md": "results/bergamot_open",
     "evaluation/results/fewshot_open.md": "results/fewshot_open",
     "docs/tutorials": "index",
     "docs/which_loss.md": "which_loss",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# BERGAMOT on open ontologies with translations, beside the same encoder and budget with the text loss alone; its results are
-# not measured yet. ST_BIOMED_DATA names the folder with the files of data.yaml.
+# BERGAMOT on open ontologies with translations, beside the same encoder and budget with the text loss alone: the figures of
+# results/bergamot_open.md. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # Usage: bash evaluation/bergamot_open.sh [all | data | train | ablations | evaluate]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -41,9 +41,9 @@ all)
     for step in train ablations evaluate; do bash evaluation/bergamot_open.sh "$step"; done
     ;;
 data) ;;
-train) # the same steps with each graph encoder and without; and as many names without a graph as with one
+train) # the same steps with each graph encoder and without; and without one as many names as with one (366 a step), and more
     for graph in none sage rgcn gat; do train $graph --graph $graph; done
-    train none_as_many --graph none --per_device_train_batch_size 512
+    for names in 368 512; do train none_$names --graph none --per_device_train_batch_size $names; done
     ;;
 ablations) # each loss left out
     for part in text node intermodal dgi; do train no_$part --${part}_weight 0; done
@@ -55,7 +55,7 @@ evaluate)
     # shellcheck disable=SC2046,SC2086
     st-biomed evaluate base=sentence-transformers/all-MiniLM-L6-v2 \
         $(for one in $models; do echo $one=out/bergamot_open/$one; done) --bf16 --data "$ST_BIOMED_DATA" \
-        -o out/bergamot_open/evaluation $(for one in es fr de it nl pt; do echo "-b $open/translations-$one.yaml"; done) \
+        -o out/bergamot_open/evaluation $(for one in es fr de it nl pt; do echo "-b $open/translations-$one.yaml"; done) -b $open/translations.yaml \
         -b ncbi_disease -b mayosrs -b hpo_tree -b icd9cm_it_tree -b relations_ncit
     ;;
 esac

@@ -3,7 +3,7 @@
 python evaluation/translated_names.py out/bergamot/all HP: 500 out/bergamot es fr de it nl pt
 
 Writes OUT/train, the terminology without them; OUT/translations-xx.tsv (mentions and ids), OUT/dictionary.txt (names of the
-concepts whose codes begin as said) and OUT/translations-xx.yaml, a benchmark for each language.
+concepts whose codes begin as said) and OUT/translations-xx.yaml, a benchmark for each language, and OUT/translations.yaml of all.
 """
 
 from __future__ import annotations
@@ -23,21 +23,29 @@ def main() -> None:
         Terminology.open(source), languages=languages, n_dev=100, n_test=int(n_concepts), prefix=prefix
     )
     held.train.save(folder / "train")
+    every: list[str] = []
     for language, dataset in held.datasets.items():
         mentions = [f"{mention.text}\t{min(mention.ids)}\n" for mention in dataset.split("test")]
-        (folder / f"{dataset.name}.tsv").write_text("".join(mentions), encoding="utf-8")
-        (folder / f"{dataset.name}.yaml").write_text(
-            f"name: {dataset.name}\n"
-            f"title: {len(mentions)} names in {language!r} of {n_concepts} concepts, linked to names in English\n"
-            "evaluator: entity_linking\n"
-            f"settings: {{format: tsv, path: {folder / dataset.name}.tsv, dictionary: {folder / 'dictionary.txt'}, "
-            "dev: '', test: all}\n",
-            encoding="utf-8",
-        )
+        write(folder, dataset.name, repr(language), mentions)
+        every += mentions
         print(f"{dataset.name}: {len(mentions)} names, {len(dataset.dictionary):,} in the dictionary")
+    write(folder, "translations", "all languages", every)
     dictionary = next(iter(held.datasets.values())).dictionary
     lines = [f"{one}||{name}\n" for name, ids in dictionary.entries() for one in ids]
     (folder / "dictionary.txt").write_text("".join(lines), encoding="utf-8")
+
+
+def write(folder: Path, name: str, language: str, mentions: list[str]) -> None:
+    """The mentions of a language, and their benchmark."""
+    (folder / f"{name}.tsv").write_text("".join(mentions), encoding="utf-8")
+    (folder / f"{name}.yaml").write_text(
+        f"name: {name}\n"
+        f"title: {len(mentions)} names in {language} of held-out concepts, linked to names in English\n"
+        "evaluator: entity_linking\n"
+        f"settings: {{format: tsv, path: {folder / name}.tsv, dictionary: {folder / 'dictionary.txt'}, "
+        "dev: '', test: all}\n",
+        encoding="utf-8",
+    )
 
 
 if __name__ == "__main__":
