@@ -41,7 +41,7 @@ all)
     for step in train ablations evaluate; do bash evaluation/bergamot_open.sh "$step"; done
     ;;
 data) ;;
-train) # the same steps with each graph encoder and without; and without one as many names as with one (366 a step), and more
+train) # the same steps with each graph encoder and without; and without one as many names as with one (some 370 a step), and more
     for graph in none sage rgcn gat; do train $graph --graph $graph; done
     for names in 368 512; do train none_$names --graph none --per_device_train_batch_size $names; done
     ;;
