@@ -77,7 +77,9 @@ def read_columns(
     """
     where = str(parts[0]) if len(parts) == 1 else f"{parts[0].parent / parts[0].name.split('.RRF')[0]}.RRF.*"
     types = {name: pa.string() if name in plain else _ENCODED for name in (*columns, _END)}
-    read = pa.csv.ReadOptions(column_names=[*names, _END], block_size=_BLOCK // 4)
+    # In a pool of one thread (OMP_NUM_THREADS=1) Arrow's parallel reading may wait for itself for ever.
+    threads = pa.cpu_count() > 1
+    read = pa.csv.ReadOptions(column_names=[*names, _END], block_size=_BLOCK // 4, use_threads=threads)
     parse = pa.csv.ParseOptions(delimiter="|", quote_char=False, escape_char=False, newlines_in_values=False)
     convert = pa.csv.ConvertOptions(
         include_columns=[*columns, _END],
