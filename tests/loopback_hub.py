@@ -199,7 +199,8 @@ class LoopbackHub:
         repo_id = f"{owner}/{asked['name']}"
         if repo_id in self.repos:
             raise Refusal(409, "You already created this model repo")
-        self.repos[repo_id] = Repo(private=asked.get("visibility") == "private")
+        private = asked.get("visibility") == "private" or bool(asked.get("private"))  # older clients say the second
+        self.repos[repo_id] = Repo(private=private)
         self.repos[repo_id].commit("main", {".gitattributes": b"*.safetensors filter=lfs\n"})
         return {"url": f"{self.url}/{repo_id}", "name": repo_id}
 
