@@ -35,7 +35,7 @@ _USUAL_NAMES = {
 }
 
 
-def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
+def records(  # noqa: PLR0913 - whatever a person's tables may differ in
     path: Path | None = None,
     *,
     tally: Tally,
@@ -64,15 +64,15 @@ def records(  # noqa: PLR0913 - whatever a person's two tables may differ in
 
     Args:
         path: The parent-child map; where ``strings`` is not given, the code-string table.
-        tally: Counts the rows of both tables; those of a table that is both, twice.
+        tally: Counts the rows of all tables; those of a table of strings and parents, twice.
         strings: The code-string table. By default ``path`` is it.
         relations: A table of triples, by default none: ``head`` (or ``subject``, ``subject_id``, ``source``),
             ``relation`` (``predicate``, ``predicate_id``, ``rela``, ``rel``) and ``tail`` (``object``, ``object_id``,
             ``target``); head and tail are codes of the code-string table.
         dialect: Of all tables, a key of ``tables.DIALECTS``; by default each file's suffix tells: ``.csv``,
             ``.tsv``, or ``.txt`` for ``code||name``.
-        header: Whether line 1 names the columns, as by default; if not, they are parent and child, code and string, in
-            this order, head, relation and tail. ``code||name`` files never have a header.
+        header: Whether line 1 names the columns, as by default; if not, they are parent and child, code and string, or
+            head, relation and tail, in this order. ``code||name`` files never have a header.
         parent: Name of the column with the parent's code; by default one of the usual names: ``parent``,
             ``parent_code``, ``parent_id``, ``immediate_parent``.
         child: Name of the column with the child's code; by default ``child``, ``child_code``, ``child_id``, ``code``,
