@@ -10,26 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from site_targets import place_of, target_of
 from sphinx import addnodes
 from sphinx.util.nodes import make_refnode
-
-ROOT = Path(__file__).parents[1]
-PAGES = {
-    "README.md": "start",
-    "CONTRIBUTING.md": "extending",
-    "recipes/README.md": "index",
-    "evaluation/README.md": "evaluation",
-    "evaluation/results/open_data.md": "results/open_data",
-    "evaluation/results/sapbert_open.md": "results/sapbert_open",
-    "evaluation/results/italian_open.md": "results/italian_open",
-    "evaluation/results/bergamot_open.md": "results/bergamot_open",
-    "evaluation/results/fewshot_open.md": "results/fewshot_open",
-    "docs/tutorials": "index",
-    "docs/which_loss.md": "which_loss",
-    "docs/readings.md": "readings",
-    "docs/gallery.md": "gallery",
-}
-"""Files and folders of the repository that are pages, or parts of pages."""
 
 
 def link_files(app: Any, doctree: nodes.document) -> None:
@@ -37,21 +20,22 @@ def link_files(app: Any, doctree: nodes.document) -> None:
     for node in list(
         doctree.findall(lambda one: isinstance(one, (addnodes.pending_xref, addnodes.download_reference)))
     ):
-        if node.get("reftype") != "myst" or node.get("refdomain") == "doc":
+        if node.get("reftype") != "myst":
             continue
-        path, _, _ = node["reftarget"].partition("#")
-        target = (Path(node.source or doctree["source"]).parent / path).resolve()
-        if not target.exists() or not target.is_relative_to(ROOT):
-            continue  # reported by Sphinx
-        name = target.relative_to(ROOT).as_posix()
-        if name in PAGES:
+        is_page = node.get("refdomain") == "doc"
+        source = Path(node.source or doctree["source"])
+        place = place_of(target_of(node["reftarget"], source, app.env.docname if is_page else ""))
+        if place is None or (is_page and place == ("page", node["reftarget"])):
+            continue  # reported by Sphinx, or as it has to be
+        kind, name = place
+        if kind == "page":
             page = addnodes.pending_xref(
-                "", refdomain="std", reftype="doc", reftarget=f"/{PAGES[name]}", refexplicit=True, refwarn=True
+                "", refdomain="std", reftype="doc", reftarget=f"/{name}", refexplicit=True, refwarn=True
             )
             page["refdoc"] = app.env.docname
             page += node.children
             node.replace_self(page)
-        elif target.is_file():
+        elif kind == "file":
             file = addnodes.download_reference("", reftarget=f"/../{name}", refdoc=app.env.docname)
             file += node.children
             node.replace_self(file)

@@ -18,21 +18,25 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 from transformers import set_seed
 
 from st_biomed.batches import EpochCallback, GraphBatches, GraphCollator
-from st_biomed.errors import InputError, unknown_name
-from st_biomed.evaluators.benchmark import read_protocol
+from st_biomed.checkpoints import whole_checkpoints
+from st_biomed.checks import COUNT, DROPOUT, PATH, SEED, SIZE, WEIGHT, about, at_least, one_of
+from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_protocol
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
 from st_biomed.finish import measure_and_release
 from st_biomed.linking_data.held_out_translations import hold_out_translations
 from st_biomed.losses import BergamotLoss, CachedBergamotLoss, LossParametersCallback, TerminologyDigestCallback
+from st_biomed.losses.graph import CORRUPTIONS
 from st_biomed.losses.relation_margin import SCORES, RelationMarginLoss
 from st_biomed.modules.graph_encoder import GRAPH_ENCODERS, RGCN, GATv2, GraphSAGE
 from st_biomed.modules.graph_layers import GraphEncoder
+from st_biomed.output import OutputFolders, output_folders, resume_point
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import names_dataset
 from st_biomed.samples.concept_graph import ConceptGraph
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, measured_in_training, output_folders, resume_point, with_precision
+from st_biomed.training import EncoderArguments, decaying_all, measured_in_training, with_precision
 
 GRAPHS = (*GRAPH_ENCODERS, "none")
 RELATION_LOSSES = ("none", *SCORES)
@@ -43,46 +47,59 @@ class BergamotArguments(EncoderArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
     base_model: str = field(
-        default="FacebookAI/xlm-roberta-base", metadata={"help": "Hub id or folder to start from; any encoder"}
+        default="FacebookAI/xlm-roberta-base", metadata=about("Hub id or folder to start from; any encoder", PATH)
     )
-    max_length: int = field(default=32, metadata={"help": "tokens a name is cut at"})
+    max_length: int = field(default=32, metadata=about("tokens a name is cut at", at_least(3)))
     terminology: list[str] = field(
         default_factory=list,
-        metadata={"help": "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged"},
+        metadata=about(
+            "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged", PATH
+        ),
     )
-    graph: str = field(default="gat", metadata={"help": f"graph encoder: {', '.join(GRAPHS)} (3)"})
-    graph_layers: int = field(default=3, metadata={"help": "convolutions over a neighbourhood"})
-    graph_hidden: int | None = field(default=None, metadata={"help": "width between them; the encoder's by default"})
-    graph_dropout: float = field(default=0.3, metadata={"help": "between them"})
+    graph: str = field(default="gat", metadata=about(f"graph encoder: {', '.join(GRAPHS)} (3)", one_of(*GRAPHS)))
+    graph_layers: int = field(default=3, metadata=about("convolutions over a neighbourhood", COUNT))
+    graph_hidden: int | None = field(
+        default=None, metadata=about("width between them; the encoder's by default", COUNT)
+    )
+    graph_dropout: float = field(default=0.3, metadata=about("between them", DROPOUT))
     graph_residual: bool = field(default=True, metadata={"help": "whether a convolution adds to its input"})
-    heads: int = field(default=2, metadata={"help": "of the attention (gat)"})
+    heads: int = field(default=2, metadata=about("of the attention (gat)", COUNT))
     relation_features: bool = field(
         default=True, metadata={"help": "whether the attention sees which relation an edge has (gat)"}
     )
-    blocks: int | None = field(default=None, metadata={"help": "on the diagonal of RGCN's matrices; 64 by default"})
-    bases: int | None = field(default=None, metadata={"help": "of RGCN's matrices, in place of blocks"})
+    blocks: int | None = field(
+        default=None, metadata=about("on the diagonal of RGCN's matrices; 64 by default", COUNT)
+    )
+    bases: int | None = field(default=None, metadata=about("of RGCN's matrices, in place of blocks", COUNT))
     max_neighbors: list[int] = field(
-        default_factory=lambda: [3], metadata={"help": "most neighbours of a concept, for each hop from the targets"}
+        default_factory=lambda: [3],
+        metadata=about("most neighbours of a concept, for each hop from the targets", COUNT),
     )
     relations: bool = field(default=True, metadata={"help": "whether relations make edges"})
     parents: bool = field(default=True, metadata={"help": "whether parents make edges, both ways"})
     inverses: bool = field(
         default=True, metadata={"help": "whether a relation has an inverse edge; UMLS states both directions"}
     )
-    text_weight: float = field(default=1.0, metadata={"help": "of the term-term loss (2); 0 for none"})
-    node_weight: float = field(default=1.0, metadata={"help": "of the node-node loss (2); 0 for none"})
-    intermodal_weight: float = field(default=1.0, metadata={"help": "of the intermodal loss (2); 0 for none"})
-    dgi_weight: float = field(default=0.1, metadata={"help": "of deep graph infomax, lambda (2); 0 for none"})
+    text_weight: float = field(default=1.0, metadata=about("of the term-term loss (2); 0 for none", WEIGHT))
+    node_weight: float = field(default=1.0, metadata=about("of the node-node loss (2); 0 for none", WEIGHT))
+    intermodal_weight: float = field(default=1.0, metadata=about("of the intermodal loss (2); 0 for none", WEIGHT))
+    dgi_weight: float = field(default=0.1, metadata=about("of deep graph infomax, lambda (2); 0 for none", WEIGHT))
     cross_view: bool = field(
         default=False, metadata={"help": "a text is paired with the graph of the other view (GEBERT), not its own (2)"}
     )
-    corruption: str = field(default="trg", metadata={"help": "ends of edges that change places for DGI: trg or src"})
-    relation_loss: str = field(
-        default="none", metadata={"help": f"CODER's loss besides: {', '.join(RELATION_LOSSES)}"}
+    corruption: str = field(
+        default="trg", metadata=about("ends of edges that change places for DGI: trg or src", one_of(*CORRUPTIONS))
     )
-    relation_weight: float = field(default=1.0, metadata={"help": "of the relation loss"})
+    relation_loss: str = field(
+        default="none", metadata=about(f"CODER's loss besides: {', '.join(RELATION_LOSSES)}", one_of(*RELATION_LOSSES))
+    )
+    relation_weight: float = field(default=1.0, metadata=about("of the relation loss", WEIGHT))
     max_pairs_per_concept: int = field(
-        default=50, metadata={"help": "pairs of names of a concept, in each language and with the pivot, and epoch"}
+        default=50,
+        metadata=about("pairs of names of a concept, in each language and with the pivot, and epoch", COUNT),
+    )
+    decay_all: bool = field(
+        default=False, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
     )
     pivot_language: str = field(
         default="en",
@@ -91,17 +108,19 @@ class BergamotArguments(EncoderArguments):
         },
     )
     linking: list[str] = field(
-        default_factory=list, metadata={"help": "benchmarks to link, before, in training and after: names or files"}
+        default_factory=list,
+        metadata=about("benchmarks to link, before, in training and after: names or files", BENCHMARK),
     )
     benchmarks: list[str] = field(
         default_factory=list,
-        metadata={"help": "measured before and after: names or files of evaluation/benchmarks; none for none"},
+        metadata=about("measured before and after: names or files of evaluation/benchmarks; none for none", BENCHMARK),
     )
     held_out_translations: int = field(
         default=0,
-        metadata={
-            "help": "so many concepts for dev and as many for test, whose translations are held out and linked to the pivot's names"
-        },
+        metadata=about(
+            "so many concepts for dev and as many for test, whose translations are held out and linked to the pivot's names",
+            SIZE,
+        ),
     )
     translated: str = field(
         default="",
@@ -110,7 +129,7 @@ class BergamotArguments(EncoderArguments):
     languages: list[str] = field(
         default_factory=list, metadata={"help": "languages of the held-out translations; all by default"}
     )
-    split_seed: int = field(default=0, metadata={"help": "seed of what is held out"})
+    split_seed: int = field(default=0, metadata=about("seed of what is held out", SEED))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -120,8 +139,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         training.max_steps, training.per_device_train_batch_size = 2, 8
     training = with_precision(training, recipe.precision)
     set_seed(training.seed)
-    folders = output_folders(training, "bergamot", recipe.overwrite)
+    with output_folders(training, "bergamot", recipe.overwrite, base_model=recipe.base_model) as folders:
+        run(recipe, training, folders)
 
+
+def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
+    """From the terminologies to the release folder."""
     # Read, hold translations out, make the graph.
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     train, suite = measured(recipe, training, whole)
@@ -168,38 +191,44 @@ def main(argv: Sequence[str] | None = None) -> None:
         headline=suite.headline,
     )
     record.add_losses({"names": loss})
+    optimizers: Any = (decaying_all(loss, training), None) if recipe.decay_all else (None, None)
     trainer = SentenceTransformerTrainer(
         model=model,
         args=training,
         train_dataset=names_dataset(train),
         loss=loss,
         evaluator=measured_in_training(training, suite.dev),
+        optimizers=optimizers,
         data_collator=collator,
-        callbacks=[
+        callbacks=whole_checkpoints(
             record.callback(),
             LossParametersCallback(loss),
             TerminologyDigestCallback(loss),
             EpochCallback(),
-        ],
+        ),
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
-    if trainer.is_world_process_zero() and loss.graph_encoder is not None:
-        loss.graph_encoder.save(folders.work / "graph_encoder")
-    measure_and_release(trainer, suite, folders, record, before=before, terminologies=[whole])
+    measure_and_release(
+        model,
+        suite,
+        folders,
+        record,
+        before=before,
+        terminologies=[whole],
+        trainer=trainer,
+        beside={} if loss.graph_encoder is None else {"graph_encoder": loss.graph_encoder.save},
+    )
 
 
 def check(recipe: BergamotArguments) -> None:
     """Refuse what no other part would.
 
     Raises:
-        InputError: No terminology, or an unknown graph encoder or relation loss.
+        InputError: No terminology, or a benchmark whose data are not there.
     """
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
-    if recipe.graph not in GRAPHS:
-        raise unknown_name("graph", recipe.graph, GRAPHS)
-    if recipe.relation_loss not in RELATION_LOSSES:
-        raise unknown_name("relation_loss", recipe.relation_loss, RELATION_LOSSES)
+    chosen_benchmarks(recipe.benchmarks)
 
 
 def measured(

@@ -17,26 +17,29 @@ from typing import Any
 
 import numpy as np
 from datasets import Dataset
-from transformers import (
-    AutoModelForMaskedLM,
-    AutoTokenizer,
-    PreTrainedTokenizerBase,
-    TrainingArguments,
-    set_seed,
-)
+from transformers import TrainingArguments, set_seed
 
+from st_biomed.checkpoints import whole_checkpoints
+from st_biomed.checks import PATH, about, at_least, within
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.masked_trainer import MaskedLanguageTrainer
 from st_biomed.corpus.masking import MentionMaskingCollator
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.vocabulary import SIZE, extend_vocabulary, train_pieces
 from st_biomed.corpus.windows import mention_windows
-from st_biomed.encoder import model_folder, why_not_loaded
+from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.encoder.masked import load_masked_model
 from st_biomed.errors import InputError
+from st_biomed.finish import check_finite, finish
+from st_biomed.output import OutputFolders, output_folders, resume_point
+from st_biomed.release.privacy import may_leave
 from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import RunRecord, corpus_data
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
+
+CORPUS = "corpus.json"
+"""What was found in the corpus, and what became of the vocabulary."""
 
 
 @dataclass
@@ -45,18 +48,21 @@ class ExtendBERTArguments(CorpusArguments):
 
     base_model: str = field(
         default="dbmdz/bert-base-italian-cased",
-        metadata={
-            "help": "Hub id or folder of a BERT (the paper: an Italian one of 31,102 pieces, which it does not name)"
-        },
+        metadata=about(
+            "Hub id or folder of a BERT (the paper: an Italian one of 31,102 pieces, which it does not name)", PATH
+        ),
     )
-    vocabulary_size: int = field(default=SIZE, metadata={"help": "pieces trained on the corpus; 0 adds none"})
+    trust_remote_code: bool = field(default=False, metadata={"help": FLAG_HELP})
+    vocabulary_size: int = field(
+        default=SIZE, metadata=about("pieces trained on the corpus; 0 adds none", at_least(0))
+    )
     terminology: str = field(
         default="", metadata={"help": "whose mentions are masked as a whole; a folder, a reader's name or reader:path"}
     )
-    max_length: int = field(default=128, metadata={"help": "tokens of a sequence"})
-    masked_share: float = field(default=0.15, metadata={"help": "share of the tokens that is masked"})
+    max_length: int = field(default=128, metadata=about("tokens of a sequence", at_least(3)))
+    masked_share: float = field(default=0.15, metadata=about("share of the tokens that is masked", within("(0, 1]")))
     held_out: float = field(
-        default=0.02, metadata={"help": "share of the documents that is not trained on but measured"}
+        default=0.02, metadata=about("share of the documents that is not trained on but measured", within("(0, 1)"))
     )
     licence: str = field(default="other", metadata={"help": "licence of the model"})
     overwrite: bool = field(default=False, metadata={"help": "replace the model of an earlier run in output_dir"})
@@ -65,16 +71,21 @@ class ExtendBERTArguments(CorpusArguments):
 
 def main(argv: Sequence[str] | None = None) -> None:
     recipe, training = read_settings((ExtendBERTArguments, TrainingArguments), argv)
-    output = checked(recipe, training)
+    check(recipe, training)
+    if recipe.smoke:
+        training.max_steps, training.per_device_train_batch_size = 2, 2
+    with output_folders(
+        training, "extend_bert", recipe.overwrite, base_model=recipe.base_model, is_own=is_of_bert
+    ) as folders:
+        run(recipe, training, folders)
+
+
+def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: OutputFolders) -> None:
+    """From the corpus to the model with its new vocabulary."""
     set_seed(training.seed)
-    base = str(model_folder(recipe.base_model) or recipe.base_model)
 
     # The vocabulary.
-    try:
-        model = AutoModelForMaskedLM.from_pretrained(base)
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(base)
-    except (OSError, ValueError) as error:
-        raise InputError(why_not_loaded(recipe.base_model, error)) from error
+    model, tokenizer = load_masked_model(recipe.base_model, trust_remote_code=recipe.trust_remote_code)
     results: dict[str, Any] = {}
     if recipe.vocabulary_size:
         pieces = train_pieces(lambda: (one.text for one in recipe.documents()), tokenizer, recipe.vocabulary_size)
@@ -118,44 +129,51 @@ def main(argv: Sequence[str] | None = None) -> None:
         data_collator=MentionMaskingCollator(
             tokenizer, probability=recipe.masked_share, max_length=recipe.max_length, seed=training.seed
         ),
+        callbacks=whole_checkpoints(),
     )
     before = measured(trainer)
-    trainer.train()
-    after = measured(trainer)
-    if trainer.is_world_process_zero():
+    with training.main_process_first(desc="checkpoints"):
+        if training.should_save:
+            folders.begin(terminology)
+    trainer.train(resume_from_checkpoint=resume_point(training))
+
+    def save(folder: Path) -> None:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+    def release(folder: Path, after: dict[str, float]) -> None:
         record.add_training_arguments(training)
         record.add_results("held-out documents", "before", before)
         record.add_results("held-out documents", "after", after)
-        model.save_pretrained(output)
-        tokenizer.save_pretrained(output)
-        (output / "corpus.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        record.save(output)
-        print(f"loss on held-out documents: {before['loss']:.3f} before, {after['loss']:.3f} after; saved to {output}")
+        save(folder)
+        (folder / CORPUS).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        record.save(folder)
+
+    writes = trainer.is_world_process_zero()
+    if writes:
+        check_finite(model, folders)
+    after = finish(folders, save=save, measure=lambda: measured(trainer), release=release, writes=writes)
+    if writes:
+        said = f"loss on held-out documents: {before['loss']:.3f} before, {after['loss']:.3f} after"
+        print(f"{said}; saved to {folders.release}")
 
 
-def checked(recipe: ExtendBERTArguments, training: TrainingArguments) -> Path:
-    """The output folder; checkpoints go beside it.
+def check(recipe: ExtendBERTArguments, training: TrainingArguments) -> None:
+    """Refuse what no other part would.
 
     Raises:
-        InputError: No corpus, an argument out of range, or an output folder that holds something.
+        InputError: No corpus.
     """
     if push_target(training) is not None:
         raise InputError("push_to_hub: a BERT with a new vocabulary is no release; publish what is trained from it")
     if not recipe.corpus:
         raise InputError("corpus: files or folders of raw text are needed")
-    if not 0 < recipe.held_out < 1:
-        raise InputError(f"held_out is a share between 0 and 1, found {recipe.held_out}")
-    if recipe.max_length < 3:
-        raise InputError(f"max_length must leave room for a token between [CLS] and [SEP], found {recipe.max_length}")
-    output = Path(training.output_dir or "out/extend_bert")
-    if output.is_dir() and any(output.iterdir()) and not ((output / "run.json").is_file() and recipe.overwrite):
-        raise InputError(
-            f"{output}: holds something; choose an empty folder, or --overwrite true for an earlier run's"
-        )
-    training.output_dir = str(output.with_name(f"{output.name}-training"))
-    if recipe.smoke:
-        training.max_steps, training.per_device_train_batch_size = 2, 2
-    return output
+    recipe.check_corpus()
+
+
+def is_of_bert(name: str) -> bool:
+    """Whether a file is one of those that this recipe leaves."""
+    return may_leave(name) or name == CORPUS
 
 
 def split(sequences: Dataset, held_out: float, seed: int) -> tuple[Dataset, Dataset]:

@@ -19,7 +19,11 @@ from typing import Any
 from sentence_transformers import SentenceTransformerTrainingArguments
 from sentence_transformers.util import get_world_size
 
+from st_biomed.checks import COUNT, FOLDER, PATH, SEED, about, at_least, one_of
+from st_biomed.encoder import POOLINGS
+from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.few_shot.experiment import Chain, Experiment, TrainedChain, best_width, chains_of, check_numbers
 from st_biomed.few_shot.frozen_encoder import FrozenEncoder, InputForm
@@ -27,17 +31,18 @@ from st_biomed.few_shot.outcomes import Outcomes, Run
 from st_biomed.few_shot.rankings import first_validation_names, ranking_tables
 from st_biomed.few_shot.stage import StageSettings, assembled
 from st_biomed.few_shot.training_sets import TrainingSet, open_training_sets, sources_of
-from st_biomed.finish import publish
+from st_biomed.files import replace_text
+from st_biomed.finish import measure_and_release
 from st_biomed.modules.residual_feed_forward import HIDDEN
+from st_biomed.output import OutputFolders, output_folders
 from st_biomed.pictures.canvas import check_picture
 from st_biomed.pictures.shot_curves import shot_curves
 from st_biomed.release.bake import bake
-from st_biomed.release.folder import save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples.fewshot import few_shot_names
-from st_biomed.samples.high_level_concepts import LARGEST
+from st_biomed.samples.high_level_concepts import LARGEST, NAMES
 from st_biomed.settings import read_settings, run_recipe
-from st_biomed.training import OutputFolders, output_folders, with_precision
+from st_biomed.training import PRECISIONS, with_precision
 
 PROTOTYPES = "validation names whose nearest prototype is that of their own concept"
 
@@ -48,13 +53,20 @@ class FewShotArguments(StageSettings):
 
     base_model: str = field(
         default="sentence-transformers/all-MiniLM-L6-v2",
-        metadata={"help": "folder or Hub id, fastText's .bin or .vec, word2vec's .txt, or a matrix in .npy (3.1)"},
+        metadata=about("folder or Hub id, fastText's .bin or .vec, word2vec's .txt, or a matrix in .npy (3.1)", PATH),
     )
-    pooling: str = field(default="", metadata={"help": "cls, mean, max, lasttoken; the base model's own by default"})
-    max_length: int | None = field(default=None, metadata={"help": "tokens a name is cut at; the base model's own"})
+    trust_remote_code: bool = field(default=False, metadata={"help": FLAG_HELP})
+    pooling: str = field(
+        default="", metadata=about("cls, mean, max, lasttoken; the base model's own by default", one_of("", *POOLINGS))
+    )
+    max_length: int | None = field(
+        default=None, metadata=about("tokens a name is cut at; the base model's own", at_least(3))
+    )
     vocabulary: str = field(default="", metadata={"help": "of a matrix: a file with an entry on each line"})
-    unit: str = field(default="word", metadata={"help": "what such an entry is: word, or name for a whole name"})
-    width: int | None = field(default=None, metadata={"help": "a random projection brings vectors to it (2.2)"})
+    unit: str = field(
+        default="word", metadata=about("what such an entry is: word, or name for a whole name", one_of("word", "name"))
+    )
+    width: int | None = field(default=None, metadata=about("a random projection brings vectors to it (2.2)", COUNT))
     training_sets: list[str] = field(
         default_factory=lambda: ["ICD-10=icd10cm"],
         metadata={
@@ -62,23 +74,27 @@ class FewShotArguments(StageSettings):
             "a .csv or .tsv with the columns concept and name (2.3)"
         },
     )
-    names: str = field(default="preferred", metadata={"help": "preferred: the reference name of a code; or all (2.3)"})
-    largest: int = field(default=LARGEST, metadata={"help": "children of a concept that are kept (2.3)"})
+    names: str = field(
+        default="preferred", metadata=about("preferred: the reference name of a code; or all (2.3)", one_of(*NAMES))
+    )
+    largest: int = field(default=LARGEST, metadata=about("children of a concept that are kept (2.3)", at_least(2)))
     leave_out: list[str] = field(default_factory=list, metadata={"help": "codes of concepts not to train on"})
-    shots: list[int] = field(default_factory=lambda: [15], metadata={"help": "names of every concept, e.g. 5 10 15"})
+    shots: list[int] = field(
+        default_factory=lambda: [15], metadata=about("names of every concept, e.g. 5 10 15", COUNT)
+    )
     seeds: list[int] = field(
-        default_factory=lambda: list(range(5)), metadata={"help": "random training samples (3.3)"}
+        default_factory=lambda: list(range(5)), metadata=about("random training samples (3.3)", SEED)
     )
     hidden: list[int] = field(
         default_factory=lambda: [HIDDEN],
-        metadata={"help": "width of the hidden layer; of several the one with the least validation loss (3.2)"},
+        metadata=about("width of the hidden layer; of several the one with the least validation loss (3.2)", COUNT),
     )
     continual: bool = field(default=True, metadata={"help": "train each set on top of each other one, too (3.3)"})
     benchmarks: list[str] = field(
-        default_factory=list, metadata={"help": "measured before and after every run: names or files"}
+        default_factory=list, metadata=about("measured before and after every run: names or files", BENCHMARK)
     )
     slow_benchmarks: list[str] = field(
-        default_factory=list, metadata={"help": "measured with the largest number of shots only"}
+        default_factory=list, metadata=about("measured with the largest number of shots only", BENCHMARK)
     )
     rankings: list[str] = field(
         default_factory=list, metadata={"help": "names to rank training names by (Table 4); some validation names"}
@@ -86,14 +102,19 @@ class FewShotArguments(StageSettings):
     release: list[str] = field(
         default_factory=list, metadata={"help": "training sets of the released encoder; by default the first two"}
     )
-    release_seed: int | None = field(default=None, metadata={"help": "its seed; by default the first"})
+    release_seed: int | None = field(default=None, metadata=about("its seed; by default the first", SEED))
     precision: str = field(
         default="as given",
-        metadata={"help": "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide"},
+        metadata=about(
+            "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide",
+            one_of(*PRECISIONS),
+        ),
     )
     licence: str = field(default="other", metadata={"help": "licence of the released model"})
     overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
-    cache_dir: str = field(default="", metadata={"help": "folder in which a model's vectors are kept for later runs"})
+    cache_dir: str = field(
+        default="", metadata=about("folder in which a model's vectors are kept for later runs", FOLDER)
+    )
     smoke: bool = field(default=False, metadata={"help": "two epochs of a small network, for tests"})
 
 
@@ -103,16 +124,30 @@ def main(argv: Sequence[str] | None = None) -> None:
     if recipe.smoke:
         training.num_train_epochs, recipe.hidden = 2, [8]
     training = with_precision(training, recipe.precision)
-    folders = output_folders(training, "fewshot_names", recipe.overwrite)
+    with output_folders(training, "fewshot_names", recipe.overwrite, base_model=recipe.base_model) as folders:
+        if folders.push is not None and recipe.unit == "name":
+            raise InputError(
+                "push_to_hub: with --unit name nothing is released, since the table of the input holds whole names"
+            )
+        run(recipe, training, chains, folders)
 
-    if folders.push is not None and recipe.unit == "name":
-        raise InputError(
-            "push_to_hub: with --unit name nothing is released, since the table of the input holds whole names"
-        )
 
+def run(
+    recipe: FewShotArguments,
+    training: SentenceTransformerTrainingArguments,
+    chains: list[Chain],
+    folders: OutputFolders,
+) -> None:
+    """From the training sets to tables and the release folder."""
     # Read; names are drawn once before anything is encoded, so that too few of them are noticed at once.
     form = InputForm(
-        recipe.base_model, recipe.pooling, recipe.max_length, recipe.vocabulary, recipe.unit, recipe.width
+        recipe.base_model,
+        recipe.pooling,
+        recipe.max_length,
+        recipe.vocabulary,
+        recipe.unit,
+        recipe.width,
+        recipe.trust_remote_code,
     )
     encoder = FrozenEncoder(form, bf16=training.bf16, cache_dir=recipe.cache_dir)
     sets = {one.name: with_vectors(one, encoder) for one in training_sets(recipe)}
@@ -143,7 +178,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             outcomes.save(folders.work / "results.json", configuration=asdict(recipe), tuning=tuning)
     report(outcomes, sets, folders.work, tuning)
     rank(recipe, sets, kept[0][0], encoder, folders.work)
-    release(recipe, encoder, kept[0], folders, record, outcomes)
+    release(encoder, kept[0], folders, record, outcomes, whole)
 
 
 def check(recipe: FewShotArguments) -> list[Chain]:
@@ -156,6 +191,7 @@ def check(recipe: FewShotArguments) -> list[Chain]:
         raise InputError("a run takes seconds: start this recipe in one process")
     check_numbers(shots=recipe.shots, seeds=recipe.seeds, hidden=recipe.hidden)
     chains = chains_of(list(sources_of(recipe.training_sets)), recipe.continual)
+    chosen_benchmarks([*recipe.benchmarks, *recipe.slow_benchmarks])
     if released(recipe) not in chains:
         raise InputError(f"release: is one training set or two in their order, found {' '.join(recipe.release)!r}")
     if released_seed(recipe) not in recipe.seeds:
@@ -211,7 +247,7 @@ def report(
             parts.append(f"{shots}-shot:\n\n{outcomes.table(shots)}")
         parts.append(f"{shots}-shot, {PROTOTYPES}:\n\n{outcomes.prototype_table(shots)}")
     print(f"\n{(outcomes.table if outcomes.metrics else outcomes.prototype_table)(outcomes.shots[-1])}\n")
-    (folder / "tables.md").write_text("\n\n".join(parts) + "\n", "utf-8")
+    replace_text(folder / "tables.md", "\n\n".join(parts) + "\n")
     print(f"{folder / 'tables.md'}: all tables")
     if len(outcomes.shots) < 2 or not outcomes.metrics:
         return
@@ -231,7 +267,7 @@ def rank(
     split = chain.stages[-1].split
     names = [name for name in recipe.rankings if name] or first_validation_names(split)
     tables = ranking_tables(names, sets[chain.sets[-1]], split, encoder, chain.embed)
-    (folder / "rankings.md").write_text(tables + "\n", "utf-8")
+    replace_text(folder / "rankings.md", tables + "\n")
     print(f"{folder / 'rankings.md'}: nearest training names of {', '.join(map(repr, names))}")
 
 
@@ -260,19 +296,18 @@ def record_of(
         ],
         headline=[one.primary_metric for one in suite.tests],
     )
-    record.add_published(suite.published)
     usual = SentenceTransformerTrainingArguments(training.output_dir).to_dict()
     record.add_training_arguments(training, [n for n, value in training.to_dict().items() if value != usual[n]])
     return record
 
 
 def release(
-    recipe: FewShotArguments,
     encoder: FrozenEncoder,
     found: tuple[TrainedChain, Run],
     folders: OutputFolders,
     record: RunRecord,
     outcomes: Outcomes,
+    suite: EvaluatorSuite,
 ) -> None:
     """Write the encoder that was asked for: the frozen one with its stages behind it, in built-in modules."""
     chain, run = found
@@ -282,22 +317,19 @@ def release(
     record.add_losses({f"{i}-{name}": stage.loss for i, (name, stage) in enumerate(zip(chain.sets, chain.stages), 1)})
     for epoch, loss in enumerate(chain.stages[-1].validation_losses, 1):
         record.add_metrics(epoch, epoch, {"validation_loss": loss})
-    for name, results in run.results.items():
-        record.add_results(name, "before", outcomes.base[name])
-        record.add_results(name, "after", results)
-    folders.make_room()
-    base_model = None if encoder.form.is_table else recipe.base_model
     for name, terminology in zip(chain.sets, record.terminologies):
         terminology.save(folders.work / f"terminology-{name}")  # what `st-biomed release` looks for in the release
-    save_release(
+    measure_and_release(
         bake(assembled(encoder.whole(), [stage.module for stage in chain.stages])),
-        folders.release,
-        run=record.to_dict(),
+        suite,
+        folders,
+        record,
+        before=outcomes.base,
+        after=run.results,
         terminologies=record.terminologies,
-        base_model=base_model,
+        base_model=None if encoder.form.is_table else record.base_model,
+        shown=lambda after: f"what is released, {run.name}:\n{suite.table(before=outcomes.base, after=after)}",
     )
-    print(f"\nSaved {run.name}. Load it with SentenceTransformer({str(folders.release)!r})")
-    publish(folders, record.terminologies, base_model)
 
 
 if __name__ == "__main__":

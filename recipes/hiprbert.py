@@ -10,6 +10,7 @@ Every argument of the trainer is an argument here too; ``--help`` lists them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,11 +28,15 @@ from st_biomed.batches import (
     SynonymBatches,
     TrainingBatches,
 )
+from st_biomed.checkpoints import whole_checkpoints
+from st_biomed.checks import COUNT, LARGEST, PATH, PATTERN, SEED, SIZE, WEIGHT, about, above, at_least, one_of, within
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.evaluators.benchmark import read_protocol
+from st_biomed.evaluators.benchmark import BENCHMARK, read_protocol
+from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.evaluators.tree_protocol import TreeProtocol
-from st_biomed.finish import publish
-from st_biomed.hierarchy import Hierarchy
+from st_biomed.finish import Measured, measure_and_release
+from st_biomed.hierarchy import DISTANCES, Hierarchy
+from st_biomed.kinships import KINSHIPS
 from st_biomed.losses import (
     CachedMultiSimilarityLoss,
     CachedOrdinalMultiSimilarityLoss,
@@ -39,14 +44,18 @@ from st_biomed.losses import (
     OrdinalMultiSimilarityLoss,
 )
 from st_biomed.losses.callbacks import TerminologyDigestCallback
-from st_biomed.losses.miners import TripletMarginMiner
+from st_biomed.losses.miners import MODES, TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS
-from st_biomed.release.folder import save_release
+from st_biomed.losses.ordinal_multi_similarity import FORMS, SIMILARITIES
+from st_biomed.losses.similarity import REDUCTIONS
+from st_biomed.output import OutputFolders, output_folders, resume_point
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import RelationLookup, names_dataset, relation_pairs
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, output_folders, resume_point, with_precision
+from st_biomed.training import EncoderArguments, decaying_all, with_precision
+
+PARTS = ("synonyms", "relations", "hierarchy")
 
 
 @dataclass
@@ -55,79 +64,114 @@ class HiPrBERTArguments(EncoderArguments):
 
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
-        metadata={"help": "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged"},
+        metadata=about(
+            "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged", PATH
+        ),
     )
-    distance: str = field(default="sibling_parent", metadata={"help": "sibling_parent (3.3), lca_depth or hops"})
+    distance: str = field(
+        default="sibling_parent", metadata=about("sibling_parent (3.3), lca_depth or hops", one_of(*DISTANCES))
+    )
     levels: list[str] = field(
         default_factory=lambda: ["sibling", "parent_child"],
-        metadata={"help": "kinships from near to far, for sibling_parent (3.3; more of them: 5)"},
+        metadata=about(
+            "kinships from near to far, for sibling_parent (3.3; more of them: 5)", one_of(*KINSHIPS, called="kinship")
+        ),
     )
     parts: list[str] = field(
-        default_factory=lambda: ["synonyms", "relations", "hierarchy"], metadata={"help": "what to train on (4.1)"}
+        default_factory=lambda: list(PARTS), metadata=about("what to train on (4.1)", one_of(*PARTS, called="part"))
     )
-    synonym_preset: str = field(default="hiprbert", metadata={"help": "multi-similarity preset of synonyms (3.5)"})
-    relation_preset: str = field(default="hiprbert", metadata={"help": "multi-similarity preset of relations (3.5)"})
+    synonym_preset: str = field(
+        default="hiprbert",
+        metadata=about("multi-similarity preset of synonyms (3.5)", one_of(*PRESETS, called="preset")),
+    )
+    relation_preset: str = field(
+        default="hiprbert",
+        metadata=about("multi-similarity preset of relations (3.5)", one_of(*PRESETS, called="preset")),
+    )
     margin: float | None = field(
-        default=None, metadata={"help": "margin of the triplet miner; the preset's by default"}
+        default=None, metadata=about("margin of the triplet miner; the preset's by default", WEIGHT)
     )
     mining: str | None = field(
-        default=None, metadata={"help": "triplets kept: all, hard, semihard, easy or violate; the preset's by default"}
+        default=None,
+        metadata=about("triplets kept: all, hard, semihard, easy or violate; the preset's by default", one_of(*MODES)),
     )
     shared_concept_negatives: bool = field(
         default=False, metadata={"help": "relation pairs that share a concept are negatives (the published code)"}
     )
     alpha: list[float] = field(
-        default_factory=lambda: [2.0], metadata={"help": "ordinal loss, near side (3.5), one number or one per cut"}
+        default_factory=lambda: [2.0],
+        metadata=about("ordinal loss, near side (3.5), one number or one per cut", above(0)),
     )
     beta: list[float] = field(
-        default_factory=lambda: [2.0], metadata={"help": "ordinal loss, far side (3.5), one number or one per cut"}
+        default_factory=lambda: [2.0],
+        metadata=about("ordinal loss, far side (3.5), one number or one per cut", above(0)),
     )
     base: list[float] = field(
         default_factory=lambda: [0.5], metadata={"help": "ordinal loss, lambda (3.5), one number or one per cut"}
     )
     cut_weights: list[float] = field(
-        default_factory=list, metadata={"help": "weight of each cut; all equal by default"}
+        default_factory=list, metadata=about("weight of each cut; all equal by default", WEIGHT)
     )
-    form: str = field(default="ordinal", metadata={"help": "ordinal (3.5) or pairwise_mean (the published code)"})
-    similarity: str = field(default="cos", metadata={"help": "cos (3.3) or half, (cos + 1) / 2 (the published code)"})
-    reduction: str = field(default="sum", metadata={"help": "over anchors (3.5: a sum)"})
+    form: str = field(
+        default="ordinal", metadata=about("ordinal (3.5) or pairwise_mean (the published code)", one_of(*FORMS))
+    )
+    similarity: str = field(
+        default="cos", metadata=about("cos (3.3) or half, (cos + 1) / 2 (the published code)", one_of(*SIMILARITIES))
+    )
+    reduction: str = field(default="sum", metadata=about("over anchors (3.5: a sum)", one_of(*REDUCTIONS)))
     group_size: int | None = field(
         default=None,
-        metadata={"help": "rows of a group that an anchor is compared within; the whole batch by default"},
+        metadata=about("rows of a group that an anchor is compared within; the whole batch by default", COUNT),
     )
     partners: list[int] = field(
-        default_factory=lambda: [5, 5, 5, 5], metadata={"help": "partners of an anchor at distance 0, 1, 2, ..."}
+        default_factory=lambda: [5, 5, 5, 5], metadata=about("partners of an anchor at distance 0, 1, 2, ...", SIZE)
     )
-    synonym_anchors: float = field(default=0.0, metadata={"help": "least share of anchors that have a synonym"})
+    synonym_anchors: float = field(
+        default=0.0, metadata=about("least share of anchors that have a synonym", within("[0, 1]"))
+    )
     anchor_repeats: list[str] = field(
         default_factory=list,
         metadata={"help": "SOURCE=N: its anchors come N times an epoch (the published code: PHECODE=70 CPT=10)"},
     )
-    names_per_partner: int = field(default=1, metadata={"help": "names that a related concept brings to a group"})
-    temperature: float = field(default=1.0, metadata={"help": "mixing of the parts: 1 is by size, larger is flatter"})
-    max_pairs_per_concept: int = field(default=50, metadata={"help": "synonym pairs a concept and epoch"})
-    subtrees: str = field(
-        default="", metadata={"help": "regular expression of the codes that root a sub-tree held out as a whole"}
+    names_per_partner: int = field(default=1, metadata=about("names that a related concept brings to a group", COUNT))
+    temperature: float = field(
+        default=1.0, metadata=about("mixing of the parts: 1 is by size, larger is flatter", at_least(1))
     )
-    subtree_depth: int = field(default=1, metadata={"help": "or their depth, where no expression is given"})
-    held_out: float = field(default=1 / 6, metadata={"help": "share of the sub-trees held out for dev, and for test"})
-    split_seed: int = field(default=0, metadata={"help": "seed of the split and of the pairs"})
-    pairs_per_class: int = field(default=800, metadata={"help": "pairs measured at each distance"})
+    max_pairs_per_concept: int = field(default=50, metadata=about("synonym pairs a concept and epoch", COUNT))
+    decay_all: bool = field(
+        default=False, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
+    )
+    subtrees: str = field(
+        default="", metadata=about("regular expression of the codes that root a sub-tree held out as a whole", PATTERN)
+    )
+    subtree_depth: int = field(default=1, metadata=about("or their depth, where no expression is given", SIZE))
+    held_out: float = field(
+        default=1 / 6, metadata=about("share of the sub-trees held out for dev, and for test", within("(0, 0.5)"))
+    )
+    split_seed: int = field(default=0, metadata=about("seed of the split and of the pairs", SEED))
+    pairs_per_class: int = field(default=800, metadata=about("pairs measured at each distance", COUNT))
     benchmark: str | None = field(
         default=None,
-        metadata={"help": "a frozen protocol that sets the five arguments above and checks the pairs; none for none"},
+        metadata=about(
+            "a frozen protocol that sets the five arguments above and checks the pairs; none for none", BENCHMARK
+        ),
     )
 
 
-def main() -> None:
-    recipe, training = read_settings((HiPrBERTArguments, SentenceTransformerTrainingArguments))
-    if recipe.smoke:
-        shrink(recipe, training)
+def main(argv: Sequence[str] | None = None) -> None:
+    recipe, training = read_settings((HiPrBERTArguments, SentenceTransformerTrainingArguments), argv)
     if recipe.benchmark in ("", "none"):
         recipe.benchmark = None
+    check(recipe)
+    if recipe.smoke:
+        shrink(recipe, training)
     training = with_precision(training, recipe.precision)
-    folders = output_folders(training, "hiprbert", recipe.overwrite)
+    with output_folders(training, "hiprbert", recipe.overwrite, base_model=recipe.base_model) as folders:
+        run(recipe, training, folders)
 
+
+def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
+    """From the terminologies to the release folder."""
     # Read, and hold whole sub-trees out.
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     hierarchy = Hierarchy(whole, recipe.distance, levels=recipe.levels)
@@ -159,28 +203,41 @@ def main() -> None:
         headline=list(trees.test.headline.values()),
     )
     record.add_losses(losses)
-    before = trees.test(model)
+    suite = EvaluatorSuite([trees.test])
+    before = suite.measure(model, "the base model" if training.should_log else "")
+    optimizers: Any = (decaying_all(model, training), None) if recipe.decay_all else (None, None)
     trainer = SentenceTransformerTrainer(
         model=model,
         args=training,
         train_dataset={name: part.dataset for name, part in parts.items()},
         loss=losses,
         evaluator=trees.dev,
-        callbacks=[record.callback(), TerminologyDigestCallback(losses), EpochCallback()],
+        optimizers=optimizers,
+        callbacks=whole_checkpoints(record.callback(), TerminologyDigestCallback(losses), EpochCallback()),
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
-    after = trees.test(model)
 
-    if trainer.is_world_process_zero():
-        record.add_results(trees.test.name, "before", before)
-        record.add_results(trees.test.name, "after", after)
-        folders.make_room()
-        save_release(model, folders.release, run=record.to_dict(), terminologies=[whole], base_model=recipe.base_model)
-        print(
-            f"\nAUC on trees held out of training ({trees.test.name}):\n{trees.test.table(before=before, after=after)}"
-        )
-        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r})")
-        publish(folders, [whole], recipe.base_model)
+    def shown(after: Measured) -> str:
+        name = trees.test.name
+        table = trees.test.table(before=before[name], after=after[name])
+        return f"AUC on trees held out of training ({name}):\n{table}"
+
+    measure_and_release(
+        model, suite, folders, record, before=before, terminologies=[whole], trainer=trainer, shown=shown
+    )
+
+
+def check(recipe: HiPrBERTArguments) -> None:
+    """Refuse before anything is read what its use would refuse later.
+
+    Raises:
+        InputError: No terminology or part, a part twice, a malformed ``SOURCE=N``, or no such benchmark.
+    """
+    for name, values in (("terminology", recipe.terminology), ("parts", recipe.parts)):
+        if not values or len(set(values)) < len(values):
+            raise InputError(f"{name}: one or several different ones are needed, found {' '.join(values) or 'none'}")
+    source_numbers(recipe.anchor_repeats)
+    protocol(recipe)
 
 
 class Part(NamedTuple):
@@ -202,7 +259,7 @@ def training_parts(
         elif name == "hierarchy":
             parts[name] = hierarchy_batches(model, train, folder, recipe)
         elif name != "relations":
-            raise unknown_name("part", name, ("synonyms", "relations", "hierarchy"))
+            raise unknown_name("part", name, PARTS)
         elif train.relations.num_rows:
             parts[name] = relations(model, train, recipe, seed)
     return parts
@@ -301,8 +358,8 @@ def source_numbers(pairs: list[str]) -> dict[str, int]:
     numbers = {}
     for pair in pairs:
         source, equals, number = pair.partition("=")
-        if not (source and equals and number.isdecimal()):
-            raise InputError(f"anchor_repeats are written SOURCE=N, found {pair!r}")
+        if not (source and equals and number.isdecimal() and 0 < int(number[:10]) <= LARGEST):
+            raise InputError(f"anchor_repeats are written SOURCE=N with N from 1, found {pair!r}")
         numbers[source] = int(number)
     return numbers
 

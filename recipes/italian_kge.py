@@ -17,6 +17,7 @@ Every argument of the trainer is an argument of the last two stages; ``--help`` 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,26 +31,32 @@ from transformers import set_seed
 
 from st_biomed.batches import HardNegativeBatches, HardNegativeCallback
 from st_biomed.bundled import bundled, bundled_recipe
+from st_biomed.checkpoints import whole_checkpoints
+from st_biomed.checks import COUNT, PATH, WEIGHT, about, above, at_least, one_of
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.caps import Caps
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mentions import mention_contexts
-from st_biomed.errors import InputError, unknown_name
-from st_biomed.evaluators.benchmark import chosen_benchmarks
+from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
 from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.files import begun_in, check_writable, lock, settle
 from st_biomed.finish import measure_and_release
 from st_biomed.kge import KGETable
+from st_biomed.kge.settings import MODEL_NAMES
 from st_biomed.losses import KGEMarginMultiSimilarityLoss, MultiSimilarityLoss, TerminologyDigestCallback
+from st_biomed.losses.kge_margin_multi_similarity import MISSING
 from st_biomed.losses.miners import MultiSimilarityMiner
 from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
 from st_biomed.modules.markers import add_markers, pool_mentions
+from st_biomed.output import OutputFolders, is_main, output_folders, resume_point
 from st_biomed.release.bake import bake
 from st_biomed.release.run_data import CorpusData
 from st_biomed.release.run_record import RunRecord, corpus_data
 from st_biomed.samples import names_dataset
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, HardNegativeArguments, output_folders, resume_point, with_precision
+from st_biomed.training import EncoderArguments, HardNegativeArguments, with_precision
 
 STAGES = ("vocabulary", "kge", "inject", "contrastive", "pipelined")
 SMOKE_ROWS = 500
@@ -60,56 +67,58 @@ LOSSES = ("v1", "v2", "v3", "barlow_twins")
 class ItalianArguments(CorpusArguments, HardNegativeArguments, EncoderArguments):
     """The paper's sentences as arguments; the section stands in the help."""
 
-    stage: str = field(default="all", metadata={"help": f"all, or one of {', '.join(STAGES)}"})
+    stage: str = field(default="all", metadata=about(f"all, or one of {', '.join(STAGES)}", one_of("all", *STAGES)))
     earlier: str = field(
         default="",
         metadata={"help": "output_dir of another run whose earlier stages are taken; this run's own by default"},
     )
     base_model: str = field(
         default="dbmdz/bert-base-italian-cased",
-        metadata={"help": "where the vocabulary stage starts, and the others where there is no such stage (3)"},
+        metadata=about("where the vocabulary stage starts, and the others where there is no such stage (3)", PATH),
     )
     pooling: str = field(
-        default="mean", metadata={"help": "mean: over the tokens of the mention (3.2); cls: the first token (4)"}
+        default="mean",
+        metadata=about("mean: over the tokens of the mention (3.2); cls: the first token (4)", one_of("mean", "cls")),
     )
-    max_length: int = field(default=48, metadata={"help": "tokens of a context, markers and special tokens included"})
+    max_length: int = field(
+        default=48, metadata=about("tokens of a context, markers and special tokens included", at_least(3))
+    )
     terminology: list[str] = field(
         default_factory=list,
-        metadata={"help": "a folder written by `st-biomed read`, or reader:path; several are merged"},
+        metadata=about("a folder written by `st-biomed read`, or reader:path; several are merged", PATH),
     )
     language: str = field(default="it", metadata={"help": "language of the terms that are looked for; empty for all"})
-    window: int = field(default=32, metadata={"help": "tokens of a context (3.1)"})
-    contexts_per_term: int = field(default=4, metadata={"help": "contexts of a term that are kept (4)"})
+    window: int = field(default=32, metadata=about("tokens of a context (3.1)", COUNT))
+    contexts_per_term: int = field(default=4, metadata=about("contexts of a term that are kept (4)", COUNT))
     bare_names: bool = field(
         default=False, metadata={"help": "train on the names themselves, too, most of which no text may mention"}
     )
     kge_model: str = field(
-        default="complex", metadata={"help": "which graph embedding the loss and injection take (4)"}
+        default="complex",
+        metadata=about("which graph embedding the loss and injection take (4)", one_of(*MODEL_NAMES)),
     )
-    loss: str = field(default="v3", metadata={"help": f"one of {', '.join(LOSSES)} (3.2, Table 3; 5)"})
-    alpha: float = field(default=2.0, metadata={"help": "of the MS loss (4)"})
-    beta: float = field(default=50.0, metadata={"help": "of the MS loss (4)"})
-    epsilon: float = field(default=0.1, metadata={"help": "of its miner (4)"})
+    loss: str = field(default="v3", metadata=about(f"one of {', '.join(LOSSES)} (3.2, Table 3; 5)", one_of(*LOSSES)))
+    alpha: float = field(default=2.0, metadata=about("of the MS loss (4)", above(0)))
+    beta: float = field(default=50.0, metadata=about("of the MS loss (4)", above(0)))
+    epsilon: float = field(default=0.1, metadata=about("of its miner (4)", WEIGHT))
     detach_margin: bool = field(default=False, metadata={"help": "no gradient through the margin of v3"})
-    missing: str = field(default="v2", metadata={"help": "v1, v2 or skip: pairs of which the graph has no vector"})
-    neighbours: int = field(default=30, metadata={"help": "possible negatives of a prototype, m (4)"})
+    missing: str = field(
+        default="v2", metadata=about("v1, v2 or skip: pairs of which the graph has no vector", one_of(*MISSING))
+    )
+    neighbours: int = field(default=30, metadata=about("possible negatives of a prototype, m (4)", COUNT))
     benchmarks: list[str] = field(
         default_factory=list,
-        metadata={"help": "measured before and after: names or files of evaluation/benchmarks; none for none"},
+        metadata=about("measured before and after: names or files of evaluation/benchmarks; none for none", BENCHMARK),
     )
-    vocabulary_settings: str = field(default="extend_bert_paper.yaml", metadata={"help": "of the vocabulary stage"})
-    kge_settings: str = field(default="kge_paper.yaml", metadata={"help": "of the kge stage"})
-    inject_settings: str = field(default="knowledge_injection_paper.yaml", metadata={"help": "of the inject stage"})
+    vocabulary_settings: str = field(default="extend_bert_paper.yaml", metadata=about("of the vocabulary stage", PATH))
+    kge_settings: str = field(default="kge_paper.yaml", metadata=about("of the kge stage", PATH))
+    inject_settings: str = field(default="knowledge_injection_paper.yaml", metadata=about("of the inject stage", PATH))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     recipe, training = read_settings((ItalianArguments, SentenceTransformerTrainingArguments), argv)
-    if recipe.stage not in ("all", *STAGES):
-        raise unknown_name("stage", recipe.stage, ("all", *STAGES))
     if recipe.stage == "all" and get_world_size() > 1:
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
-    if recipe.loss not in LOSSES:
-        raise unknown_name("loss", recipe.loss, LOSSES)
     recipe.hard_negative_plan()  # refuses its numbers before anything is read
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
@@ -127,14 +136,16 @@ def main(argv: Sequence[str] | None = None) -> None:
             "publish the folder that you choose: st-biomed release FOLDER owner/name"
         )
     stages = STAGES if recipe.stage == "all" else (recipe.stage,)
-    check_ready(stages, recipe, earlier)
-    terminology = saved(recipe, training, earlier / "terminology")
-    for stage in stages:
-        print(f"\n== {stage}")
-        if stage in ("contrastive", "pipelined"):
-            contrastive(stage, recipe, replace(training, output_dir=str(folder / stage)), terminology, earlier)
-        else:
-            other_recipe(stage, recipe, training, folder, earlier)
+    check_writable(folder)
+    with lock(folder) if is_main(training) else nullcontext():
+        check_ready(stages, recipe, earlier)
+        terminology = saved(recipe, training, earlier / "terminology")
+        for stage in stages:
+            print(f"\n== {stage}")
+            if stage in ("contrastive", "pipelined"):
+                contrastive(stage, recipe, replace(training, output_dir=str(folder / stage)), terminology, earlier)
+            else:
+                other_recipe(stage, recipe, training, folder, earlier)
 
 
 def check_ready(stages: Sequence[str], recipe: ItalianArguments, earlier: Path) -> None:
@@ -143,6 +154,8 @@ def check_ready(stages: Sequence[str], recipe: ItalianArguments, earlier: Path) 
     Raises:
         InputError: With what is missing, and which stage leaves it.
     """
+    for left in ("terminology", "vocabulary", f"kge/{recipe.kge_model}", "injected"):
+        settle(earlier / left)
     if recipe.corpus:
         recipe.check_corpus()
     elif {"vocabulary", "inject"} & {*stages}:
@@ -151,6 +164,10 @@ def check_ready(stages: Sequence[str], recipe: ItalianArguments, earlier: Path) 
         raise InputError("corpus: is needed, nothing was given; --bare_names true trains on the names alone")
     if {"inject", "contrastive", "pipelined"} & {*stages}:
         chosen_benchmarks(recipe.benchmarks)
+    settings = {"vocabulary": recipe.vocabulary_settings, "kge": recipe.kge_settings, "inject": recipe.inject_settings}
+    for stage in (stage for stage in stages if stage in settings):
+        if not Path(settings[stage]).is_file() and bundled(f"recipes/configs/{settings[stage]}") is None:
+            raise InputError(f"{stage}_settings: {settings[stage]}: no such file")
     of_v3 = recipe.loss == "v3" and {"contrastive", "pipelined"} & {*stages}
     table = earlier / "kge" / recipe.kge_model
     if "kge" not in stages and (of_v3 or "inject" in stages) and not table.is_dir():
@@ -213,6 +230,7 @@ def other_recipe(
     elif stage == "kge":
         name, settings = "kge", recipe.kge_settings
         given = {**shared, "models": recipe.kge_model, "output_dir": folder / "kge"}
+        given["resume"] = begun_in(folder / "kge").exists() and not recipe.overwrite
     else:
         name, settings = "knowledge_injection", recipe.inject_settings
         given = {**shared, **text, "base_model": extended(recipe, earlier), "kge": earlier / "kge" / recipe.kge_model}
@@ -250,8 +268,21 @@ def contrastive(
         training.max_steps, recipe = 2, replace(recipe, prototypes=2, positives=2, neighbours=2)
     training = with_precision(training, recipe.precision)
     set_seed(training.seed)
-    folders = output_folders(training, stage, recipe.overwrite)
     start = str(earlier / "injected") if stage == "pipelined" else extended(recipe, earlier)
+    with output_folders(training, stage, recipe.overwrite, base_model=start) as folders:
+        train_contrastive(stage, recipe, training, terminology, earlier, start, folders)
+
+
+def train_contrastive(
+    stage: str,
+    recipe: ItalianArguments,
+    training: SentenceTransformerTrainingArguments,
+    terminology: Terminology,
+    earlier: Path,
+    start: str,
+    folders: OutputFolders,
+) -> None:
+    """From the encoder to start from to the release folder."""
     print(f"from {start}")
     model = replace(recipe, base_model=start, pooling="own" if stage == "pipelined" else recipe.pooling).encoder()
     suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, bf16=training.bf16, cache_dir=recipe.cache_dir or None)
@@ -288,20 +319,21 @@ def contrastive(
         args=training,
         train_dataset=rows,
         loss=loss,
-        callbacks=[
+        callbacks=whole_checkpoints(
             record.callback(),
             TerminologyDigestCallback(loss),
             HardNegativeCallback(recipe.refresh_steps or None),
-        ],
+        ),
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
     measure_and_release(
-        trainer,
+        model,
         suite,
         folders,
         record,
         before=before,
         terminologies=[terminology],
+        trainer=trainer,
         base_model=recipe.base_model,
         form=None if stage == "pipelined" else bake,
         needs_code=stage == "pipelined",

@@ -11,20 +11,29 @@ that the losses and modules read; ``--help`` lists all arguments.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.checks import COUNT, PATH, about, one_of, within
+from st_biomed.errors import InputError
 from st_biomed.evaluators import LinkPredictionEvaluator, metrics_table
 from st_biomed.evaluators.base import EmbeddingEvaluator
-from st_biomed.evaluators.benchmark import chosen_benchmarks
+from st_biomed.evaluators.benchmark import BENCHMARK, Benchmark, chosen_benchmarks
 from st_biomed.evaluators.graph_vectors import graph_evaluator, measure_table
-from st_biomed.kge import KGESettings, KnowledgeGraph, TrainedKGE, train_kge
+from st_biomed.files import begin_anew, begun_in, check_output, copy_file, lock, replacing, settle, write_text
+from st_biomed.kge import KGESettings, KnowledgeGraph, TrainedKGE, train_into
+from st_biomed.kge.graph import FILES, HEADER
 from st_biomed.kge.settings import MODEL_NAMES
+from st_biomed.kge.table import SETTINGS
+from st_biomed.kge.trained import FIGURES, OWN
 from st_biomed.kge.triples import LEAST_TRIPLES, MIRROR_SHARE, TripleOptions, parse_inverses
+from st_biomed.measuring.devices import DEVICE
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
+
+RESULTS = "results.json"
 
 
 @dataclass
@@ -33,25 +42,33 @@ class KGEArguments:
 
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
-        metadata={"help": "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged"},
+        metadata=about(
+            "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged", PATH
+        ),
     )
     models: list[str] = field(
         default_factory=list,
-        metadata={"help": f"of {', '.join(MODEL_NAMES)}, trained on the same triples; --model alone by default"},
+        metadata=about(
+            f"of {', '.join(MODEL_NAMES)}, trained on the same triples; --model alone by default",
+            one_of(*MODEL_NAMES, called="model"),
+        ),
     )
     relations: bool = field(default=True, metadata={"help": "take the terminology's relations"})
     parents: bool = field(default=True, metadata={"help": "take its parents, as relation isa"})
     inverses: list[str] = field(
         default_factory=list, metadata={"help": "NAME=INVERSE: triples of INVERSE are turned round"}
     )
-    least_triples: int = field(default=LEAST_TRIPLES, metadata={"help": "a relation with fewer triples is rare (3.1)"})
+    least_triples: int = field(
+        default=LEAST_TRIPLES, metadata=about("a relation with fewer triples is rare (3.1)", COUNT)
+    )
     mirror_share: float = field(
-        default=MIRROR_SHARE, metadata={"help": "share of pairs in common from which a relation is an inverse (3.1)"}
+        default=MIRROR_SHARE,
+        metadata=about("share of pairs in common from which a relation is an inverse (3.1)", within("(0, 1]")),
     )
     benchmarks: list[str] = field(
-        default_factory=list, metadata={"help": "of MCSM or relatedness, measured on the vectors (4, Table 2)"}
+        default_factory=list, metadata=about("of MCSM or relatedness, measured on the vectors (4, Table 2)", BENCHMARK)
     )
-    device: str | None = field(default=None, metadata={"help": "where to compute; by default the best there is"})
+    device: str | None = field(default=None, metadata=about("where to compute; by default the best there is", DEVICE))
     resume: bool = field(default=False, metadata={"help": "keep finished models, and go on from checkpoints"})
     overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
     output_dir: str = field(default="out/kge", metadata={"help": "a folder for each model, and results.json"})
@@ -60,19 +77,60 @@ class KGEArguments:
 def main(argv: Sequence[str] | None = None) -> None:
     recipe, settings = read_settings((KGEArguments, KGESettings), argv)
     models = recipe.models or [settings.model]
-    for name in models:
-        if name not in MODEL_NAMES:
-            raise unknown_name("model", name, MODEL_NAMES)
     folder = Path(recipe.output_dir)
-    if (folder / "results.json").is_file() and not (recipe.overwrite or recipe.resume):
-        raise InputError(f"{folder}: holds the results of an earlier run; --overwrite true replaces them")
     benchmarks = chosen_benchmarks(recipe.benchmarks)
+    for name in models:
+        settings_of(settings, name)
+    with lock(folder):
+        check_folder(folder, overwrite=recipe.overwrite or recipe.resume)
+        if not recipe.resume and begun_in(folder).exists():
+            if not recipe.overwrite:
+                raise InputError(
+                    f"{begun_in(folder)}: holds a run that was interrupted; --resume true goes on with it, --overwrite "
+                    "true begins anew"
+                )
+            begin_anew(folder)
+        with replacing(folder, resumable=True) as draft:
+            keep_models(folder, draft, () if recipe.resume else models)
+            shown = train_and_measure(recipe, settings, models, benchmarks, draft)
+    print(f"\n{shown}\n\nSaved. Load vectors with KGETable.load({str(folder / models[0])!r})")
 
-    # The graph, once for all models.
-    terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
+
+def check_folder(folder: Path, *, overwrite: bool) -> None:
+    """Refuse an output folder that holds something else, or an earlier run that is not to be replaced."""
+
+    def is_own(name: str) -> bool:
+        above, _, below = name.partition("/")
+        return name == RESULTS or below in {"graph": {HEADER, *FILES}, **dict.fromkeys(MODEL_NAMES, OWN)}.get(
+            above, ()
+        )
+
+    check_output(folder, what="a run of this recipe", is_own=is_own, marker=RESULTS, overwrite=overwrite)
+
+
+def keep_models(folder: Path, draft: Path, anew: Sequence[str]) -> None:
+    """Have what is built hold the models that are there, but for those that are trained anew."""
+    for name in MODEL_NAMES:
+        if (folder / name).is_dir() and name not in anew and not (draft / name).exists():
+            with replacing(draft / name) as copy:
+                shutil.copytree(folder / name, copy, copy_function=copy_file, dirs_exist_ok=True)
+
+
+def train_and_measure(
+    recipe: KGEArguments,
+    settings: KGESettings,
+    models: Sequence[str],
+    benchmarks: Sequence[Benchmark],
+    folder: Path,
+) -> str:
+    """One graph, one folder for each model, and a table of all of them."""
     options = TripleOptions(
         recipe.relations, recipe.parents, parse_inverses(recipe.inverses), recipe.mirror_share, recipe.least_triples
     )
+    options.check()
+
+    # The graph, once for all models.
+    terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     graph = KnowledgeGraph.from_terminology(terminology, options, seed=settings.seed)
     graph.save(folder / "graph")
     print(f"{terminology!r}\n{graph!r}\n{graph.report}")
@@ -90,7 +148,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         results[name] = links.measure_scorer(trained.model.scorer())
         for evaluator in similarity:
             results[name] |= measure_table(evaluator, table)
-        (folder / name / "figures.json").write_text(json.dumps(results[name], indent=1) + "\n", "utf-8")
+        write_text(folder / name / FIGURES, json.dumps(results[name], indent=1) + "\n")
 
     # Side by side, as in Table 2.
     rows = {key: links.headline[key] for key in ("hits@1", "hits@3", "hits@10", "mr", "mrr")}
@@ -99,20 +157,27 @@ def main(argv: Sequence[str] | None = None) -> None:
     rows |= {f"n of {evaluator.name}": f"{evaluator.name}_n" for evaluator in similarity}
     shown = metrics_table(results, rows)
     about: Mapping[str, object] = {"graph": repr(graph), "digest": graph.digest, "terminology": terminology.digest}
-    (folder / "results.json").write_text(json.dumps({**about, "results": results}, indent=1) + "\n", "utf-8")
-    print(f"\n{shown}\n\nSaved. Load vectors with KGETable.load({str(folder / models[0])!r})")
+    write_text(folder / RESULTS, json.dumps({**about, "results": results}, indent=1) + "\n")
+    return shown
 
 
 def one_model(graph: KnowledgeGraph, settings: KGESettings, folder: Path, recipe: KGEArguments) -> TrainedKGE:
     """Train a model and save it; a finished one of the same settings and graph is kept where runs are resumed."""
-    if recipe.resume and (folder / "settings.json").is_file():
+    settle(folder)
+    if recipe.resume and (folder / SETTINGS).is_file():
         earlier = TrainedKGE.load(folder, recipe.device)
         if earlier.settings == settings and earlier.graph.digest == graph.digest:
-            print(f"{settings.model}: finished in an earlier run ({folder})")
+            print(f"{settings.model}: finished in an earlier run")
             return earlier
-    trained = train_kge(graph, settings, device=recipe.device, folder=folder, resume=recipe.resume, progress=print)
-    trained.save(folder)
-    return trained
+    return train_into(
+        folder,
+        graph,
+        settings,
+        device=recipe.device,
+        resume=recipe.resume,
+        overwrite=recipe.overwrite,
+        progress=print,
+    )
 
 
 def settings_of(settings: KGESettings, model: str) -> KGESettings:

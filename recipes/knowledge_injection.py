@@ -18,13 +18,16 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 from transformers import set_seed
 
 from st_biomed.batches import EpochCallback
+from st_biomed.checkpoints import whole_checkpoints
+from st_biomed.checks import COUNT, PATH, WEIGHT, about, above, at_least, one_of, within
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.linked_masking import LinkedMentionCollator
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mentions import MentionContexts
 from st_biomed.corpus.windows import mention_windows
-from st_biomed.encoder import model_folder
+from st_biomed.encoder.masked import load_masked_model
 from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.finish import measure_and_release
 from st_biomed.kge import KGETable
@@ -33,34 +36,40 @@ from st_biomed.losses.knowledge_injection import KnowledgeInjectionCollator
 from st_biomed.modules.inject import inject_knowledge
 from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
+from st_biomed.output import OutputFolders, output_folders, resume_point
 from st_biomed.release.run_record import RunRecord, corpus_data
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, output_folders, resume_point, with_precision
+from st_biomed.training import EncoderArguments, with_precision
 
 
 @dataclass
 class InjectionArguments(CorpusArguments, EncoderArguments):
     """The paper's sentences as arguments; the section stands in the help."""
 
-    base_model: str = field(default="out/extend_bert", metadata={"help": "ext-BERT (3): a folder or a Hub id"})
+    base_model: str = field(default="out/extend_bert", metadata=about("ext-BERT (3): a folder or a Hub id", PATH))
     pooling: str = field(
-        default="mean", metadata={"help": "mean: over the tokens of the mention (3.2); cls: the first token (4)"}
+        default="mean",
+        metadata=about("mean: over the tokens of the mention (3.2); cls: the first token (4)", one_of("mean", "cls")),
     )
-    max_length: int = field(default=128, metadata={"help": "tokens of a sequence; the paper does not say"})
-    kge: str = field(default="out/kge/complex", metadata={"help": "folder of a table of graph embeddings (3.2)"})
+    max_length: int = field(default=128, metadata=about("tokens of a sequence; the paper does not say", at_least(3)))
+    kge: str = field(default="out/kge/complex", metadata=about("folder of a table of graph embeddings (3.2)", PATH))
     terminology: list[str] = field(
-        default_factory=list, metadata={"help": "whose mentions are looked for; several are merged"}
+        default_factory=list, metadata=about("whose mentions are looked for; several are merged", PATH)
     )
-    layer: int = field(default=8, metadata={"help": "inject after that many layers (4)"})
-    candidates: int = field(default=100, metadata={"help": "entities in the mixture; the paper does not say"})
-    temperature: float = field(default=1.0, metadata={"help": "of their weights; the paper has none (3.2)"})
-    masked_share: float = field(default=0.15, metadata={"help": "share of the tokens that is masked (3.2)"})
-    masked_weight: float = field(default=1.0, metadata={"help": "of masked language modelling, Eq. 6; 0 for none"})
-    linking_weight: float = field(default=1.0, metadata={"help": "of entity linking, Eq. 6"})
+    layer: int = field(default=8, metadata=about("inject after that many layers (4)", COUNT))
+    candidates: int = field(default=100, metadata=about("entities in the mixture; the paper does not say", COUNT))
+    temperature: float = field(default=1.0, metadata=about("of their weights; the paper has none (3.2)", above(0)))
+    masked_share: float = field(
+        default=0.15, metadata=about("share of the tokens that is masked (3.2)", within("(0, 1]"))
+    )
+    masked_weight: float = field(
+        default=1.0, metadata=about("of masked language modelling, Eq. 6; 0 for none", WEIGHT)
+    )
+    linking_weight: float = field(default=1.0, metadata=about("of entity linking, Eq. 6", WEIGHT))
     benchmarks: list[str] = field(
         default_factory=list,
-        metadata={"help": "measured before and after: names or files of evaluation/benchmarks; none for none"},
+        metadata=about("measured before and after: names or files of evaluation/benchmarks; none for none", BENCHMARK),
     )
 
 
@@ -68,15 +77,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     recipe, training = read_settings((InjectionArguments, SentenceTransformerTrainingArguments), argv)
     if not recipe.terminology or not recipe.corpus:
         raise InputError(f"{'corpus' if recipe.terminology else 'terminology'}: is needed, nothing was given")
+    recipe.check_corpus()
+    chosen_benchmarks(recipe.benchmarks)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
     training = with_precision(training, recipe.precision)
     set_seed(training.seed)
-    folders = output_folders(training, "knowledge_injection", recipe.overwrite)
+    with output_folders(training, "knowledge_injection", recipe.overwrite, base_model=recipe.base_model) as folders:
+        run(recipe, training, folders)
 
+
+def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
+    """From the terminology, the graph and the corpus to the release folder."""
     # The encoder, the graph, the sequences with their mentions.
-    terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     table = KGETable.load(recipe.kge)
+    terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     model = recipe.encoder()
     suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, bf16=training.bf16, cache_dir=recipe.cache_dir or None)
     before = suite.measure(model, "the base model" if training.should_log else "")
@@ -92,10 +107,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
 
     # Train.
-    base = str(model_folder(recipe.base_model) or recipe.base_model)
+    head = None
+    if recipe.masked_weight:
+        masked, _ = load_masked_model(recipe.base_model, trust_remote_code=recipe.trust_remote_code)
+        head = MaskedLanguageHead(masked, model)
     loss = KnowledgeInjectionLoss(
         model,
-        MaskedLanguageHead.from_pretrained(base, model) if recipe.masked_weight else None,
+        head,
         masked_weight=recipe.masked_weight,
         linking_weight=recipe.linking_weight,
     )
@@ -127,10 +145,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         train_dataset=sequences,
         loss=loss,
         data_collator=collator,
-        callbacks=[record.callback(), LossParametersCallback(loss), EpochCallback()],
+        callbacks=whole_checkpoints(record.callback(), LossParametersCallback(loss), EpochCallback()),
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
-    measure_and_release(trainer, suite, folders, record, before=before, terminologies=[terminology], needs_code=True)
+    measure_and_release(
+        model,
+        suite,
+        folders,
+        record,
+        before=before,
+        terminologies=[terminology],
+        trainer=trainer,
+        needs_code=True,
+    )
 
 
 def prepared(model: SentenceTransformer, recipe: InjectionArguments, table: KGETable) -> None:

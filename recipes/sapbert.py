@@ -11,25 +11,32 @@ sentence-transformers loads. Every argument of the trainer is an argument here t
 from __future__ import annotations
 
 import json
+import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
 from st_biomed.batches import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
-from st_biomed.errors import InputError, unknown_name
-from st_biomed.evaluators.benchmark import read_protocol
+from st_biomed.checkpoints import checkpoints_in, whole_checkpoints
+from st_biomed.checks import COUNT, PATH, SEED, SIZE, about, one_of
+from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import BENCHMARK, read_protocol
+from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
+from st_biomed.files import check_writable, lock, replace_text
 from st_biomed.finish import Measured, measure_and_release
 from st_biomed.linking_data.held_out import hold_out_names
-from st_biomed.losses.ablation import LOSSES, loss_by_name
+from st_biomed.losses.ablation import LOSSES, MINERS, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.modules.adapt import SIZES, adapt
 from st_biomed.modules.lora import add_lora, merge_lora
+from st_biomed.output import OutputFolders, is_main, output_folders, resume_point
 from st_biomed.release.run_data import read_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import names_dataset
@@ -40,10 +47,10 @@ from st_biomed.training import (
     HardNegativeArguments,
     decaying_all,
     measured_in_training,
-    output_folders,
-    resume_point,
     with_precision,
 )
+
+ADAPTERS = ("none", "lora", "bottleneck")
 
 
 @dataclass
@@ -52,61 +59,72 @@ class SapBERTArguments(HardNegativeArguments, EncoderArguments):
 
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
-        metadata={"help": "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged"},
+        metadata=about(
+            "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged", PATH
+        ),
     )
-    loss: str = field(default="ms", metadata={"help": f"one of {', '.join(LOSSES)} (B.4, table 6)"})
-    miner: str = field(default="triplet", metadata={"help": "none, triplet (2, Eq. 1) or ms"})
+    loss: str = field(default="ms", metadata=about(f"one of {', '.join(LOSSES)} (B.4, table 6)", one_of(*LOSSES)))
+    miner: str = field(default="triplet", metadata=about("none, triplet (2, Eq. 1) or ms", one_of(*MINERS)))
     loss_options: str = field(default="", metadata={"help": "NAME=VALUE,... of the loss, e.g. beta=50,base=0.6"})
-    adapter: str = field(default="none", metadata={"help": "none, lora, or bottleneck (4.2, the adapter variant)"})
+    adapter: str = field(
+        default="none", metadata=about("none, lora, or bottleneck (4.2, the adapter variant)", one_of(*ADAPTERS))
+    )
     adapter_size: str = field(
-        default="large", metadata={"help": "of a bottleneck: large (13.22%% of the parameters) or small (1.09%%)"}
+        default="large",
+        metadata=about("of a bottleneck: large (13.22%% of the parameters) or small (1.09%%)", one_of(*SIZES)),
     )
     decay_all: bool = field(
         default=True, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
     )
     max_pairs_per_concept: int = field(
-        default=50, metadata={"help": "synonym pairs a concept and epoch (4.1); not used with --neighbours"}
+        default=50, metadata=about("synonym pairs a concept and epoch (4.1); not used with --neighbours", COUNT)
     )
     pivot_language: str | None = field(
         default=None,
         metadata={"help": "pairs within each language and of each language with this one, e.g. en; all by default"},
     )
     held_out_names: int = field(
-        default=1000, metadata={"help": "synonyms held out for dev, and for test, and linked; 0 for none"}
+        default=1000, metadata=about("synonyms held out for dev, and for test, and linked; 0 for none", SIZE)
     )
     linking: list[str] = field(
-        default_factory=list, metadata={"help": "benchmarks to link, as files like evaluation/benchmarks/*.yaml"}
+        default_factory=list,
+        metadata=about("benchmarks to link, as files like evaluation/benchmarks/*.yaml", BENCHMARK),
     )
     relatedness: list[str] = field(
-        default_factory=list, metadata={"help": "tables of term pairs with scores to correlate with, e.g. MayoSRS.csv"}
+        default_factory=list,
+        metadata=about("tables of term pairs with scores to correlate with, e.g. MayoSRS.csv", PATH),
     )
     seeds: list[int] = field(
-        default_factory=list, metadata={"help": "several runs and their mean (the paper: five); --seed by default"}
+        default_factory=list, metadata=about("several runs and their mean (the paper: five); --seed by default", SEED)
     )
-    split_seed: int = field(default=0, metadata={"help": "seed of the names that are held out"})
+    split_seed: int = field(default=0, metadata=about("seed of the names that are held out", SEED))
 
 
-ADAPTERS = ("none", "lora", "bottleneck")
-
-
-def main() -> None:
-    recipe, training = read_settings((SapBERTArguments, SentenceTransformerTrainingArguments))
+def main(argv: Sequence[str] | None = None) -> None:
+    recipe, training = read_settings((SapBERTArguments, SentenceTransformerTrainingArguments), argv)
+    check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 2, 16, 4
         if recipe.neighbours:
             recipe.prototypes, recipe.positives, recipe.neighbours = 2, 2, min(recipe.neighbours, 2)
     training = with_precision(training, recipe.precision)
-    if recipe.adapter not in ADAPTERS:
-        raise unknown_name("adapter", recipe.adapter, ADAPTERS)
-    if recipe.adapter == "bottleneck" and recipe.adapter_size not in SIZES:
-        raise unknown_name("adapter_size", recipe.adapter_size, SIZES)
+    if recipe.seeds:
+        run_seeds(recipe, training)
+        return
+    with output_folders(training, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
+        run(recipe, training, folders, read(recipe, training))
 
-    if recipe.neighbours:
-        recipe.hard_negative_plan()
-        if recipe.pivot_language is not None:
-            raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
 
-    # Read, and hold names out.
+class Read(NamedTuple):
+    """What is trained on and measured, the same for all seeds."""
+
+    whole: Terminology
+    train: Terminology
+    suite: LinkingSuite
+
+
+def read(recipe: SapBERTArguments, training: SentenceTransformerTrainingArguments) -> Read:
+    """Read terminologies and benchmarks, and hold names out."""
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     suite = LinkingSuite(
         [read_protocol(path, LinkingProtocol) for path in recipe.linking],
@@ -122,33 +140,62 @@ def main() -> None:
         )
         suite.add(held_out, "held-out-names")
     print(f"{whole!r}\nlinking: {suite}")
+    return Read(whole, train, suite)
 
-    # Train, once or with several seeds; the base model is the same for all.
-    results, before = [], None
-    for one in runs_of(training, recipe.seeds):
-        finished = Path(one.output_dir or "", "run.json") if recipe.seeds else None
-        if finished is not None and finished.is_file() and not recipe.overwrite:
-            print(f"seed {one.seed}: finished in an earlier run ({finished.parent})")
-            results.append(read_results(finished))
-            continue
-        before, after = run(recipe, one, whole, train, suite, before)
-        results.append(after)
-    if recipe.seeds and training.should_save:
-        report_seeds(Path(training.output_dir or "out/sapbert"), recipe.seeds, results)
+
+def run_seeds(recipe: SapBERTArguments, training: SentenceTransformerTrainingArguments) -> None:
+    """Train with several seeds from one base model; runs that were finished earlier are not repeated."""
+    runs = runs_of(training, recipe.seeds)
+    folder = Path(training.output_dir or "out/sapbert")
+    check_writable(folder)
+    with lock(folder) if is_main(training) else nullcontext():
+        data = read(recipe, training)
+        results, before = [], None
+        for one in runs:
+            if resume_point(one) is True and not checkpoints_in(Path(f"{one.output_dir}-training")):
+                one.resume_from_checkpoint = None  # its turn had not come
+            finished = Path(str(one.output_dir), "run.json")
+            if finished.is_file() and not recipe.overwrite:
+                print(f"seed {one.seed}: finished in an earlier run ({finished.parent})")
+                results.append(read_results(finished))
+                continue
+            with output_folders(one, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
+                before, after = run(recipe, one, folders, data, before)
+            results.append(after)
+        if is_main(training):
+            report_seeds(folder, recipe.seeds, results)
+
+
+def check(recipe: SapBERTArguments) -> None:
+    """Refuse before anything is read what its use would refuse later.
+
+    Raises:
+        InputError: No terminology, hard negatives with a pivot language, an option of the loss that is no number, or a
+            table that is not there.
+    """
+    if not recipe.terminology:
+        raise InputError("terminology: is needed, nothing was given")
+    if recipe.neighbours:
+        recipe.hard_negative_plan()
+        if recipe.pivot_language is not None:
+            raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
+    options_of_loss(recipe.loss_options)
+    for path in recipe.relatedness:
+        if not data_path(path).is_file():
+            raise InputError(f"relatedness: {path}: no such file, a table of term pairs with scores is needed")
 
 
 def run(
     recipe: SapBERTArguments,
     training: SentenceTransformerTrainingArguments,
-    whole: Terminology,
-    train: Terminology,
-    suite: LinkingSuite,
+    folders: OutputFolders,
+    data: Read,
     before: Measured | None = None,
 ) -> tuple[Measured, Measured]:
     """One run from the base model to the release folder; what the benchmarks gave before and after it."""
+    whole, train, suite = data
     plan = recipe.hard_negative_plan() if recipe.neighbours else None
     set_seed(training.seed)
-    folders = output_folders(training, "sapbert", recipe.overwrite)
     model = recipe.encoder()
     loss = loss_by_name(
         recipe.loss,
@@ -197,47 +244,47 @@ def run(
         loss=loss,
         evaluator=measured_in_training(training, suite.dev),
         optimizers=optimizers,
-        callbacks=[record.callback(), TerminologyDigestCallback(loss), batches],
+        callbacks=whole_checkpoints(record.callback(), TerminologyDigestCallback(loss), batches),
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
     if recipe.adapter == "lora":
         merge_lora(model)
-    return before, measure_and_release(trainer, suite, folders, record, before=before, terminologies=[whole])
+    after = measure_and_release(model, suite, folders, record, before=before, terminologies=[whole], trainer=trainer)
+    return before, after
 
 
 def runs_of(
     training: SentenceTransformerTrainingArguments, seeds: list[int]
-) -> Iterator[SentenceTransformerTrainingArguments]:
-    """The arguments of each run: as given, or for each seed in a folder of its own."""
+) -> list[SentenceTransformerTrainingArguments]:
+    """The arguments of the run of each seed, in a folder of its own."""
     if len(set(seeds)) < len(seeds):
         raise InputError(f"seeds: each is run once, found {' '.join(map(str, seeds))}")
-    if seeds and training.push_to_hub:
+    if training.push_to_hub:
         raise InputError(
             "push_to_hub: with --seeds, publish the run that you choose: st-biomed release FOLDER owner/name"
         )
     folder = Path(training.output_dir or "out/sapbert")
-    yield from (replace(training, seed=seed, output_dir=str(folder / f"seed-{seed}")) for seed in seeds)
-    if not seeds:
-        yield training
+    return [replace(training, seed=seed, output_dir=str(folder / f"seed-{seed}")) for seed in seeds]
 
 
 def read_results(path: Path) -> Measured:
     """What a finished run found after training."""
     results = read_run(path)["results"]
     return {
-        name: {key: value for key, value in sides["after"].items() if value is not None}
+        name: {key: value for key, value in sides.get("after", {}).items() if value is not None}
         for name, sides in results.items()
     }
 
 
 def report_seeds(folder: Path, seeds: list[int], results: list[dict[str, dict[str, float]]]) -> None:
     """Print the mean and the standard deviation of the accuracies over the runs, and write all figures of all runs."""
-    (folder / "seeds.json").write_text(
-        json.dumps({"seeds": seeds, "results": results}, indent=1) + "\n", encoding="utf-8"
-    )
+    replace_text(folder / "seeds.json", json.dumps({"seeds": seeds, "results": results}, indent=1) + "\n")
     print(f"\nMean and standard deviation over seeds {', '.join(map(str, seeds))}:")
     for name, of_first in results[0].items():
         for key in (f"{name}_{what}" for what in ("acc@1", "acc@5", "spearman") if f"{name}_{what}" in of_first):
+            if lacking := [seed for seed, result in zip(seeds, results) if key not in result.get(name, {})]:
+                print(f"{key:40} was not measured with seed {lacking[0]}")
+                continue
             values = [result[name][key] for result in results]
             deviation = statistics.stdev(values) if len(values) > 1 else 0.0
             print(f"{key:40} {statistics.fmean(values):.4f} +- {deviation:.4f}")
@@ -260,7 +307,7 @@ def options_of_loss(text: str) -> dict[str, float]:
             options[name.strip()] = float(value)
         except ValueError:
             equals = ""
-        if not equals:
+        if not equals or not math.isfinite(options[name.strip()]):
             raise InputError(f"loss_options are written NAME=NUMBER,..., found {pair!r}")
     return options
 

@@ -5,36 +5,42 @@
 
 Pairs every mention of the training split with every name of its concepts in the dictionary, trains with the
 multi-similarity loss, links the test split before and after, and writes a folder that plain sentence-transformers loads.
-Test mentions are measured and nothing else. Every argument of the trainer is an argument here too.
+Test mentions are measured and nothing else. Of a data set in folds (CADEC, PsyTAR) each is trained on and measured by itself,
+from the same base model, or the one that ``--fold`` names. Every argument of the trainer is an argument here too.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from contextlib import ExitStack
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
 from st_biomed.batches import EpochCallback, ShuffledBatches
+from st_biomed.checkpoints import whole_checkpoints
+from st_biomed.checks import PATH, SIZE, about, one_of
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import read_protocol
+from st_biomed.evaluators.benchmark import BENCHMARK, read_protocol
+from st_biomed.evaluators.folds import mean_of_folds
 from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
-from st_biomed.finish import measure_and_release
+from st_biomed.evaluators.report import metrics_table
+from st_biomed.finish import Measured, measure_and_release
+from st_biomed.linking_data import LinkingDataset
+from st_biomed.linking_data.formats import format_options
 from st_biomed.linking_data.preparation import prepare
-from st_biomed.losses.ablation import LOSSES, loss_by_name
+from st_biomed.losses.ablation import LOSSES, MINERS, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.output import OutputFolders, output_folders, resume_point
+from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import RunRecord
 from st_biomed.samples import mention_pairs
 from st_biomed.settings import read_settings, run_recipe
-from st_biomed.training import (
-    EncoderArguments,
-    decaying_all,
-    measured_in_training,
-    output_folders,
-    resume_point,
-    with_precision,
-)
+from st_biomed.training import EncoderArguments, decaying_all, measured_in_training, with_precision
 
 EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "cometa": 10}
 """By format: "On scientific language datasets, we train for 3 epochs while on AskAPatient and COMETA we train for 15 and
@@ -46,17 +52,17 @@ class FinetuningArguments(EncoderArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
     linking: str = field(
-        default="", metadata={"help": "the data set, as a file like evaluation/benchmarks/ncbi_disease.yaml"}
+        default="", metadata=about("the data set, as a file like evaluation/benchmarks/ncbi_disease.yaml", BENCHMARK)
     )
     base_model: str = field(
-        default="cambridgeltl/SapBERT-from-PubMedBERT-fulltext", metadata={"help": "Hub id or folder to start from"}
+        default="cambridgeltl/SapBERT-from-PubMedBERT-fulltext", metadata=about("Hub id or folder to start from", PATH)
     )
     train_splits: list[str] = field(default_factory=lambda: ["train"], metadata={"help": "splits to train on"})
     epochs: int = field(
-        default=0, metadata={"help": "by default the paper's for the data set (4.1), 3 for another one"}
+        default=0, metadata=about("by default the paper's for the data set (4.1), 3 for another one", SIZE)
     )
-    loss: str = field(default="ms", metadata={"help": f"one of {', '.join(LOSSES)}"})
-    miner: str = field(default="triplet", metadata={"help": "none, triplet or ms"})
+    loss: str = field(default="ms", metadata=about(f"one of {', '.join(LOSSES)}", one_of(*LOSSES)))
+    miner: str = field(default="triplet", metadata=about("none, triplet or ms", one_of(*MINERS)))
     decay_all: bool = field(
         default=True, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
     )
@@ -66,13 +72,20 @@ class FinetuningArguments(EncoderArguments):
             "help": "training mentions are names of the dictionary when test mentions are linked (COMETA's baseline)"
         },
     )
+    fold: int | None = field(
+        default=None,
+        metadata={
+            "help": "of a data set in folds, which one to train on and measure; by default each, in a folder of its own "
+            "(<output_dir>/fold-0, ...), and the mean"
+        },
+    )
 
 
 _HOST_EPOCHS = 3.0  # the trainer's default: another number was asked for
 
 
-def main() -> None:
-    recipe, training = read_settings((FinetuningArguments, SentenceTransformerTrainingArguments))
+def main(argv: Sequence[str] | None = None) -> None:
+    recipe, training = read_settings((FinetuningArguments, SentenceTransformerTrainingArguments), argv)
     if not recipe.linking:
         raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
     protocol = read_protocol(recipe.linking, LinkingProtocol)
@@ -81,11 +94,81 @@ def main() -> None:
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
     training = with_precision(training, recipe.precision)
-    folders = output_folders(training, "sapbert_finetuned", recipe.overwrite)
+    folds = folds_to_train(recipe, protocol, training)
+    output = Path(training.output_dir or "out/sapbert_finetuned")
+    # Every fold is read, and its folder asked for and held, before the first training.
+    read = {fold: protocol.open(fold) for fold in folds}
+    with ExitStack() as held:
+        runs = []
+        for fold, raw in read.items():
+            own = deepcopy(training)
+            own.output_dir = str(output / f"fold-{fold}" if len(folds) > 1 else output)
+            folders = held.enter_context(
+                output_folders(own, "sapbert_finetuned", recipe.overwrite, base_model=recipe.base_model)
+            )
+            runs.append((replace(recipe, fold=fold), own, protocol, raw, folders))
+        found = [run(*each) for each in runs]
+    if len(found) > 1 and training.should_log:
+        print(f"\n{mean_table(found)}")
+
+
+def folds_to_train(
+    recipe: FinetuningArguments, protocol: LinkingProtocol, training: SentenceTransformerTrainingArguments
+) -> list[int | None]:
+    """The folds that are trained on, each for itself; ``[None]`` where the data set has none.
+
+    Raises:
+        InputError: No such fold, or several where one is published or resumed.
+    """
+    if recipe.fold is not None:
+        if protocol.folds and recipe.fold not in protocol.folds:
+            raise InputError(f"fold: {protocol.name} has {', '.join(map(str, protocol.folds))}, found {recipe.fold}")
+        if "fold" not in format_options(protocol.format):
+            raise InputError(f"fold: data sets of format {protocol.format!r} have no folds, found {recipe.fold}")
+        return [recipe.fold]
+    folds: list[int | None] = [*dict.fromkeys(protocol.folds)]
+    if len(folds) > 1:
+        several = {"push_to_hub": push_target(training) is not None, "resume_from_checkpoint": resume_point(training)}
+        for option in (option for option, given in several.items() if given):
+            raise InputError(
+                f"{option}: {protocol.name} has {len(folds)} folds; --fold says which one, e.g. --fold {folds[0]}"
+            )
+    return folds or [None]
+
+
+class FoldResult(NamedTuple):
+    """What was measured, and what was found before and after training."""
+
+    suite: LinkingSuite
+    before: Measured
+    after: Measured
+
+
+def mean_table(found: Sequence[FoldResult]) -> str:
+    """The means over the folds before and after, a line for each metric that every fold has."""
+    lines = []
+    for evaluator in found[-1].suite.tests:
+        columns = {"before": [one.before for one in found], "after": [one.after for one in found]}
+        means = {
+            column: mean_of_folds([one[evaluator.name] for one in measured], f"{evaluator.name}_")
+            for column, measured in columns.items()
+        }
+        rows = {label: key for label, key in evaluator.headline.items() if key in means["after"]}
+        lines += [f"{evaluator.name}, mean of {len(found)} folds", metrics_table(means, rows)]
+    return "\n".join(lines)
+
+
+def run(
+    recipe: FinetuningArguments,
+    training: SentenceTransformerTrainingArguments,
+    protocol: LinkingProtocol,
+    raw: LinkingDataset,
+    folders: OutputFolders,
+) -> FoldResult:
+    """From the data set, of which this is one fold where it has some, to the release folder."""
     set_seed(training.seed)
 
     # What is trained on, and what is linked.
-    raw = protocol.open()
     dataset = protocol.prepared(raw)
     pairs = mention_pairs(dataset, recipe.train_splits)
     suite = LinkingSuite(
@@ -133,10 +216,13 @@ def main() -> None:
         loss=loss,
         evaluator=measured_in_training(training, suite.dev),
         optimizers=optimizers,
-        callbacks=[record.callback(), TerminologyDigestCallback(loss), EpochCallback()],
+        callbacks=whole_checkpoints(record.callback(), TerminologyDigestCallback(loss), EpochCallback()),
     )
     trainer.train(resume_from_checkpoint=resume_point(training))
-    measure_and_release(trainer, suite, folders, record, before=before, terminologies=[pairs.terminology])
+    after = measure_and_release(
+        model, suite, folders, record, before=before, terminologies=[pairs.terminology], trainer=trainer
+    )
+    return FoldResult(suite, {name: dict(one) for name, one in before.items()}, after)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import errno
+import heapq
+import re
 from collections.abc import Iterable
 
-_LISTED = 60  # names that a line may list where it has a better answer
+_LISTED = 40  # names that a line may list; of more it names the nearest
+_NEAREST = 3
+_SHOWN = 80  # characters of a value
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class InputError(ValueError):
@@ -17,7 +23,7 @@ class InputError(ValueError):
 
 
 def unknown_name(kind: str, found: object, allowed: Iterable[str]) -> InputError:
-    """The error for a name that is not in a closed list, with the nearest allowed name.
+    """The error for a name that is not in a closed list, with the list, or of a long one with the nearest names.
 
     Args:
         kind: What the name stands for, e.g. ``"preset"``.
@@ -25,8 +31,89 @@ def unknown_name(kind: str, found: object, allowed: Iterable[str]) -> InputError
         allowed: The names that exist.
     """
     names = sorted(allowed)
+    if len(names) > _LISTED:
+        *some, last = map(repr, nearest(str(found), names))
+        return InputError(f"unknown {kind} {shown(found)}; did you mean {', '.join(some)} or {last}?")
     near = difflib.get_close_matches(str(found), names, n=1)
-    if near and len(names) > _LISTED:
-        return InputError(f"unknown {kind} {found!r}; did you mean {near[0]!r}?")
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return InputError(f"unknown {kind} {found!r}: allowed are {', '.join(map(repr, names))}{hint}")
+    return InputError(f"unknown {kind} {shown(found)}: allowed are {', '.join(map(repr, names))}{hint}")
+
+
+def nearest(found: str, names: Iterable[str], n: int = _NEAREST) -> list[str]:
+    """The names that a person may have meant, the likeliest first.
+
+    A name that holds what was written, or whose words begin with its letters (``lr``), is likelier than any other.
+
+    Args:
+        found: What was written.
+        names: The names that exist.
+        n: How many.
+    """
+    written = _bare(found)
+
+    def likeness(name: str) -> float:
+        own = _bare(name)
+        likely = bool(written) and (written in own or written == "".join(word[:1] for word in own.split("_")))
+        return likely + difflib.SequenceMatcher(None, written, own).ratio()
+
+    return heapq.nlargest(n, names, key=likeness)
+
+
+def _bare(name: str) -> str:
+    return name[:_SHOWN].lower().replace("-", "_").strip("_")
+
+
+def shown(value: object) -> str:
+    """A value as a line shows it: a long one is cut."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text):,} characters)"
+
+
+def one_line(error: object) -> str:
+    """A message with the line breaks and control characters that a path may have written as escapes."""
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], str(error))
+
+
+_OF_THE_DISK = {
+    errno.ENOSPC: "no space is left on the disk",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file would be larger than this process may write",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "permission is missing",
+    errno.EPERM: "permission is missing",
+    errno.EIO: "the disk failed",
+    errno.EISDIR: "is a folder, a file is needed there",
+    errno.ENOTDIR: "a file is in the way, a folder is needed there",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.EBUSY: "is in use by the system; choose a folder below it",
+}
+_IN_A_MESSAGE = re.compile(r"(?:os error|errno[:= ]*)\s*(\d+)", re.IGNORECASE)
+_CUT_SHORT = re.compile(
+    r"inline_container.*(?:unexpected pos|file write failed)|PytorchStreamWriter failed|^\d+ requested and \d+ written$"
+)
+"""What torch and numpy say where a file could not be written to its end; they do not say why."""
+
+
+def disk_error(error: BaseException) -> InputError | None:
+    """A full, read-only or obstructed disk as the line that a person gets; nothing for any other error.
+
+    Libraries wrap the error of the system in one of their own, so its text and what caused it are asked, too. What else
+    was raised while an error of the system was handled is a bug, and stays one.
+
+    Args:
+        error: What was raised.
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        code = seen.errno if isinstance(seen, OSError) else None
+        if code is None and (told := _IN_A_MESSAGE.search(str(seen))):
+            code = int(told[1])
+        said = (str(seen).strip().splitlines() or [type(seen).__name__])[0]
+        if code in _OF_THE_DISK:
+            where = getattr(seen, "filename", None)
+            return InputError(f"{where}: {_OF_THE_DISK[code]}" if where else f"{_OF_THE_DISK[code]} ({said})")
+        if isinstance(seen, OSError | RuntimeError) and _CUT_SHORT.search(said):
+            return InputError(f"a file was not written to its end, no space is left or it is too large ({said})")
+        of_a_library = isinstance(seen, OSError | RuntimeError) and not seen.__suppress_context__
+        seen = seen.__cause__ or (seen.__context__ if of_a_library else None)
+    return None

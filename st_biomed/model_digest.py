@@ -12,7 +12,13 @@ import torch
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-_NOT_COMPUTED = {"_name_or_path", "transformers_version", "architectures", "dtype"}  # of a transformer's configuration
+_NOT_COMPUTED = {
+    "_name_or_path",
+    "transformers_version",
+    "architectures",
+    "auto_map",
+    "dtype",
+}  # of a transformer's configuration
 _LEFT_BY_A_CALL = {"padding", "truncation"}  # of a tokenizer: what the last batch was cut and padded to
 
 

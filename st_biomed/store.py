@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,11 +14,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from st_biomed.errors import InputError
+from st_biomed.files import check_output, read_whole, replacing
 from st_biomed.readers.records import SourceInfo, Tally
+from st_biomed.sealed import Seal
 
 TABLES = ("concepts", "texts", "terms", "parents", "relations", "types", "xrefs")
-FORMAT = 2
 HEADER = "terminology.json"
+_FILES = [f"{name}.parquet" for name in TABLES]
+_SEAL = Seal(HEADER, 3, "Terminology.save or `st-biomed read`", "read or save the terminology again")
 _DIGESTED = 1 << 20  # rows that go into the digest at a time
 
 
@@ -32,33 +33,10 @@ def check_folder(folder: str | Path, *, overwrite: bool = True) -> Path:
         overwrite: Whether it may hold one already.
 
     Raises:
-        InputError: It is a file or below one, or holds something else, or a terminology that is not to be overwritten.
+        InputError: See :func:`~st_biomed.files.check_output`.
     """
-    folder = Path(folder)
-    if (file := next((each for each in (folder, *folder.parents) if each.is_file()), None)) is not None:
-        raise InputError(f"{file}: is a file, a folder for the terminology is needed")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / HEADER).is_file():
-        raise InputError(f"{folder}: holds files that are not a terminology; choose an empty folder")
-    if not overwrite and (folder / HEADER).is_file():
-        raise InputError(f"{folder}: holds a terminology already; --overwrite replaces it")
-    own = {HEADER, *(f"{name}.parquet" for name in TABLES)}
-    if (folder / HEADER).is_file() and (other := sorted({path.name for path in folder.iterdir()} - own)):
-        raise InputError(f"{folder}: holds {other[0]} besides the terminology, which would be lost; move it elsewhere")
-    return folder
-
-
-def check_parent(file: str | Path) -> Path:
-    """A file that may be written: nothing above it is a file, and it is no folder.
-
-    Raises:
-        InputError: With what is in the way.
-    """
-    file = Path(file)
-    if file.is_dir():
-        raise InputError(f"{file}: is a folder, a file to write is needed")
-    if (above := next((each for each in file.parents if each.is_file()), None)) is not None:
-        raise InputError(f"{above}: is a file, a folder for {file.name} is needed")
-    return file
+    own = {HEADER, *_FILES}
+    return check_output(folder, what="a terminology", is_own=own.__contains__, marker=HEADER, overwrite=overwrite)
 
 
 def write_tables(
@@ -69,34 +47,22 @@ def write_tables(
     tallies: Mapping[str, Tally],
     readings: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
-    """Write a terminology: all of it beside the folder, which it then replaces at once, so that no half is left there.
+    """Write a terminology, which replaces the one in the folder once it is whole.
 
     Raises:
-        InputError: See :func:`check_folder`.
+        InputError: See :func:`check_folder`; or another process writes to the folder.
     """
     folder = check_folder(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    for stale in folder.parent.glob(f".{folder.name}.*.partial"):  # of a process that was killed
-        shutil.rmtree(stale)
-    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
-    try:
+    header = {
+        "digest": digest,
+        "sources": [info.to_dict() for info in sources.values()],
+        "tallies": {stage: tally.to_dict() for stage, tally in tallies.items()},
+        "readings": list(readings),
+    }
+    with replacing(folder) as draft:
         for name in TABLES:
-            pq.write_table(tables[name], partial / f"{name}.parquet")
-        header = {
-            "format": FORMAT,
-            "digest": digest,
-            "sources": [info.to_dict() for info in sources.values()],
-            "tallies": {stage: tally.to_dict() for stage, tally in tallies.items()},
-            "readings": list(readings),
-        }
-        (partial / HEADER).write_text(json.dumps(header, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        partial.chmod(0o755)
-        if folder.is_dir():
-            shutil.rmtree(folder)
-        partial.rename(folder)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
+            pq.write_table(tables[name], draft / f"{name}.parquet")
+        _SEAL.write(draft, header, _FILES)
     return folder
 
 
@@ -108,31 +74,21 @@ def read_tables(
     Raises:
         InputError: Nothing saved there, another format, or a damaged file.
     """
-    folder = Path(folder)
-    path = folder / HEADER
-    if not path.is_file():
-        what = "no such folder" if not folder.exists() else f"no {HEADER} in it"
-        raise InputError(f"{folder}: {what}; expected a folder written by Terminology.save or `st-biomed read`")
+    return read_whole(folder, _read_tables)
+
+
+def _read_tables(
+    folder: Path,
+) -> tuple[dict[str, pa.Table], str, dict[str, SourceInfo], dict[str, Tally], list[dict[str, Any]]]:
+    header = _SEAL.read(folder)
+    _SEAL.check(folder, header, _FILES)
     try:
-        header = json.loads(path.read_text("utf-8"))
-        if header["format"] != FORMAT:
-            raise InputError(f"{path}: format {header['format']}, this version reads format {FORMAT}")
         sources = {info["name"]: SourceInfo(**info) for info in header["sources"]}
         tallies = {stage: Tally.from_dict(counts) for stage, counts in header["tallies"].items()}
-        digest, readings = header["digest"], list(header["readings"])
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path}: damaged ({type(error).__name__}: {error}); save the terminology again") from error
-    tables = {}
-    for name in TABLES:
-        path = folder / f"{name}.parquet"
-        try:
-            tables[name] = pq.read_table(path)
-        except (OSError, pa.ArrowInvalid) as error:
-            what = "is missing" if not path.is_file() else "is damaged"
-            raise InputError(f"{path} {what}; save the terminology again") from error
-    return tables, digest, sources, tallies, readings
+        tables = {name: pq.read_table(folder / f"{name}.parquet") for name in TABLES}
+        return tables, header["digest"], sources, tallies, list(header["readings"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{folder}: cannot be read as a terminology ({error}); {_SEAL.remedy}") from error
 
 
 def digest_of(tables: Mapping[str, pa.Table], sources: Mapping[str, SourceInfo]) -> str:

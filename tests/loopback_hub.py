@@ -69,6 +69,8 @@ class Fault:
     path: str
     times: int
     status: int | None
+    message: str
+    code: str
 
 
 class LoopbackHub:
@@ -103,9 +105,11 @@ class LoopbackHub:
         self.server.shutdown()
         self.server.server_close()
 
-    def fail(self, method: str, path: str, times: int, status: int | None) -> None:
+    def fail(
+        self, method: str, path: str, times: int, status: int | None, message: str = "told to fail", code: str = ""
+    ) -> None:
         """Let requests go wrong whose path has a match of ``path``: with a status, or (None) cut off half-way."""
-        self.faults.append(Fault(method, path, times, status))
+        self.faults.append(Fault(method, path, times, status, message, code))
 
     def tree(self, repo_id: str, revision: str = "main") -> dict[str, bytes]:
         repo = self.repos[repo_id]
@@ -137,12 +141,12 @@ class LoopbackHub:
         body = b"".join(_chunks(request)) if request.headers.get("Transfer-Encoding") else request.rfile.read(length)
         try:
             if fault is not None:
-                raise Refusal(fault.status or 500, "told to fail")
+                raise Refusal(fault.status or 500, fault.message, fault.code)
             with self.lock:
                 status, headers, content = 200, *self.route(request, path, query, body)
         except Refusal as refusal:
             status, content = refusal.status, json.dumps({"error": refusal.message}).encode()
-            headers = {"X-Error-Message": refusal.message, "Content-Type": "application/json"}
+            headers = {"X-Error-Message": " ".join(refusal.message.split()), "Content-Type": "application/json"}
             headers |= {"X-Error-Code": refusal.code} if refusal.code else {}
         request.send_response(status)
         for name, value in {"Content-Length": str(len(content)), **headers}.items():

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed import encoder
-from st_biomed.encoder import PACKAGED, load_encoder, model_folder
+from st_biomed.encoder import PACKAGED, load_encoder, model_folder, sources
 from st_biomed.errors import InputError
 
 
@@ -56,6 +55,6 @@ def test_arguments_are_checked_before_anything_is_loaded():
 def test_packaged_weights_are_the_official_ones_or_refused(monkeypatch: pytest.MonkeyPatch):
     folder = model_folder(PACKAGED)
     assert folder is not None and (folder / "modules.json").is_file()
-    monkeypatch.setattr(encoder, "PACKAGED_SHA256", "0" * 64)
+    monkeypatch.setattr(sources, "PACKAGED_SHA256", "0" * 64)
     with pytest.raises(InputError, match="the official weights have 0000"):
         model_folder(PACKAGED)

@@ -14,12 +14,15 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Normalize
 
 import st_biomed
+from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError
 from st_biomed.loading import require_this_package
+from st_biomed.measuring.models import MeasuredModel, OpenModel
 from st_biomed.modules.adapt import adapt
 from st_biomed.modules.inject import inject_knowledge
 from st_biomed.modules.markers import pool_mentions
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
+from st_biomed.training import EncoderArguments
 from tests.modules.mention_texts import table
 
 TERMS = ["acute disease", "the [Ms] chronic type [Me] of it"]
@@ -55,9 +58,17 @@ def test_every_kind_is_loaded_to_the_same_vectors(kind: str, tiny_bert: Sentence
     model.save_pretrained(str(folder), create_model_card=False)
     for file in folder.rglob("*.py"):
         file.write_text("raise SystemExit('this ran')\n")
-    loaded = st_biomed.load(folder, device="cpu")
-    np.testing.assert_allclose(loaded.encode(TERMS), model.encode(TERMS), atol=1e-6)
-    assert (loaded.prompts["term"], loaded.default_prompt_name, loaded.similarity_fn_name) == ("the ", "term", "dot")
+    for loaded in (
+        st_biomed.load(folder, device="cpu"),
+        load_encoder(folder, device="cpu"),
+        load_encoder(folder, device="cpu", trust_remote_code=True),  # which it has no need of
+        OpenModel(MeasuredModel("x", str(folder)), "cpu").encoder,
+        EncoderArguments(base_model=str(folder), pooling="own", max_length=32).encoder(),
+    ):
+        assert loaded is not None and not loaded.trust_remote_code
+        np.testing.assert_allclose(loaded.encode(TERMS), model.encode(TERMS), atol=1e-6)
+        said = (loaded.prompts["term"], loaded.default_prompt_name, loaded.similarity_fn_name)
+        assert said == ("the ", "term", "dot")
 
 
 def test_modules_of_somebody_else_are_named(tiny_bert_folder: Path, tmp_path: Path) -> None:
@@ -74,7 +85,7 @@ def test_modules_of_somebody_else_are_named(tiny_bert_folder: Path, tmp_path: Pa
 
 def test_a_model_that_is_nowhere_is_one_line() -> None:
     with pytest.raises(
-        InputError, match="model 'nobody/nothing': neither a folder nor to be had from the Hub"
+        InputError, match="base model 'nobody/nothing' is no local folder and not in the Hub's cache"
     ) as error:
         st_biomed.load("nobody/nothing")
     assert "\n" not in str(error.value)

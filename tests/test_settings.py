@@ -124,3 +124,19 @@ def test_a_recipe_ends_in_its_one_line_and_exit_code_2(capsys: pytest.CaptureFix
         run_recipe(main)
     assert end.value.code == 2
     assert capsys.readouterr().err == "error: alpha must be positive, found -1\n"
+
+
+def test_a_value_that_does_not_fit_names_the_file_it_stands_in(tmp_path: Path):
+    """Catches a person who looks for a mistake among the words of the command line where it is in a file."""
+    (tmp_path / "base.yaml").write_text("alpha: .nan\n")
+    (tmp_path / "a.yaml").write_text("extends: base.yaml\nsmoke: true\n")
+    with pytest.raises(InputError, match=r"a\.yaml: alpha must be a finite number, found nan"):
+        read(str(tmp_path / "a.yaml"))
+    assert read(str(tmp_path / "a.yaml"), "--alpha=2").alpha == 2
+    with pytest.raises(InputError, match=r"^alpha must be a finite number, found inf"):
+        read(str(tmp_path / "a.yaml"), "--alpha", "inf")
+
+
+def test_a_list_and_a_text_that_begins_with_a_dash_are_taken_from_a_file(tmp_path: Path):
+    (tmp_path / "a.yaml").write_text("base: [-1, 2e-1]\nname: -dash\n")
+    assert read(str(tmp_path / "a.yaml")) == Example(base=[-1.0, 0.2], name="-dash")

@@ -267,9 +267,9 @@ def test_saving_again_replaces_and_never_overwrites_anything_else(terminology: T
     assert Terminology.load(folder, verify=True).digest == part.digest
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("")
-    with pytest.raises(InputError, match="holds files that are not a terminology"):
+    with pytest.raises(InputError, match="holds no terminology.json"):
         terminology.save(tmp_path / "full")
-    with pytest.raises(InputError, match="is a file, a folder for the terminology is needed"):
+    with pytest.raises(InputError, match="is a file, a folder is needed there"):
         terminology.save(tmp_path / "full" / "thesis.tex")
 
 
@@ -281,14 +281,11 @@ def test_loading_names_what_is_wrong(terminology: Terminology, tmp_path: Path) -
     folder = terminology.save(tmp_path / "t")
     terminology.subset(languages=["it"]).save(tmp_path / "part")
     (tmp_path / "part" / "texts.parquet").replace(folder / "texts.parquet")
-    with pytest.raises(InputError, match="content has digest"):
+    with pytest.raises(InputError, match="texts.parquet: truncated"):
         Terminology.load(folder, verify=True)
-    (folder / "terms.parquet").unlink()
-    with pytest.raises(InputError, match=r"terms.parquet is missing"):
-        Terminology.load(folder)
     header = folder / "terminology.json"
-    header.write_text(header.read_text().replace('"format": 2', '"format": 3'))
-    with pytest.raises(InputError, match="format 3, this version reads format 2"):
+    header.write_text(header.read_text().replace('"format": 3', '"format": 2'))
+    with pytest.raises(InputError, match="format 2, this version reads 3; read or save the terminology again"):
         Terminology.load(folder)
 
 
@@ -385,7 +382,7 @@ def test_a_save_that_fails_leaves_the_old_copy_whole(
     """Catches half a folder left by a process that ends while it writes."""
     folder = terminology.save(tmp_path / "t")
     part = terminology.subset(languages=["it"])
-    (tmp_path / ".t.killed.partial").mkdir()
+    (tmp_path / ".t.draft-0123abcd").mkdir()
     with monkeypatch.context() as patch:
         patch.setattr("st_biomed.store.pq.write_table", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -448,12 +445,12 @@ def test_nothing_but_a_terminology_is_replaced(terminology: Terminology, tmp_pat
     """Catches somebody's own files that go with the terminology they lie beside."""
     (tmp_path / "file").write_text("x")
     if place == "below a file":
-        with pytest.raises(InputError, match="file: is a file, a folder for the terminology is needed"):
+        with pytest.raises(InputError, match="file: is a file, a folder is needed there"):
             terminology.save(tmp_path / "file" / "deep" / "t")
         return
     folder = terminology.save(tmp_path / "t")
     (folder / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"holds thesis.txt besides the terminology, which would be lost"):
+    with pytest.raises(InputError, match=r"holds thesis.txt besides a terminology, which would be lost"):
         terminology.save(folder)
     assert (folder / "thesis.txt").read_text() == "mine"
     assert Terminology.load(folder, verify=True).digest == terminology.digest

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,12 @@ import numpy as np
 import torch
 
 from st_biomed.errors import InputError
+from st_biomed.files import replacing_file
 from st_biomed.neighbours import nearest
+from st_biomed.sealed import Seal
 
 ROWS, ABOUT = "neighbours.npy", "neighbours.json"
+_SEAL = Seal(ABOUT, 2, "NeighbourTable.save", "remove the folder, and the neighbours are found anew")
 
 _QUERIES = 65_536  # prototypes compared at once: the vectors are read once for each such part
 
@@ -41,16 +42,14 @@ class NeighbourTable:
         """Write ``neighbours.npy`` and ``neighbours.json`` into a folder, which is made; a table there is replaced.
 
         Args:
-            folder: Where to.
+            folder: Where to; nothing else writes to it.
             **more: What else the second file shall say.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        new = folder / f"{ROWS}.new"
-        with new.open("wb") as file:
-            np.save(file, self.rows)
-        os.replace(new, folder / ROWS)  # a process that has mapped the old file keeps it
+        with replacing_file(folder / ROWS) as draft, draft.open("wb") as file:
+            np.save(file, self.rows)  # a process that has mapped the old file keeps it
         about = {"items": self.items, "weights": self.weights, "step": self.step, "epoch": self.epoch, **more}
-        (folder / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        _SEAL.write(folder, about, [ROWS])
         return folder
 
     @classmethod
@@ -58,11 +57,12 @@ class NeighbourTable:
         """Map what :meth:`save` wrote into memory.
 
         Raises:
-            InputError: No table there, or none that can be read.
+            InputError: No table there, or a damaged one.
         """
         about = read_about(folder)
+        _SEAL.check(folder, about, [ROWS])
         try:
-            rows = np.load(folder / ROWS, mmap_mode="r")
+            rows = np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)
             return cls(rows, about["items"], about["weights"], about["step"], about["epoch"])
         except (OSError, ValueError, KeyError) as error:
             raise InputError(f"{folder}: cannot be read as a table of neighbours ({error})") from error
@@ -72,12 +72,9 @@ def read_about(folder: Path) -> dict[str, Any]:
     """What ``neighbours.json`` says.
 
     Raises:
-        InputError: No such file, or no JSON.
+        InputError: No such file, or a damaged one.
     """
-    try:
-        return dict(json.loads((folder / ABOUT).read_text("utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{folder}: cannot be read as a table of neighbours ({error})") from error
+    return _SEAL.read(folder)
 
 
 def nearest_rows(

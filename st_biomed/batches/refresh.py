@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from st_biomed.batches.hard_negatives import HardNegativeBatchSampler
 from st_biomed.batches.neighbour_table import ABOUT, NeighbourTable, nearest_rows, read_about
 from st_biomed.batches.resume import EpochCallback
 from st_biomed.errors import InputError
+from st_biomed.files import lock
 from st_biomed.model_digest import model_digest
 
 if TYPE_CHECKING:
@@ -52,10 +55,10 @@ class HardNegativeCallback(EpochCallback):
         prompt: What the trainer puts before each text (``prompts`` of the training arguments).
         batch_size: Texts embedded at once.
         folder: Where the vectors and the table are kept on disk and mapped into memory, for datasets of many millions of
-            rows; every process has to see it. By default all is in memory.
+            rows; every process has to see it, and no other training may have it. By default all is in memory.
 
     Raises:
-        InputError: A number below 1. When training begins: no batches of that kind.
+        InputError: A number below 1. When training begins: no batches of that kind, or a folder that another training has.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class HardNegativeCallback(EpochCallback):
                 raise InputError(f"{name} must be a whole number of at least 1, found {value!r}")
         self.every, self.prompt, self.batch_size = every, prompt, batch_size
         self.folder = None if folder is None else Path(folder)
+        self._held = ExitStack()
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -76,6 +80,8 @@ class HardNegativeCallback(EpochCallback):
                 "HardNegativeCallback found no hard-negative batches: give the training arguments "
                 "batch_sampler=HardNegativeBatches.of(...)"
             )
+        if self.folder is not None and get_rank() == 0:
+            self._held.enter_context(lock(self.folder))
         if state.global_step > 0:
             _restore(samplers, kwargs["model"], args, state)
 
@@ -97,6 +103,11 @@ class HardNegativeCallback(EpochCallback):
         for i, sampler in enumerate(_samplers(kwargs["train_dataloader"])):
             epoch = int(state.epoch or 0)
             self.refresh(sampler, kwargs["model"], i, step=state.global_step, epoch=epoch, bf16=args.bf16)
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self._held.close()
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         if not args.should_save or state.is_hyper_param_search:
@@ -173,6 +184,9 @@ def _empty(shape: tuple[int, int], folder: Path | None) -> np.ndarray:
     if folder is None:
         return np.empty(shape, dtype=np.float32)
     folder.mkdir(parents=True, exist_ok=True)
+    size = 4 * math.prod(shape)
+    if size > shutil.disk_usage(folder).free:  # writing to a map of a full disk would end the process without a word
+        raise InputError(f"{folder}: {size:,} bytes for the vectors of the dataset do not fit on the disk")
     return np.lib.format.open_memmap(folder / "vectors.npy", mode="w+", dtype=np.float32, shape=shape)
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
-from typer.core import TyperGroup
 
 from st_biomed.cli import (
     evaluate,
@@ -22,19 +19,7 @@ from st_biomed.cli import (
     subset,
     train,
 )
-from st_biomed.errors import InputError
-
-
-class OneLineErrors(TyperGroup):
-    """Ends a person's mistake in one line on stderr and exit code 2; a bug keeps its traceback."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except InputError as error:
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(2) from None
-
+from st_biomed.cli._options import OneLineErrors, checked
 
 app = typer.Typer(
     name="st-biomed",
@@ -53,6 +38,10 @@ app.add_typer(picture.app, name="picture")
 app.command(
     "train", context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 )(train.run)
+for group in (app, kge.app, picture.app):
+    for command in group.registered_commands:
+        if command.callback is not None:
+            command.callback = checked(command.callback)
 
 
 def main() -> None:

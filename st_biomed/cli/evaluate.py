@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from st_biomed.checks import FOLDER, PATH, SEED
+from st_biomed.cli._options import Device, DrawSeed
+from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError
 
 _TITLES = {False: "Results", True: "Results, scored as published"}
@@ -35,8 +38,9 @@ def run(
         typer.Option(
             "--benchmark",
             "-b",
-            help="Name or file of a benchmark; several times. All that have their data by default.",
+            help="Name or file of a benchmark, or a folder of such files; several times. All that have their data by default.",
         ),
+        PATH,
     ] = None,
     data: Annotated[
         Path | None, typer.Option(help="Folder of the benchmarks' data; by default ST_BIOMED_DATA.")
@@ -49,17 +53,18 @@ def run(
     pairs_per_class: Annotated[
         int, typer.Option(help="Pairs to draw at each distance of the terminology.", min=1)
     ] = 800,
-    seed: Annotated[int, typer.Option(help="Seed of this draw.", min=0)] = 0,
+    seed: DrawSeed = 0,
     as_published: Annotated[bool, typer.Option(help="Score as the papers' scripts do where that differs.")] = False,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of results, tables and vectors.")] = Path(
-        "out/evaluation"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of results, tables and vectors."), FOLDER
+    ] = Path("out/evaluation"),
     cache: Annotated[bool, typer.Option(help="Keep the vectors of texts for later runs.")] = True,
     batch_size: Annotated[int, typer.Option(help="Texts per forward pass.", min=1)] = 128,
     bf16: Annotated[bool, typer.Option(help="Embed under bfloat16 autocast.")] = False,
     n_bootstrap: Annotated[int, typer.Option(help="Resamples of the intervals and tests; 0 for none.", min=0)] = 1000,
-    bootstrap_seed: Annotated[int, typer.Option(help="Seed of these resamples.", min=0)] = 0,
-    device: Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")] = None,
+    bootstrap_seed: Annotated[int, typer.Option(help="Seed of these resamples.", min=0), SEED] = 0,
+    device: Device = None,
+    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
     selection: Annotated[
         bool,
         typer.Option(
@@ -76,6 +81,10 @@ def run(
     An interrupted run goes on where it stopped; what was measured already is taken from the folder of results, to which
     several commands may write at once.
     """
+    if pairs is not None:
+        from st_biomed.readers.tables import check_file
+
+        check_file(pairs)
     if data is not None:
         if not data.is_dir():
             raise InputError(f"--data {data}: no such folder")
@@ -84,15 +93,15 @@ def run(
         _list()
         return
     from st_biomed.evaluators.base import EvaluatorOptions
+    from st_biomed.files import check_writable
     from st_biomed.measuring.choice import in_order_of, one_of_each
-    from st_biomed.measuring.devices import check_device
     from st_biomed.measuring.models import named_models
     from st_biomed.measuring.provenance import benchmarks_of
     from st_biomed.measuring.report import markdown
     from st_biomed.measuring.results import ResultsFolder
     from st_biomed.measuring.run import measure
 
-    check_device(device)
+    check_writable(output)
     measured_models = named_models(models or [])
     chosen = _chosen(benchmarks or [], terminology, pairs, pairs_per_class, seed)
     folder = ResultsFolder(output)
@@ -110,7 +119,9 @@ def run(
         folder,
         as_published=as_published,
         device=device,
+        trust_remote_code=trust_remote_code,
         progress=lambda line: typer.echo(line, err=True),
+        signs_of_life=not sys.stderr.isatty(),  # a terminal has progress bars
         **options,
     )
     if found.results:
@@ -165,7 +176,7 @@ def _chosen(
     """The benchmarks that were asked for; all of them where none was."""
     from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
 
-    chosen = [_benchmark(name) for name in dict.fromkeys(names)]
+    chosen = _named(names)
     if terminology is not None:
         settings = {"sources": [terminology], "whole": True, "pairs_per_class": pairs_per_class, "seed": seed}
         chosen.append(Benchmark("tree", "tree", settings, f"Trees of {terminology}"))
@@ -177,18 +188,19 @@ def _chosen(
     return chosen or [Benchmark.read(name) for name in benchmark_names()]
 
 
-def _benchmark(name: str) -> Benchmark:
-    """A benchmark by name or file; of a name that is none the nearest is said first."""
-    from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
+def _named(names: list[str]) -> list[Benchmark]:
+    """Benchmarks by name, file or folder; of a name that is none the nearest is said first."""
+    from st_biomed.evaluators.benchmark import Benchmark, benchmark_files, benchmark_names
     from st_biomed.measuring.suggestions import did_you_mean
 
     known = benchmark_names()
-    if not Path(name).is_file() and "/" not in name and not name.endswith(".yaml") and name not in known:
-        near = did_you_mean(name, known)
-        raise InputError(
-            f"unknown benchmark {name!r}{near or ', no file either'} (`st-biomed evaluate --list` shows all)"
-        )
-    return Benchmark.read(name)
+    for name in names:
+        if not Path(name).exists() and "/" not in name and not name.endswith(".yaml") and name not in known:
+            near = did_you_mean(name, known)
+            raise InputError(
+                f"unknown benchmark {name!r}{near or ', no file either'} (`st-biomed evaluate --list` shows all)"
+            )
+    return [Benchmark.read(path) for path in benchmark_files(names)]
 
 
 def _complain(found: Measured, chosen: list[Benchmark], *, asked: bool) -> None:

@@ -9,6 +9,10 @@ from typing import Annotated
 
 import typer
 
+from st_biomed.checks import FOLDER, PATH, PROCESSES, within
+from st_biomed.cli._options import Device
+from st_biomed.encoder.foreign import FLAG_HELP
+
 
 class Kind(StrEnum):
     """How names are searched."""
@@ -34,28 +38,32 @@ class Engine(StrEnum):
 
 
 def run(
-    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the index; what was begun there goes on.")],
-    model: Annotated[str, typer.Option(help="A folder with an encoder, or an id on the Hub.")],
+    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path."), PATH],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the index: new or empty."), FOLDER],
+    model: Annotated[str, typer.Option(help="A folder with an encoder, or an id on the Hub."), PATH],
     kind: Annotated[Kind, typer.Option(help="auto: by the number of names, their size and the recall.")] = Kind.auto,
-    recall: Annotated[float, typer.Option(help="recall@1 that an approximate index is set to reach.")] = 0.99,
+    recall: Annotated[
+        float, typer.Option(help="recall@1 that an approximate index is set to reach."), within("(0, 1]")
+    ] = 0.99,
     dtype: Annotated[Dtype, typer.Option(help="float16 takes half the space.")] = Dtype.float32,
     bf16: Annotated[
         bool | None, typer.Option("--bf16/--no-bf16", help="Autocast; by default where the machine computes it.")
     ] = None,
     tokens: Annotated[int | None, typer.Option(help="Tokens of a forward pass, padding included.", min=1)] = None,
     rows_per_commit: Annotated[int, typer.Option(help="Names that a kill loses at most.", min=1)] = 1 << 12,
-    device: Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")] = None,
+    device: Device = None,
     engine: Annotated[
         Engine, typer.Option(help="ray: encode on a Ray cluster, which RAY_ADDRESS names.")
     ] = Engine.local,
-    workers: Annotated[int, typer.Option(help="Encoders of the Ray engine.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Encoders of the Ray engine.", min=1), PROCESSES] = 1,
     gpus_per_worker: Annotated[float, typer.Option(help="GPUs of each of them.", min=0)] = 0.0,
+    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the index in the output folder.")] = False,
 ) -> None:
     """Encode the names of a terminology and index them; a run that was killed goes on when it is repeated."""
+    from st_biomed.files import begun_in, lock
     from st_biomed.linking import ConceptIndex, EncodingOptions
-    from st_biomed.linking.manifest import check_free
+    from st_biomed.linking.manifest import check_folder
     from st_biomed.linking.vectors import read_progress
     from st_biomed.terminology import Terminology
 
@@ -70,19 +78,23 @@ def run(
         gpus_per_worker=gpus_per_worker,
         device=device,
         show_progress=True,
+        trust_remote_code=trust_remote_code,
     )
-    check_free(output, overwrite=overwrite)
-    opened = Terminology.open(terminology)
-    typer.echo(f"{opened!r}", err=True)
-    try:
-        index = ConceptIndex.build(
-            opened, model, output, kind=kind.value, recall=recall, encoding=options, overwrite=overwrite
-        )
-    except KeyboardInterrupt:
-        begun = read_progress(output)
-        kept = 0 if begun is None else begun["done"]
-        typer.echo(f"interrupted: {kept:,} names are kept; repeat the command to go on", err=True)
-        raise typer.Exit(130) from None
+    with lock(output):
+        check_folder(output, overwrite=overwrite)
+        opened = Terminology.open(terminology)
+        typer.echo(f"{opened!r}", err=True)
+        try:
+            index = ConceptIndex.build(
+                opened, model, output, kind=kind.value, recall=recall, encoding=options, overwrite=overwrite
+            )
+        except KeyboardInterrupt:
+            begun = read_progress(begun_in(output))
+            kept = 0 if begun is None else begun.done
+            typer.echo(
+                f"interrupted: {kept:,} names are kept in {begun_in(output)}; repeat the command to go on", err=True
+            )
+            raise typer.Exit(130) from None
     typer.echo(index.summary)
     reached, wanted = index.manifest.recall["recall_at_1"], f"--recall {recall}"
     if reached < recall:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from st_biomed.checks import FILE, FOLDER, PATH, SEED, one_of, within
+from st_biomed.cli._options import Device
 from st_biomed.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,17 +20,17 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-FIGURES = "figures.json"
-_Device = Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")]
 _HEADLINE = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
 
 
 @app.command("train")
 def train(
     source: Annotated[
-        str, typer.Argument(help="A terminology (folder, reader's name or reader:path), or a saved graph.")
+        str, typer.Argument(help="A terminology (folder, reader's name or reader:path), or a saved graph."), PATH
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of vectors, model, graph and figures.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of vectors, model, graph and figures."), FOLDER
+    ],
     model: Annotated[str, typer.Option(help="transe, complex, rotate, simple or distmult.")] = "complex",
     relations: Annotated[bool, typer.Option(help="Take the terminology's relations.")] = True,
     parents: Annotated[bool, typer.Option(help="Take its parents, as relation isa.")] = True,
@@ -36,9 +38,11 @@ def train(
         list[str] | None,
         typer.Option("--inverse", help="NAME=INVERSE: turn the triples of INVERSE round; several times."),
     ] = None,
-    least_triples: Annotated[int, typer.Option(help="A relation with fewer triples is rare and goes.")] = 25,
+    least_triples: Annotated[int, typer.Option(help="A relation with fewer triples is rare and goes.", min=1)] = 25,
     mirror_share: Annotated[
-        float, typer.Option(help="Share of pairs that two relations have in common for one of them to go.")
+        float,
+        typer.Option(help="Share of pairs that two relations have in common for one of them to go."),
+        within("(0, 1]"),
     ] = 0.97,
     dimension: Annotated[int, typer.Option(help="Reals of a vector; two make a complex number.")] = 200,
     norm: Annotated[int, typer.Option(help="Of TransE: 1 or 2.")] = 1,
@@ -53,13 +57,19 @@ def train(
     epochs: Annotated[int, typer.Option(help="At most.")] = 500,
     evaluate_every: Annotated[int, typer.Option(help="Epochs between two measurements on validation triples.")] = 10,
     patience: Annotated[int, typer.Option(help="Measurements without a better one; 0 trains all epochs.")] = 5,
-    seed: Annotated[int, typer.Option(help="Of the split, the initial values and the batches.", min=0)] = 0,
-    device: _Device = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in the output folder.")] = False,
+    seed: Annotated[int, typer.Option(help="Of the split, the initial values and the batches.", min=0), SEED] = 0,
+    device: Device = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from where an interrupted training of this output came, or for longer."),
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model in the output folder.")] = False,
 ) -> None:
     """Split and filter the triples, train, and write what `kge evaluate` and the losses read."""
-    from st_biomed.kge import KGESettings, KnowledgeGraph, train_kge
+    from st_biomed.files import begun_in, lock
+    from st_biomed.kge import KGESettings, KnowledgeGraph, train_into
+    from st_biomed.kge.train import CHECKPOINT
+    from st_biomed.kge.trained import FIGURES, check_folder
     from st_biomed.kge.triples import TripleOptions, parse_inverses
 
     settings = KGESettings(
@@ -82,20 +92,24 @@ def train(
     options = TripleOptions(
         relations, parents, parse_inverses(inverse or [], "--inverse is"), mirror_share, least_triples
     )
-    _check_output(output, overwrite=overwrite or resume)
-    graph = KnowledgeGraph.open(source, options, seed=seed)
-    typer.echo(f"{graph!r}{graph.report and chr(10)}{graph.report}")
-    trained = train_kge(
-        graph,
-        settings,
-        device=device,
-        folder=output,
-        resume=resume,
-        progress=lambda line: typer.echo(line, err=True),
-    )
-    trained.save(output)
-    if len(graph.test):
-        _write(_measured(trained, "test"), output / FIGURES, output)
+    options.check()
+    with lock(output):
+        check_folder(output, overwrite=overwrite or resume)
+        if resume and not any((folder / CHECKPOINT).is_file() for folder in (begun_in(output), output)):
+            raise InputError(f"--resume: {output} holds no training to go on from; leave it out to begin one")
+        graph = KnowledgeGraph.open(source, options, seed=seed)
+        typer.echo(f"{graph!r}{graph.report and chr(10)}{graph.report}")
+        trained = train_into(
+            output,
+            graph,
+            settings,
+            device=device,
+            resume=resume,
+            overwrite=overwrite,
+            progress=lambda line: typer.echo(line, err=True),
+        )
+        if len(graph.test):
+            _write(_measured(trained, "test"), output / FIGURES, output)
     typer.echo(f"{trained.table!r} saved to {output}")
 
 
@@ -106,17 +120,17 @@ def evaluate(
         Path | None,
         typer.Option(help="Another saved graph whose triples are measured; its entities have to be known."),
     ] = None,
-    split: Annotated[str, typer.Option(help="test or valid.")] = "test",
+    split: Annotated[str, typer.Option(help="test or valid."), one_of("test", "valid")] = "test",
     per_relation: Annotated[bool, typer.Option(help="Also the figures of each relation, in --output.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file of the figures.")] = None,
-    device: _Device = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file of the figures."), FILE] = None,
+    device: Device = None,
 ) -> None:
     """Link prediction, filtered and raw, of heads and of tails."""
+    from st_biomed.files import check_writable
     from st_biomed.kge import KnowledgeGraph, TrainedKGE
-    from st_biomed.store import check_parent
 
     if output is not None:
-        check_parent(output)
+        check_writable(output, file=True)
     trained = TrainedKGE.load(folder, device)
     other = None if graph is None else KnowledgeGraph.load(graph)
     _write(_measured(trained, split, other, per_relation=per_relation), output, folder)
@@ -148,18 +162,10 @@ def _measured(
 def _write(figures: dict[str, float], path: Path | None, folder: Path) -> None:
     """Print the headline figures, and write all of them."""
     from st_biomed.evaluators import metrics_table
+    from st_biomed.files import write_text
 
     settings = ("filtered", "filtered_head", "filtered_tail", "raw")
     runs = {of: {key: figures[f"{of}_{key}"] for key in _HEADLINE} for of in settings}
     typer.echo(f"{figures['n']:,.0f} triples of {folder}\n{metrics_table(runs, {key: key for key in _HEADLINE})}")
     if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-
-
-def _check_output(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a folder that is a file, or that holds a model already."""
-    if (file := next((each for each in (folder, *folder.parents) if each.is_file()), None)) is not None:
-        raise InputError(f"{file}: is a file, a folder for the model is needed")
-    if (folder / "table.json").is_file() and not overwrite:
-        raise InputError(f"{folder}: holds a model already; --overwrite replaces it")
+        write_text(path, json.dumps(figures, indent=1) + "\n")

@@ -10,15 +10,18 @@ from typing import Annotated, TextIO
 
 import typer
 
+from st_biomed.checks import FILE, PATH
+from st_biomed.cli._options import Device
+from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError
 
 
 def run(
-    index: Annotated[Path, typer.Argument(help="A folder written by `st-biomed index`.")],
+    index: Annotated[Path, typer.Argument(help="A folder written by `st-biomed index`."), PATH],
     source: Annotated[
         Path | None, typer.Argument(metavar="INPUT", help="Mentions; standard input by default.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="By default standard output.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="By default standard output."), FILE] = None,
     model: Annotated[str | None, typer.Option(help="The encoder; by default the one the index records.")] = None,
     k: Annotated[int, typer.Option("--concepts", "-k", help="Most concepts of a mention.", min=1)] = 5,
     types: Annotated[str, typer.Option(help="Only concepts of these semantic types, e.g. T047,T048.")] = "",
@@ -32,7 +35,8 @@ def run(
     at_once: Annotated[
         int, typer.Option(help="Mentions searched together; 1 answers every line as it comes.", min=1)
     ] = 2048,
-    device: Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")] = None,
+    device: Device = None,
+    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Compare the checksums of the index, not its sizes alone.")
     ] = True,
@@ -46,6 +50,10 @@ def run(
     """
     if output is not None and output.exists() and not overwrite:
         raise InputError(f"{output}: is there already; --overwrite replaces it")
+    from st_biomed.files import check_writable
+
+    if output is not None:
+        check_writable(output, file=True)
     from tqdm import tqdm
 
     from st_biomed.linking import ConceptIndex
@@ -53,20 +61,23 @@ def run(
     from st_biomed.readers.options import listed
 
     kind = format_of(source, form)
-    table = read_mentions(
-        typer.get_text_stream("stdin", "utf-8", "strict") if source is None else source, kind, column
-    )
-    opened = ConceptIndex.load(index, verify=verify)
-    name = model or opened.manifest.model
-    if not name:
-        raise InputError(f"{index}: records no model, since it was built with an object; give --model")
-    opened.use(name, device=device)
-    wanted = listed("--types", types) or None
-    if wanted is not None:
-        opened.catalogue.of_types(wanted)  # an unknown type is refused before a mention is read
-
-    start, n, without_text, nil = time.perf_counter(), 0, 0, 0
+    if output is not None and source is not None and output.exists() and output.samefile(source):
+        raise InputError(f"--output {output}: is the file of the mentions; write to another one")
+    n, without_text, nil = 0, 0, 0
     with _writer(output) as file:
+        table = read_mentions(typer.get_binary_stream("stdin") if source is None else source, kind, column)
+        opened = ConceptIndex.load(index, verify=verify, trust_remote_code=trust_remote_code)
+        name = model or opened.manifest.model
+        if not name:
+            raise InputError(f"{index}: records no model, since it was built with an object; give --model")
+        if threshold is not None and opened.manifest.similarity == "cosine" and not -1 <= threshold <= 1:
+            raise InputError(f"--threshold {threshold:g}: the scores of {index} are cosines, from -1 to 1")
+        opened.use(name, device=device)
+        wanted = listed("--types", types) or None
+        if wanted is not None:
+            opened.catalogue.of_types(wanted)  # an unknown type is refused before a mention is read
+
+        start = time.perf_counter()
         file.write(header_line(table))
         linked = link_rows(
             table.rows, lambda texts: opened.search(texts, k, types=wanted, threshold=threshold), rows_at_once=at_once
@@ -92,11 +103,7 @@ def _writer(output: Path | None) -> Iterator[TextIO]:
     if output is None:
         yield typer.get_text_stream("stdout", "utf-8")
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
-    partial = output.with_name(f".{output.name}.partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-        partial.replace(output)
-    finally:
-        partial.unlink(missing_ok=True)
+    from st_biomed.files import writing
+
+    with writing(output) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
+        yield file

@@ -7,13 +7,16 @@ from typing import Annotated
 
 import typer
 
+from st_biomed.checks import FILE, FOLDER, PATH, check_value, one_of
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
 
 
 def run(
-    terminologies: Annotated[list[str], typer.Argument(help="Folders, readers' names, or reader:path; two or more.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new or empty.")],
+    terminologies: Annotated[
+        list[str], typer.Argument(help="Folders, readers' names, or reader:path; two or more."), PATH
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new or empty."), FOLDER],
     crosswalk: Annotated[
         str,
         typer.Option(
@@ -31,7 +34,7 @@ def run(
         typer.Option("--same-name", help="Make concepts with an equal name one, after none, lower or coder."),
     ] = None,
     conflicts: Annotated[
-        Path | None, typer.Option("--conflicts", help="Table of the links that were left out and why.")
+        Path | None, typer.Option("--conflicts", help="Table of the links that were left out and why."), FILE
     ] = None,
     without_cycles: Annotated[
         bool, typer.Option("--without-cycles", help="Drop the parents that lie on a cycle, as a hierarchy needs it.")
@@ -42,34 +45,37 @@ def run(
 ) -> None:
     """Merge terminologies by code, and by crosswalk and equal names where asked for."""
     from st_biomed.crosswalk import Crosswalk
+    from st_biomed.files import check_writable, lock, write_text
+    from st_biomed.readers.normalisers import NORMALISERS
     from st_biomed.readers.options import listed
-    from st_biomed.store import check_folder, check_parent
+    from st_biomed.store import check_folder
     from st_biomed.terminology import Terminology
 
     if len(terminologies) < 2:
         raise InputError(f"merge takes two terminologies or more, found {len(terminologies)}")
-    check_folder(output, overwrite=overwrite)
-    if conflicts is not None:
-        check_parent(conflicts)
-    parts = [Terminology.open(name) for name in terminologies]
     if through and not crosswalk:
         raise InputError("--through needs --crosswalk: the predicates of the cross-references to follow, e.g. xref")
-    walk = Crosswalk.between(
-        *parts,
-        predicates=listed("--crosswalk", crosswalk),
-        through=listed("--through", through),
-        same_name=same_name,
-    )
-    merged = Terminology.merge(*parts, codes=walk.codes)
-    if walk.tally.n_read:
-        merged.tallies["crosswalk"] = walk.tally
-    if without_cycles:
-        merged = merged.without_cycles()
-    merged.save(output)
+    check_value("--same-name", same_name, one_of(*NORMALISERS, called="normaliser"))
+    if conflicts is not None:
+        check_writable(conflicts, file=True)
+    with lock(output):
+        check_folder(output, overwrite=overwrite)
+        parts = [Terminology.open(name) for name in terminologies]
+        walk = Crosswalk.between(
+            *parts,
+            predicates=listed("--crosswalk", crosswalk),
+            through=listed("--through", through),
+            same_name=same_name,
+        )
+        merged = Terminology.merge(*parts, codes=walk.codes)
+        if walk.tally.n_read:
+            merged.tallies["crosswalk"] = walk.tally
+        if without_cycles:
+            merged = merged.without_cycles()
+        merged.save(output)
     if conflicts is not None:
         lines = ["\t".join(conflict) for conflict in [("code", "other", "reason"), *walk.conflicts]]
-        conflicts.parent.mkdir(parents=True, exist_ok=True)
-        conflicts.write_text("\n".join(lines) + "\n", "utf-8")
+        write_text(conflicts, "\n".join(lines) + "\n")
     stages = ("crosswalk", "merge", "without cycles")
     typer.echo(tally_table({stage: merged.tallies[stage] for stage in stages if stage in merged.tallies}))
     if walk.codes:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from st_biomed.checks import FILE, PATH, SEED
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
 
@@ -20,35 +21,29 @@ class Form(StrEnum):
 
 
 def run(
-    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Text file to write.")],
+    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path."), PATH],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Text file to write."), FILE],
     form: Annotated[Form, typer.Option(help="pairs: code||name1||name2 (SapBERT's); names: code||name.")] = Form.pairs,
-    max_pairs_per_concept: Annotated[int, typer.Option(help="Most pairs of a concept.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the pairs.")] = 0,
+    max_pairs_per_concept: Annotated[int, typer.Option(help="Most pairs of a concept.", min=1)] = 50,
+    seed: Annotated[int, typer.Option(help="Seed of the pairs.", min=0), SEED] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
     """Write synonym pairs or names as text; training needs no such file."""
+    from st_biomed.files import check_writable, writing
     from st_biomed.readers.records import Tally
     from st_biomed.samples.name_pairs import name_lines, pair_lines
-    from st_biomed.store import check_parent
     from st_biomed.terminology import Terminology
 
     if output.exists() and not overwrite:
         raise InputError(f"{output}: is there already; --overwrite replaces it")
-    check_parent(output)
-    opened = Terminology.open(terminology)
+    check_writable(output, file=True)
     tally = Tally()
-    lines = (
-        name_lines(opened, tally=tally)
-        if form is Form.names
-        else pair_lines(opened, max_pairs_per_concept=max_pairs_per_concept, seed=seed, tally=tally)
-    )
-    output.parent.mkdir(parents=True, exist_ok=True)
-    partial = output.with_name(f".{output.name}.partial")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        partial.replace(output)
-    finally:
-        partial.unlink(missing_ok=True)
+    with writing(output) as draft, draft.open("w", encoding="utf-8") as file:
+        opened = Terminology.open(terminology)
+        lines = (
+            name_lines(opened, tally=tally)
+            if form is Form.names
+            else pair_lines(opened, max_pairs_per_concept=max_pairs_per_concept, seed=seed, tally=tally)
+        )
+        file.writelines(f"{line}\n" for line in lines)
     typer.echo(f"{tally_table({form.value: tally})}\nwritten to {output}")

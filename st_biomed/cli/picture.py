@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from st_biomed.checks import FILE, PATH, WEIGHT, one_of
+from st_biomed.cli._options import Device, DrawSeed
+from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,10 +22,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_Terminology = Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path.")]
-_Output = Annotated[Path, typer.Option("--output", "-o", help="The PNG or SVG file.")]
-_Seed = Annotated[int, typer.Option(help="Seed of the draw.", min=0)]
-_Device = Annotated[str | None, typer.Option(help="Where to compute; by default the best there is.")]
+_Terminology = Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path."), PATH]
+_Output = Annotated[Path, typer.Option("--output", "-o", help="The PNG or SVG file."), FILE]
+_Trust = Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)]
 
 
 @app.command("concepts")
@@ -32,8 +34,9 @@ def concepts(
     output: _Output,
     n_concepts: Annotated[int, typer.Option("--concepts", help="Concepts to draw.", min=2)] = 30,
     names: Annotated[int, typer.Option(help="Names of each.", min=2)] = 10,
-    seed: _Seed = 0,
-    device: _Device = None,
+    seed: DrawSeed = 0,
+    device: Device = None,
+    trust_remote_code: _Trust = False,
 ) -> None:
     """t-SNE of the names of a few concepts under one encoder after another, e.g. before and after training."""
     from st_biomed.pictures.canvas import check_picture
@@ -46,7 +49,8 @@ def concepts(
     from st_biomed.pictures.concept_map import concept_map, draw_names
 
     drawn = draw_names(opened, n_concepts=n_concepts, names_per_concept=names, seed=seed)
-    concept_map(output, opened, {name: _embedder(name, device) for name in models}, drawn, seed=seed)
+    encoders = {name: _embedder(name, device, trust_remote_code) for name in models}
+    concept_map(output, opened, encoders, drawn, seed=seed)
     typer.echo(f"{len(drawn.texts):,} names of {n_concepts} concepts drawn to {output}")
 
 
@@ -55,11 +59,12 @@ def pairs(
     terminology: _Terminology,
     model: Annotated[str, typer.Argument(help="A folder with an encoder, or an id on the Hub.")],
     output: _Output,
-    margin: Annotated[float, typer.Option(help="Margin of the triplet miner (SapBERT's by default).")] = 0.2,
+    margin: Annotated[float, typer.Option(help="Margin of the triplet miner (SapBERT's by default)."), WEIGHT] = 0.2,
     batches: Annotated[int, typer.Option(help="Batches to draw.", min=1)] = 10,
     batch_size: Annotated[int, typer.Option(help="Names of a batch.", min=4)] = 512,
-    seed: _Seed = 0,
-    device: _Device = None,
+    seed: DrawSeed = 0,
+    device: Device = None,
+    trust_remote_code: _Trust = False,
 ) -> None:
     """Cosines of positive and negative pairs, sampled and mined."""
     from st_biomed.losses.miners import TripletMarginMiner
@@ -70,9 +75,8 @@ def pairs(
     check_picture(output)
     miner = TripletMarginMiner(margin)
     opened = Terminology.open(terminology)
-    sampled, mined = pair_cosines(
-        opened, _embedder(model, device), miner, n_batches=batches, batch_size=batch_size, seed=seed
-    )
+    embed = _embedder(model, device, trust_remote_code)
+    sampled, mined = pair_cosines(opened, embed, miner, n_batches=batches, batch_size=batch_size, seed=seed)
     mined_pairs(output, sampled, mined)
     typer.echo(
         f"overlap of positives and negatives: sampled {sampled.overlap:.3f}, mined {mined.overlap:.3f}; {output}"
@@ -85,9 +89,9 @@ _Models = Annotated[
     list[str] | None, typer.Option("--model", help="Name of a model in the results; several times. All by default.")
 ]
 _AsPublished = Annotated[bool, typer.Option(help="The results that were scored as published, not the sound ones.")]
-_Width = Annotated[float, typer.Option(help="Of the picture, in inches.", min=1)]
+_Width = Annotated[float, typer.Option(help="Of the picture, in inches.", min=1, max=100)]
 _Height = Annotated[
-    float | None, typer.Option(help="Of the picture, in inches; what its rows need by default.", min=1)
+    float | None, typer.Option(help="Of the picture, in inches; what its rows need by default.", min=1, max=100)
 ]
 
 
@@ -133,7 +137,7 @@ def types(
 def curves(
     folder: _Folder,
     output: _Output,
-    curve: Annotated[str, typer.Option(help="roc or pr (precision and recall).")] = "roc",
+    curve: Annotated[str, typer.Option(help="roc or pr (precision and recall)."), one_of("roc", "pr")] = "roc",
     evaluator: _Evaluator = None,
     models: _Models = None,
 ) -> None:
@@ -201,10 +205,8 @@ def _tree_units(folder: Path, output: Path, evaluator: str | None, models: list[
     return {one.model: opened.units(one)["mean_auc"] for one in found if one.evaluator == evaluator}
 
 
-def _embedder(model: str, device: str | None) -> Embed:
+def _embedder(model: str, device: str | None, trust_remote_code: bool) -> Embed:
     from st_biomed.encoder import load_encoder
     from st_biomed.evaluators.embedders import model_embedder
-    from st_biomed.measuring.devices import check_device
 
-    check_device(device)
-    return model_embedder(load_encoder(model, device=device))
+    return model_embedder(load_encoder(model, device=device, trust_remote_code=trust_remote_code))

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from st_biomed.checks import FOLDER
 from st_biomed.errors import InputError
 from st_biomed.readers import parse_options, reader, reader_names, reader_options
 from st_biomed.readers.records import Tally
@@ -18,7 +19,7 @@ from st_biomed.readers.records import Tally
 def run(
     source: Annotated[str, typer.Argument(help=f"The reader: {', '.join(reader_names())}.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder to save to: new, empty or a terminology.")
+        Path | None, typer.Option("--output", "-o", help="Folder to save to: new, empty or a terminology."), FOLDER
     ] = None,
     path: Annotated[Path | None, typer.Argument(help="What to read; some readers bring their source along.")] = None,
     option: Annotated[
@@ -38,12 +39,14 @@ def run(
     start = time.perf_counter()
     options = parse_options(source, option or [], "--option")
 
+    from st_biomed.files import lock
     from st_biomed.store import check_folder
     from st_biomed.terminology import Terminology
 
-    check_folder(output, overwrite=overwrite)
-    terminology = Terminology.read(source, path, **options)
-    terminology.save(output)
+    with lock(output):
+        check_folder(output, overwrite=overwrite)
+        terminology = Terminology.read(source, path, **options)
+        terminology.save(output)
     typer.echo(tally_table(terminology.tallies))
     typer.echo(f"{terminology!r} saved to {output} after {time.perf_counter() - start:.0f} s")
 
@@ -66,12 +69,13 @@ def _description(source: str) -> str:
 
 
 def tally_table(tallies: Mapping[str, Tally]) -> str:
-    """Rows read, kept and dropped by reason, stage after stage; what is dropped most comes first."""
-    rows: list[tuple[str, int]] = []
+    """Rows read, kept and dropped by reason, stage after stage; what is dropped most comes first, then notes."""
+    rows: list[tuple[str, int | None]] = []
     for stage, tally in tallies.items():
         rows += [(f"{stage} read", tally.n_read), ("  kept", tally.n_kept)]
         reasons = sorted(tally.dropped.items(), key=lambda reason: (-reason[1], reason[0]))
         rows += [(f"  dropped: {reason}", n) for reason, n in reasons]
-    width = max((len(name) for name, _ in rows), default=0)
-    digits = max((len(f"{n:,}") for _, n in rows), default=0)
-    return "\n".join(f"{name:{width}}  {n:>{digits},}" for name, n in rows)
+        rows += [(f"  {note}", None) for note in tally.notes]
+    width = max((len(name) for name, n in rows if n is not None), default=0)
+    digits = max((len(f"{n:,}") for _, n in rows if n is not None), default=0)
+    return "\n".join(name if n is None else f"{name:{width}}  {n:>{digits},}" for name, n in rows)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from st_biomed.checks import PATH
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def run(
-    terminology: Annotated[str, typer.Argument(help="A folder written by `st-biomed read`, or a reader's name.")],
+    terminology: Annotated[
+        str, typer.Argument(help="A folder written by `st-biomed read`, or a reader's name."), PATH
+    ],
 ) -> None:
     """Count concepts, names, parents and relations; depths, what became of each row, sources and licences."""
     from st_biomed.terminology import Terminology

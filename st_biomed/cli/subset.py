@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from st_biomed.checks import FOLDER, PATH
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
 
 
 def run(
-    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new or empty.")],
+    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path."), PATH],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new or empty."), FOLDER],
     sources: Annotated[str, typer.Option("--sources", help="Sources to keep, e.g. ICD10CM,MSH.")] = "",
     languages: Annotated[str, typer.Option("--languages", help="Languages to keep, e.g. en,it.")] = "",
     types: Annotated[str, typer.Option("--types", help="Semantic types to keep, e.g. T047,T048.")] = "",
@@ -29,6 +30,7 @@ def run(
     ] = False,
 ) -> None:
     """Keep what meets every condition that is given."""
+    from st_biomed.files import lock
     from st_biomed.readers.options import listed
     from st_biomed.readers.tables import read_lines
     from st_biomed.store import check_folder
@@ -42,13 +44,14 @@ def run(
         raise InputError(
             "subset needs a condition: --sources, --languages, --types, --below, --codes or --without-cycles"
         )
-    check_folder(output, overwrite=overwrite)
-    part = Terminology.open(terminology)
-    if conditions:
-        part = part.subset(**conditions)
-    if without_cycles:
-        part = part.without_cycles()
-    part.save(output)
+    with lock(output):
+        check_folder(output, overwrite=overwrite)
+        part = Terminology.open(terminology)
+        if conditions:
+            part = part.subset(**conditions)
+        if without_cycles:
+            part = part.without_cycles()
+        part.save(output)
     stages = [stage for stage, done in (("subset", conditions), ("without cycles", without_cycles)) if done]
     typer.echo(tally_table({stage: part.tallies[stage] for stage in stages}))
     typer.echo(f"{part!r} saved to {output}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from st_biomed.corpus.raw_text import Document, documents, files_of
+from st_biomed.checks import PATH, PROCESSES, about, one_of
+from st_biomed.corpus.raw_text import FORMS, Document, documents, files_of
 from st_biomed.errors import InputError
 
 
@@ -13,14 +14,14 @@ from st_biomed.errors import InputError
 class CorpusArguments:
     """Where the text is, and how mentions are looked for in it."""
 
-    corpus: list[str] = field(default_factory=list, metadata={"help": "files and folders of raw text"})
+    corpus: list[str] = field(default_factory=list, metadata=about("files and folders of raw text", PATH))
     corpus_licence: str = field(default="", metadata={"help": "licence of the raw text, for the card"})
-    form: str = field(default="auto", metadata={"help": "auto, lines, paragraphs, files, jsonl or xmi"})
+    form: str = field(default="auto", metadata=about("auto, lines, paragraphs, files, jsonl or xmi", one_of(*FORMS)))
     text_field: str = field(default="text", metadata={"help": "key of the text in JSON lines"})
     language: str = field(
         default="", metadata={"help": "language of the terms that are looked for, e.g. it; all by default"}
     )
-    processes: int = field(default=1, metadata={"help": "processes that look for mentions"})
+    processes: int = field(default=1, metadata=about("processes that look for mentions", PROCESSES))
 
     def check_corpus(self) -> None:
         """Refuse a corpus that is not there before anything else is done.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
-import io
 import json
 import tarfile
 import unicodedata
@@ -201,15 +201,17 @@ def _in_text(raw: IO[bytes], where: str, name: str, form: str) -> Iterator[Docum
 
 def _lines(raw: IO[bytes], where: str) -> Iterator[tuple[int, str, bool]]:
     """Number and text of each line with its end, and whether it is whole: a long line comes in parts."""
-    stream = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n")
-    line = 1
+    decoder = codecs.getincrementaldecoder("utf-8")()  # a cut may go through a character
+    line, whole = 1, True
     try:
-        while text := stream.readline(LONGEST):
-            whole = text.endswith("\n")
-            yield line, text, whole
+        while piece := raw.readline(LONGEST):
+            begins, whole = whole, piece.endswith(b"\n")
+            text = piece.decode("utf-8") if begins and whole else decoder.decode(piece, final=whole)
+            yield line, text.removeprefix("\ufeff") if line == 1 else text, whole
             line += whole
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        raise InputError(f"{where}: is not UTF-8 at or soon after line {line}; convert the file") from error
+        raise InputError(f"{where}:{line}: is not UTF-8; convert the file") from error
 
 
 def _whole_lines(raw: IO[bytes], where: str) -> Iterator[tuple[int, str]]:

@@ -219,7 +219,7 @@ def _with_pieces(tokenizer: PreTrainedTokenizerBase, new: Sequence[str]) -> PreT
         first = len(tokenizer)
         vocabulary.update({piece: first + i for i, piece in enumerate(new)})
         path.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
-        extended = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        extended = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     extended.name_or_path = tokenizer.name_or_path
     return extended
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder, table_embedder
 from st_biomed.evaluators.report import metrics_table
 from st_biomed.evaluators.vector_store import VectorStore
+from st_biomed.files import replace_text
 from st_biomed.metrics.units import Units
 from st_biomed.model_digest import model_digest
 
@@ -143,6 +145,12 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         return 1.0
 
     @property
+    def n_texts(self) -> int | None:
+        """How many distinct texts it embeds at most; ``None`` where that is not known beforehand."""
+        texts = getattr(self, "texts", None)
+        return None if texts is None else len(texts)
+
+    @property
     def headline(self) -> dict[str, str]:
         """What a table shows: label to the key of a metric; by default the primary metric alone."""
         return {self._primary: self.primary_metric}
@@ -263,13 +271,13 @@ def append_row(path: Path, row: Mapping[str, object]) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     header = list(row)
-    if path.is_file():
-        with path.open(newline="", encoding="utf-8") as file:
-            found = next(csv.reader(file), [])
-        if found != header:
-            raise InputError(f"{path}: has {len(found)} columns of another evaluator; give this one another name")
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        if file.tell() == 0:
-            writer.writerow(header)
-        writer.writerow(row.values())
+    kept = path.read_text("utf-8") if path.is_file() else ""
+    kept = kept[: kept.rfind("\n") + 1]  # a row that a full disk cut off is none
+    if kept and (found := next(csv.reader([kept.partition("\n")[0]]), [])) != header:
+        raise InputError(f"{path}: has {len(found)} columns of another evaluator; give this one another name")
+    rows = io.StringIO(newline="")
+    writer = csv.writer(rows, lineterminator="\n")
+    if not kept:
+        writer.writerow(header)
+    writer.writerow(row.values())
+    replace_text(path, kept + rows.getvalue())

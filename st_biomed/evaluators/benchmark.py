@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar, Unpack
 
 from st_biomed.bundled import bundled_folder
+from st_biomed.checks import PATH, Check
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.data_folder import data_path
+from st_biomed.evaluators.published import PublishedFigure, read_published
 from st_biomed.settings import filled, read_yaml
 
 FOLDER = "evaluation/benchmarks"
@@ -49,23 +51,6 @@ AnyProtocol = TypeVar("AnyProtocol")
 
 
 @dataclass(frozen=True)
-class PublishedFigure:
-    """A figure from the literature.
-
-    Attributes:
-        system: The model.
-        metric: As the evaluator names it, with its prefix.
-        value: On the metric's own scale.
-        source: Paper and table.
-    """
-
-    system: str
-    metric: str
-    value: float
-    source: str
-
-
-@dataclass(frozen=True)
 class Data:
     """What a benchmark is made of.
 
@@ -92,7 +77,7 @@ class Benchmark:
         settings: The settings of that evaluator's protocol.
         title: What it is, in a line.
         data: What it is made of.
-        published: Figures from the literature.
+        published: Figures from the literature that were measured by this protocol.
         path: The file it was read from.
     """
 
@@ -112,7 +97,7 @@ class Benchmark:
             name: A file, or the name of one of ``evaluation/benchmarks``, which an installation has too.
 
         Raises:
-            InputError: No such file, or a key or value that does not belong there.
+            InputError: No such file, a key or value that does not belong there, or figures of another protocol.
         """
         path = benchmark_file(name)
         written = filled(_Written, read_yaml(path), str(path))
@@ -122,13 +107,10 @@ class Benchmark:
             settings=written.settings,
             title=written.title,
             data=filled(Data, written.data, f"{path}: data"),
-            published=[
-                filled(PublishedFigure, entry, f"{path}: published[{i}]") for i, entry in enumerate(written.published)
-            ],
             path=path,
         )
-        benchmark.protocol()  # its settings are checked at once
-        return benchmark
+        protocol = benchmark.protocol()  # its settings are checked at once
+        return replace(benchmark, published=read_published(written.published, protocol, f"{path}: published"))
 
     def protocol(self) -> EvaluatorProtocol:
         """The settings as the evaluator's own dataclass.
@@ -176,17 +158,38 @@ def benchmark_file(name: str | Path) -> Path:
     raise unknown_name("benchmark", str(name), known)
 
 
+def benchmark_files(names: Iterable[str | Path]) -> list[Path]:
+    """The files of benchmarks, each once.
+
+    Args:
+        names: As :meth:`Benchmark.read` takes them, and folders: all their ``.yaml`` files, sorted.
+
+    Raises:
+        InputError: As :func:`benchmark_file`, or a folder without such a file.
+    """
+    found: dict[Path, Path] = {}
+    for name in names:
+        files = [Path(name)]
+        if Path(name).is_dir() and str(name) not in benchmark_names():
+            files = sorted(Path(name).glob("*.yaml"))
+            if not files:
+                raise InputError(f"{name}: holds no benchmark, none of its files ends in .yaml")
+        for file in map(benchmark_file, files):
+            found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
 def chosen_benchmarks(names: Iterable[str | Path]) -> list[Benchmark]:
     """Benchmarks that can be measured here.
 
     Args:
-        names: As :meth:`Benchmark.read` takes them; ``none`` alone for none, in place of those of a configuration.
+        names: As :func:`benchmark_files` takes them; ``none`` alone for none, in place of those of a configuration.
 
     Raises:
         InputError: No such benchmark, or files that it needs and that are not there.
     """
     names = list(names)
-    chosen = [] if names in (["none"], [""]) else [Benchmark.read(name) for name in names]
+    chosen = [] if names in (["none"], [""]) else [Benchmark.read(path) for path in benchmark_files(names)]
     for one in chosen:
         if missing := one.missing():
             raise InputError(
@@ -194,6 +197,22 @@ def chosen_benchmarks(names: Iterable[str | Path]) -> list[Benchmark]:
                 f"({one.data.source}); leave it out, or give none in place of all"
             )
     return chosen
+
+
+def _no_benchmark(name: str, value: str) -> str | None:
+    try:
+        if value in ("", "none"):
+            return None
+        if (line := PATH.wrong(name, value)) is None:
+            for path in benchmark_files([value]):
+                Benchmark.read(path)
+        return line
+    except InputError as error:
+        return str(error)
+
+
+BENCHMARK = Check(_no_benchmark)
+"""The check of an option: a name or a file; ``none`` or nothing for none. Whether its data are there is asked later."""
 
 
 def benchmark_names() -> dict[str, Path]:

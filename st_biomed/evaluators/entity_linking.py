@@ -237,6 +237,11 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         }
 
     @property
+    def n_texts(self) -> int:
+        """The strings that are looked up, and the names."""
+        return len(self.queries.texts) + len(self.names.texts)
+
+    @property
     def headline(self) -> dict[str, str]:
         """What a table shows: label to the key of a metric."""
         prefix = f"{self.name}_" if self.name else ""

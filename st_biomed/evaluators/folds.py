@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -43,11 +43,14 @@ class FoldsEvaluator(EmbeddingEvaluator):
         if shared := [name for name, n in times.items() if n > 1]:
             embed(shared)  # and keep them: a fold would let the names of its dictionary go
         metrics, units = zip(*(one.observe(embed) for one in self.folds))
-        common = [key for key in metrics[0] if all(key in one for one in metrics)]
-        average = {
-            key: float((np.sum if key.startswith("n_") else np.mean)([m[key] for m in metrics])) for key in common
-        }
-        return Observation(average, {metric: _in_folds([one[metric] for one in units]) for metric in units[0]})
+        return Observation(
+            mean_of_folds(metrics), {metric: _in_folds([one[metric] for one in units]) for metric in units[0]}
+        )
+
+    @property
+    def n_texts(self) -> int:
+        """Those of all folds."""
+        return sum(one.n_texts for one in self.folds)
 
     @property
     def headline(self) -> dict[str, str]:
@@ -62,6 +65,15 @@ class FoldsEvaluator(EmbeddingEvaluator):
     @property
     def citation(self) -> str:
         return self.folds[0].citation
+
+
+def mean_of_folds(metrics: Sequence[Mapping[str, float]], prefix: str = "") -> dict[str, float]:
+    """Mean of each metric that every fold has; counts (``n_...`` behind the prefix) are sums."""
+    common = [key for key in metrics[0] if all(key in one for one in metrics)]
+    return {
+        key: float((np.sum if key.removeprefix(prefix).startswith("n_") else np.mean)([one[key] for one in metrics]))
+        for key in common
+    }
 
 
 def _in_folds(units: Sequence[Units]) -> Units:

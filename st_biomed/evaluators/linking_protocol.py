@@ -16,6 +16,7 @@ from st_biomed.evaluators.relatedness import RelatednessEvaluator
 from st_biomed.evaluators.shared import SharedEvaluator
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
+from st_biomed.linking_data.dictionaries import is_terminology
 from st_biomed.linking_data.preparation import STEPS, prepare
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class LinkingProtocol:
         name: Prefix of the metrics.
         format: The data set's format, see :func:`~st_biomed.linking_data.open_linking`.
         path: Its file or folder.
-        dictionary: What its mentions are linked to; empty where the data set names its concepts itself.
+        dictionary: What its mentions are linked to: a file (of the format's usual form, or ``form:path``), a saved terminology's
+            folder, or a reader's name or ``reader:path`` (``obo:doid.obo``); empty where the data set names its concepts itself.
         options: The format's own options.
         steps: Preparation steps and their options in their order, see :mod:`st_biomed.linking_data.preparation`.
         dev: The split that is measured in training; empty for none.
@@ -39,7 +41,8 @@ class LinkingProtocol:
         distance: Edit distance to these strings, within which the distant test set leaves out more; 0 for none.
         raw: Whether the test split is also measured before any step.
         ks: The k of the accuracies.
-        folds: Values of the format's option ``fold``: the mean over these folds is what is measured, in testing only.
+        folds: Values of the format's option ``fold``: the mean over these folds is what is measured, in testing only. A
+            model that is fine-tuned is one of a fold: it is trained on that fold's training part and measured on its test part.
 
     Raises:
         InputError: An unknown format or step, or ``folds`` with a split for training, which would be that of one fold.
@@ -98,14 +101,21 @@ class LinkingProtocol:
         """The data set as it is distributed, before any step; of several folds one of them.
 
         Raises:
-            InputError: Whatever is wrong with its files.
+            InputError: Whatever is wrong with its files, or a dictionary that has none of the ids that mentions have.
         """
         for path in (self.path, self.dictionary):
-            if path and ":" not in path and not data_path(path).exists():
+            if path and ":" not in path and not data_path(path).exists() and not is_terminology(path):
                 raise InputError(f"{self.name}: {path} is neither here nor in the folder that {DATA_VARIABLE} names")
         dictionary = resolved(self.dictionary) if self.dictionary else None
         options = self.options if fold is None else {**self.options, "fold": fold}
-        return open_linking(self.format, data_path(self.path), dictionary=dictionary, **options)
+        dataset = open_linking(self.format, data_path(self.path), dictionary=dictionary, **options)
+        wanted = [one for mentions in dataset.mentions.values() for mention in mentions for one in mention.ids]
+        if wanted and not any(one in dataset.dictionary.id_index for one in wanted):
+            raise InputError(
+                f"{self.name}: the dictionary has none of the ids that mentions have: {wanted[0]!r} for example; its own "
+                f"are like {dataset.dictionary.ids[0]!r}"
+            )
+        return dataset
 
     def prepared(self, dataset: LinkingDataset) -> LinkingDataset:
         """The data set after the steps."""

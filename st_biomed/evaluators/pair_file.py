@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files import writing
 
 
 def read_pairs(path: str | Path) -> tuple[list[tuple[str, str]], list[int]]:
@@ -58,6 +59,5 @@ def write_lines(path: str | Path, texts: Iterable[str], content: bytes) -> None:
     for text in texts:
         if "||" in text or "\n" in text or "\r" in text:
             raise InputError(f"{path}: a term with '||' or a line break cannot be written: {text!r}")
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    with writing(path) as draft:
+        draft.write_bytes(content)

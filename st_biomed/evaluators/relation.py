@@ -18,7 +18,8 @@ from st_biomed.evaluators.relation_draw import draw_relation_pairs
 from st_biomed.evaluators.relation_file import RANDOM, Pairs, pair_lines, read_pairs, write_pairs
 from st_biomed.evaluators.text_pairs import TextPairs
 from st_biomed.metrics.cosine import cosine_of_pairs
-from st_biomed.metrics.relation_auc import relation_metrics
+from st_biomed.metrics.relation_auc import relation_metrics, relation_rows
+from st_biomed.metrics.relation_draws import resampling
 from st_biomed.metrics.units import Units
 
 if TYPE_CHECKING:
@@ -225,23 +226,19 @@ class RelationEvaluator(EmbeddingEvaluator):
     # ------------------------------------------------------------------ measuring
 
     def observe(self, embed: EmbedOnce) -> Observation:
-        """The metrics listed above; the units are the relations."""
+        """The metrics listed above; the units are the pairs, drawn within their relation."""
         vectors = embed(self.texts)
 
         def cosines(pairs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
             return {name: cosine_of_pairs(vectors, *rows.T) for name, rows in pairs.items()}
 
-        negatives = self.negatives
-        metrics = relation_metrics(
-            cosines(self.positives),
-            cosines(negatives) if isinstance(negatives, dict) else cosine_of_pairs(vectors, *negatives.T),
-            None if self.nulls is None else cosines(self.nulls),
-        )
+        positives, negatives = cosines(self.positives), self.negatives
+        unrelated = cosines(negatives) if isinstance(negatives, dict) else cosine_of_pairs(vectors, *negatives.T)
+        metrics = relation_metrics(positives, unrelated, None if self.nulls is None else cosines(self.nulls))
         counts = {"n_relations": len(self.positives), "n_missing": len(self.missing), "n_excluded": self.n_excluded}
         macro = {key: metrics.pop(key) for key in ("macro_auc", "macro_power") if key in metrics}
         metrics = macro | {key: float(n) for key, n in counts.items()} | metrics
-        aucs = np.array([metrics[f"{name}/auc"] for name in self.positives])
-        return Observation(metrics, {"macro_auc": Units("relation", aucs)})
+        return Observation(metrics, {"macro_auc": Units("pair", relation_rows(positives, unrelated), "macro_auc")})
 
     @property
     def headline(self) -> dict[str, str]:
@@ -259,6 +256,7 @@ class RelationEvaluator(EmbeddingEvaluator):
             else len(negatives),
             "missing": self.missing,
             "excluded": self.n_excluded,
+            "resampling": resampling(len(self.positives)),
             "drawn": self.drawn,
             "pairs_sha256": self.pairs_digest,
             **super().get_config_dict(),

@@ -89,7 +89,7 @@ class EvaluatorSuite:
 
         Args:
             model: The model.
-            called: What to call it in a line before each evaluator; empty for no line.
+            called: What to call it in a line before each evaluator, with the number of texts; empty for no line.
         """
         if not self.tests:
             return {}
@@ -105,7 +105,8 @@ class EvaluatorSuite:
         found = {}
         for one in self.tests:
             if called:
-                print(f"measuring {called} on {one.name} ...", flush=True)
+                texts = "" if one.n_texts is None else f": {one.n_texts:,} texts"
+                print(f"measuring {called} on {one.name}{texts} ...", flush=True)
             found[one.name] = one.measure(embed)
         return found
 

@@ -11,14 +11,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.embedders import Embed
+from st_biomed.files import lock, replace_text
+from st_biomed.sealed import read_sealed, sealed
 
 logger = logging.getLogger(__name__)
 
 DTYPES = ("float32", "float16")
+_FORMAT = 2
 _DIGEST_BYTES = 16
 _ENTRY = np.dtype([("text", f"V{_DIGEST_BYTES}"), ("checksum", "<u4")])
 _ROWS, _ENTRIES, _KEY = "vectors.bin", "entries.bin", "key.json"
@@ -28,7 +30,8 @@ class VectorStore:
     """An :data:`~st_biomed.evaluators.embedders.Embed` that remembers on disk; no text is stored.
 
     Vectors are appended piece by piece, each piece committed before the next is embedded, so that a run that is killed
-    goes on where it stopped. A vector that is not what was written is embedded anew, which is logged.
+    goes on where it stopped. One process at a time embeds a piece of a model; others wait for it, say for which one after a
+    second, and find the piece embedded. A vector that is not what was written is embedded anew, which is logged.
 
     Args:
         folder: Where stores of any number of models lie; made when it is not there.
@@ -55,11 +58,12 @@ class VectorStore:
             raise unknown_name("cache_dtype", dtype, DTYPES)
         if Path(folder).exists() and not Path(folder).is_dir():
             raise InputError(f"cache_dir: {folder} is a file, a folder is needed")
-        self.key = {**key, "dtype": dtype}
+        self.key = {**key, "dtype": dtype, "format": _FORMAT}
         self.dtype, self.piece = np.dtype(dtype).newbyteorder("<"), piece
         self._embed = embed
-        name = hashlib.sha256(json.dumps(self.key, sort_keys=True).encode()).hexdigest()[:24]
-        self.folder = Path(folder) / name
+        text = json.dumps(self.key, sort_keys=True).encode()
+        self._seed = zlib.crc32(text)  # so that vectors of another model are not those that were written here
+        self.folder = Path(folder) / hashlib.sha256(text).hexdigest()[:24]
         self._row: dict[bytes, int] = {}
         self._checksums = np.zeros(0, dtype=np.uint32)
 
@@ -73,24 +77,27 @@ class VectorStore:
         self._refresh()
         if all(digest in self._row for digest in digests) and (found := self._read(digests)) is not None:
             return found
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(self.folder / "lock"):
-            self._refresh()
-            new = {digest: text for digest, text in zip(digests, texts) if digest not in self._row}
-            pending = list(new.items())
-            for start in range(0, len(pending), self.piece):
-                piece = pending[start : start + self.piece]
-                self._append([digest for digest, _ in piece], self._embed([text for _, text in piece]))
-            while (found := self._read(digests)) is None:  # damaged rows are forgotten by now
-                again = {digest: text for digest, text in zip(digests, texts) if digest not in self._row}
-                self._append(list(again), self._embed(list(again.values())))
+        found = None
+        while found is None:  # damaged vectors are forgotten when they are read
+            with lock(self.folder, wait=True):  # for a piece: a process that has waited finds it embedded
+                self._refresh()
+                new = {digest: text for digest, text in zip(digests, texts) if digest not in self._row}
+                if new:
+                    piece = list(new)[: self.piece]
+                    self._append(piece, self._embed([new[digest] for digest in piece]))
+                if len(new) <= self.piece:
+                    found = self._read(digests)
         return found
 
     # ------------------------------------------------------------------ files
 
     @property
     def _dimension(self) -> int:
-        return int(json.loads((self.folder / _KEY).read_text("utf-8"))["dimension"])
+        remedy = f"remove {self.folder}, and its vectors are embedded anew"
+        said = read_sealed(self.folder / _KEY, remedy)
+        if said["key"] != self.key:
+            raise InputError(f"{self.folder / _KEY}: is of another store; {remedy}")
+        return int(said["dimension"])
 
     def _refresh(self) -> None:
         """Take in what was committed, by this process or another."""
@@ -112,7 +119,7 @@ class VectorStore:
         if there:
             matrix = np.memmap(self.folder / _ROWS, self.dtype, "r", shape=(there, self._dimension))
             found[whole] = matrix[rows[whole]]
-        sound = np.array([zlib.crc32(vector.data) for vector in found], dtype=np.uint32) == self._checksums[rows]
+        sound = self._checksums_of(found) == self._checksums[rows]
         if sound.all():
             return found
         logger.warning("%s: %d vectors are not what was written and are embedded anew", self.folder, (~sound).sum())
@@ -127,17 +134,21 @@ class VectorStore:
         if not np.isfinite(stored).all() and np.isfinite(vectors).all():
             raise InputError(f"cache_dtype: {self.dtype.name} cannot hold these vectors, use 'float32'")
         if not (self.folder / _KEY).is_file():
-            content = {"key": self.key, "dimension": stored.shape[1]}
-            (self.folder / _KEY).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", "utf-8")
+            self.folder.mkdir(exist_ok=True)
+            replace_text(self.folder / _KEY, sealed({"key": self.key, "dimension": stored.shape[1]}))
         if stored.shape[1] != self._dimension:
             raise InputError(f"{self.folder}: holds vectors of {self._dimension} dimensions, found {stored.shape[1]}")
         entries = np.zeros(len(stored), dtype=_ENTRY)
         entries["text"] = np.frombuffer(b"".join(digests), dtype=f"V{_DIGEST_BYTES}")
-        entries["checksum"] = [zlib.crc32(vector.data) for vector in stored]
+        entries["checksum"] = self._checksums_of(stored)
         width = stored.shape[1] * self.dtype.itemsize
         _write_at(self.folder / _ROWS, len(self._checksums) * width, stored.tobytes())
         _write_at(self.folder / _ENTRIES, len(self._checksums) * _ENTRY.itemsize, entries.tobytes())
         self._refresh()
+
+    def _checksums_of(self, vectors: np.ndarray) -> np.ndarray:
+        """uint32 ``[N]``."""
+        return np.array([zlib.crc32(vector.data, self._seed) for vector in vectors], dtype=np.uint32)
 
 
 def _write_at(path: Path, offset: int, content: bytes) -> None:

@@ -35,6 +35,7 @@ class InputForm:
         vocabulary: Of a matrix: the file of its entries.
         unit: What an entry of it is: ``"word"`` or ``"name"``.
         width: Of a random projection behind it; none by default.
+        trust_remote_code: Whether a model may run code of somebody else, see :func:`~st_biomed.encoder.load_model`.
     """
 
     source: str
@@ -43,6 +44,7 @@ class InputForm:
     vocabulary: str = ""
     unit: str = "word"
     width: int | None = None
+    trust_remote_code: bool = False
 
     @property
     def is_table(self) -> bool:
@@ -63,7 +65,11 @@ class InputForm:
             if self.vocabulary or self.unit != "word":
                 raise InputError(f"vocabulary and unit are of a matrix in .npy, found base model {self.source!r}")
             model = load_encoder(
-                self.source, pooling=self.pooling or None, max_length=self.max_length, card=BiomedCard()
+                self.source,
+                pooling=self.pooling or None,
+                max_length=self.max_length,
+                card=BiomedCard(),
+                trust_remote_code=self.trust_remote_code,
             )
         elif not Path(self.source).is_file():
             raise InputError(f"base model {self.source!r}: no such file")

@@ -13,6 +13,7 @@ from st_biomed.evaluators.embedders import Embed
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.few_shot.experiment import TrainedChain
 from st_biomed.few_shot.nearest_prototype import prototype_accuracy
+from st_biomed.files import replace_text
 from st_biomed.pictures.dot_charts import METRICS
 
 Measured = Mapping[str, Mapping[str, float]]
@@ -175,4 +176,4 @@ class Outcomes:
         runs = [{"name": run.name, **asdict(run)} for run in self.runs]
         content = {**about, "metrics": dict(self.metrics), "base": self.base, "runs": runs}
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        replace_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")

@@ -13,16 +13,19 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 from sentence_transformers.base.modules import Normalize
 from transformers import PrinterCallback, set_seed
 
+from st_biomed.checks import COUNT, WEIGHT, about, one_of, within
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.embedders import Embed, EmbedOnce
 from st_biomed.few_shot.frozen_encoder import with_modules
 from st_biomed.losses import FewShotLoss, FewShotNegativesCallback, FewShotValidationCallback
+from st_biomed.losses.distance_weighted import DISTRIBUTIONS
+from st_biomed.losses.few_shot import HINGES
 from st_biomed.losses.few_shot_names import concept_prototypes
 from st_biomed.metrics.cosine import unit_rows
 from st_biomed.modules.name_vectors import NameVectors
 from st_biomed.modules.residual_feed_forward import DROPOUT, ResidualFeedForward
 from st_biomed.release.card import BiomedCard
-from st_biomed.samples.fewshot import FewShotSplit, few_shot_names
+from st_biomed.samples.fewshot import AMBIGUOUS, FewShotSplit, few_shot_names
 
 PROTOTYPES = ("training", "all")
 _ROWS = 4096  # vectors at once
@@ -32,15 +35,17 @@ _ROWS = 4096  # vectors at once
 class StageSettings:
     """What a stage is and how it is trained, as arguments of a recipe; :class:`~st_biomed.losses.FewShotLoss` has the loss."""
 
-    dropout: float = field(default=DROPOUT, metadata={"help": "of the hidden layer (3.2)"})
-    margin: float = field(default=0.1, metadata={"help": "of the triplets (2.2, Eq. 2; 3.2)"})
+    dropout: float = field(default=DROPOUT, metadata=about("of the hidden layer (3.2)", within("[0, 1)")))
+    margin: float = field(default=0.1, metadata=about("of the triplets (2.2, Eq. 2; 3.2)", WEIGHT))
     hinge: str = field(
-        default="per_triplet", metadata={"help": "per_triplet (Eq. 2), or batch_mean (the published code)"}
+        default="per_triplet",
+        metadata=about("per_triplet (Eq. 2), or batch_mean (the published code)", one_of(*HINGES)),
     )
-    triplet_weight: float = field(default=1.0, metadata={"help": "alpha (2.2, Eq. 4)"})
-    grounding_weight: float = field(default=1.0, metadata={"help": "beta (2.2, Eq. 4)"})
+    triplet_weight: float = field(default=1.0, metadata=about("alpha (2.2, Eq. 4)", WEIGHT))
+    grounding_weight: float = field(default=1.0, metadata=about("beta (2.2, Eq. 4)", WEIGHT))
     negatives: str = field(
-        default="inverse_distance", metadata={"help": "inverse_distance (the published code), or wu2017 (2.2)"}
+        default="inverse_distance",
+        metadata=about("inverse_distance (the published code), or wu2017 (2.2)", one_of(*DISTRIBUTIONS)),
     )
     normalise: bool = field(
         default=True,
@@ -48,10 +53,12 @@ class StageSettings:
     )
     prototypes: str = field(
         default="training",
-        metadata={"help": "mean of the training names (the published code), or of all (2.2, Eq. 3)"},
+        metadata=about("mean of the training names (the published code), or of all (2.2, Eq. 3)", one_of(*PROTOTYPES)),
     )
-    lookback: int = field(default=10, metadata={"help": "epochs of the stopping rule (the published code)"})
-    ambiguous: str = field(default="error", metadata={"help": "error or drop: a name under two concepts"})
+    lookback: int = field(default=10, metadata=about("epochs of the stopping rule (the published code)", COUNT))
+    ambiguous: str = field(
+        default="error", metadata=about("error or drop: a name under two concepts", one_of(*AMBIGUOUS))
+    )
 
 
 @dataclass(frozen=True, eq=False)

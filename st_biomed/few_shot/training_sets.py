@@ -73,7 +73,7 @@ def open_training_sets(
     leave_out = [code for code in leave_out if code]
     unknown = set(leave_out)
     for name, source in sources_of(written).items():
-        if Path(source.removesuffix(".gz")).suffix in _TABLES and Path(source).is_file():
+        if _is_table(source) and Path(source).is_file():
             made, left_out = _of_table(name, Path(source), leave_out)
         else:
             made, left_out = _of_terminology(name, source, names=names, largest=largest, leave_out=leave_out)
@@ -93,11 +93,15 @@ def _source_of(code: str) -> str:
     return prefix if colon else ""
 
 
+def _is_table(source: str) -> bool:
+    return Path(source.removesuffix(".gz")).suffix in _TABLES
+
+
 def sources_of(written: Sequence[str]) -> dict[str, str]:
     """Names of training sets and what stands behind the first equals sign.
 
     Raises:
-        InputError: Nothing, what is written otherwise, or two of one name.
+        InputError: Nothing, what is written otherwise, two of one name, or a table that is not there.
     """
     sources: dict[str, str] = {}
     for one in written:
@@ -106,6 +110,8 @@ def sources_of(written: Sequence[str]) -> dict[str, str]:
             raise InputError(f"training_sets are written NAME=SOURCE, NAME=SOURCE#CODE or NAME=TABLE, found {one!r}")
         if name in sources:
             raise InputError(f"training_sets: two are called {name!r}")
+        if _is_table(source) and not Path(source).is_file() and ":" not in source:
+            raise InputError(f"training_sets: {name}: no such file: {source}")
         sources[name] = source
     if not sources:
         raise InputError("training_sets: one is needed at least, nothing was given")
@@ -117,8 +123,6 @@ def _of_terminology(
 ) -> tuple[TrainingSet, set[str]]:
     """The set, and which of its concepts were left out."""
     place, _, root = source.partition("#")
-    if Path(source.removesuffix(".gz")).suffix in _TABLES and ":" not in source:
-        raise InputError(f"training_sets: {name}: no such file: {source}")
     terminology = Terminology.open(place)
     hierarchy = Hierarchy(terminology)
     among = hierarchy.children.row(terminology.concept(root)) if root else hierarchy.graph.roots

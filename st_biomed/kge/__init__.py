@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from st_biomed.kge.scoring import TransE as TransE
     from st_biomed.kge.settings import KGESettings as KGESettings
     from st_biomed.kge.table import KGETable as KGETable
+    from st_biomed.kge.train import train_into as train_into
     from st_biomed.kge.train import train_kge as train_kge
     from st_biomed.kge.trained import TrainedKGE as TrainedKGE
 
@@ -27,6 +28,7 @@ _HOME = {
     "SimplE": "scoring",
     "TrainedKGE": "trained",
     "TransE": "scoring",
+    "train_into": "train",
     "train_kge": "train",
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,14 +15,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from st_biomed.errors import InputError
+from st_biomed.files import check_output, read_whole, replacing, settle
 from st_biomed.kge.splits import SHARES, split_triples
 from st_biomed.kge.triples import PAPER, TripleOptions, terminology_triples
 from st_biomed.readers.records import Tally
+from st_biomed.sealed import Seal
 from st_biomed.terminology import Terminology
 
 PARTS = ("train", "valid", "test")
 HEADER = "graph.json"
-_FILES = (HEADER, "entities.parquet", "triples.parquet")
+FILES = ("entities.parquet", "triples.parquet")
+_SEAL = Seal(HEADER, 2, "KnowledgeGraph.save", "save the graph again")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +105,7 @@ class KnowledgeGraph:
     @classmethod
     def open(cls, name: str | Path, options: TripleOptions = PAPER, **split: Any) -> KnowledgeGraph:
         """A saved graph, or the graph of what :meth:`Terminology.open` takes."""
+        settle(name)
         if (Path(name) / HEADER).is_file():
             return cls.load(name)
         return cls.from_terminology(Terminology.open(name), options, **split)
@@ -160,9 +163,19 @@ class KnowledgeGraph:
     # ------------------------------------------------------------------ on disk
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``graph.json``, ``entities.parquet`` and ``triples.parquet`` into a folder, which is made."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write ``graph.json``, ``entities.parquet`` and ``triples.parquet``; a graph in the folder is replaced.
+
+        Raises:
+            InputError: The folder holds something else, or another process writes to it.
+        """
+        own = {HEADER, *FILES}
+        folder = check_output(folder, what="a graph", is_own=own.__contains__, marker=HEADER, overwrite=True)
+        with replacing(folder) as draft:
+            self.write(draft)
+        return folder
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder that is there and that nothing else writes to, the header last."""
         pq.write_table(pa.table({"code": pa.array(self.entities, pa.string())}), folder / "entities.parquet")
         part = np.repeat(np.arange(3, dtype=np.int8), [len(part) for part in self.parts.values()])
         columns = dict(zip(("head", "relation", "tail"), self.triples.T))
@@ -174,22 +187,22 @@ class KnowledgeGraph:
             "tally": self.tally.to_dict(),
             "dropped": self.dropped,
         }
-        (folder / HEADER).write_text(json.dumps(header, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        return folder
+        _SEAL.write(folder, header, FILES)
 
     @classmethod
     def load(cls, folder: str | Path) -> KnowledgeGraph:
         """Read what :meth:`save` wrote.
 
         Raises:
-            InputError: No such graph, or files that do not belong together.
+            InputError: No such graph, or a damaged one.
         """
-        folder = Path(folder)
-        for name in _FILES:
-            if not (folder / name).is_file():
-                raise InputError(f"{folder}: no knowledge graph, {name} is missing")
+        return read_whole(folder, cls._read)
+
+    @classmethod
+    def _read(cls, folder: Path) -> KnowledgeGraph:
+        header = _SEAL.read(folder)
+        _SEAL.check(folder, header, FILES)
         try:
-            header = json.loads((folder / HEADER).read_text("utf-8"))
             entities = pq.read_table(folder / "entities.parquet", columns=["code"])["code"].to_pylist()
             table = pq.read_table(folder / "triples.parquet")
             triples = np.stack([table[name].to_numpy() for name in ("head", "relation", "tail")], axis=1)
@@ -204,9 +217,7 @@ class KnowledgeGraph:
                 tally=Tally.from_dict(header["tally"]),
                 dropped=dict(header["dropped"]),
             )
-            digest = header["digest"]
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+            graph.__dict__["digest"] = header["digest"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{folder}: cannot be read as a knowledge graph ({error})") from error
-        if graph.digest != digest:
-            raise InputError(f"{folder}: the triples are not those that {HEADER} was written for")
         return graph

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.checks import COUNT, SEED, SIZE, WEIGHT, Check, above, at_least, check_fields, one_of
+from st_biomed.errors import InputError
 
 MODEL_NAMES = ("transe", "complex", "rotate", "simple", "distmult")
 LOSSES = ("self_adversarial", "one_vs_all")
 
 MARGIN = 9.0
 """Of distances: the published setting of RotatE and TransE on FB15k-237 (Sun et al. 2019, appendix)."""
+
+
+_PAIRED = ("complex", "rotate", "simple")
+
+
+def _checked(default: Any, check: Check) -> Any:
+    return field(default=default, metadata={"check": check})
 
 
 @dataclass(frozen=True)
@@ -45,38 +54,29 @@ class KGESettings:
         InputError: A value out of its range, or settings that exclude each other.
     """
 
-    model: str = "complex"
-    dimension: int = 200
-    norm: int = 1
+    model: str = _checked("complex", one_of(*MODEL_NAMES))
+    dimension: int = _checked(200, COUNT)
+    norm: int = _checked(1, at_least(1, 2))
     reciprocal: bool = False
-    loss: str = "self_adversarial"
-    margin: float | None = None
-    temperature: float = 1.0
-    negatives: int = 64
-    chunk: int = 64
+    loss: str = _checked("self_adversarial", one_of(*LOSSES))
+    margin: float | None = _checked(None, WEIGHT)
+    temperature: float = _checked(1.0, WEIGHT)
+    negatives: int = _checked(64, COUNT)
+    chunk: int = _checked(64, COUNT)
     filter_negatives: bool = True
-    n3: float = 0.0
-    batch_size: int = 1024
-    learning_rate: float = 1e-3
-    epochs: int = 500
-    evaluate_every: int = 10
-    patience: int = 5
-    validation_sample: int = 2000
-    seed: int = 0
+    n3: float = _checked(0.0, WEIGHT)
+    batch_size: int = _checked(1024, COUNT)
+    learning_rate: float = _checked(1e-3, above(0))
+    epochs: int = _checked(500, COUNT)
+    evaluate_every: int = _checked(10, COUNT)
+    patience: int = _checked(5, SIZE)
+    validation_sample: int = _checked(2000, SIZE)
+    seed: int = _checked(0, SEED)
 
     def __post_init__(self) -> None:
-        if self.model not in MODEL_NAMES:
-            raise unknown_name("model", self.model, MODEL_NAMES)
-        if self.loss not in LOSSES:
-            raise unknown_name("loss", self.loss, LOSSES)
-        for name in ("dimension", "negatives", "chunk", "batch_size", "epochs", "evaluate_every"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, found {getattr(self, name)}")
-        for name in ("temperature", "n3", "patience", "validation_sample", "seed"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be at least 0, found {getattr(self, name)}")
-        if not 0 < self.learning_rate < float("inf"):
-            raise InputError(f"learning_rate must be above 0, found {self.learning_rate}")
+        check_fields(self)
+        if self.model in _PAIRED and self.dimension % 2:
+            raise InputError(f"dimension must be even, {self.model!r} has two halves; found {self.dimension}")
         if self.batch_size % self.chunk:
             raise InputError(f"chunk must divide batch_size ({self.batch_size}), found {self.chunk}")
         if self.n3 and self.is_distance:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +15,17 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from st_biomed.errors import InputError
+from st_biomed.files import check_output, read_whole, replacing
+from st_biomed.sealed import Seal
 
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
 
-_FILES = ("table.json", "codes.parquet", "vectors.safetensors")
+TABLE, SETTINGS = "table.json", "settings.json"
+SEAL = Seal(TABLE, 2, "KGETable.save or `st-biomed kge train`", "train it again (`st-biomed kge train --overwrite`)")
+"""Of a table alone, and of a whole training, whose files it binds to the vectors."""
+
+_FILES = ("codes.parquet", "vectors.safetensors")
 
 
 class KGETable:
@@ -116,34 +121,47 @@ class KGETable:
         return rows
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``table.json``, ``codes.parquet`` and ``vectors.safetensors`` into a folder, which is made."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write ``table.json``, ``codes.parquet`` and ``vectors.safetensors``; a table in the folder is replaced.
+
+        Raises:
+            InputError: The folder holds something else, or another process writes to it.
+        """
+        own = {TABLE, *_FILES}
+        folder = check_output(folder, what="a table", is_own=own.__contains__, marker=TABLE, overwrite=True)
+        with replacing(folder) as draft:
+            self.write(draft)
+        return folder
+
+    def write(self, folder: Path, beside: Sequence[str] = ()) -> None:
+        """Write the files into a folder that is there, the header last.
+
+        Args:
+            folder: A folder that nothing else writes to.
+            beside: Files that are there already and belong to the table, by their paths in the folder.
+        """
         pq.write_table(pa.table({"code": pa.array(self.codes, pa.string())}), folder / "codes.parquet")
         save_file({"vectors": np.ascontiguousarray(self.vectors)}, folder / "vectors.safetensors")
         about = {"model": self.model, "terminology": self.terminology, "digest": self.digest}
-        (folder / "table.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-        return folder
+        SEAL.write(folder, about, [*_FILES, *beside])
 
     @classmethod
     def load(cls, folder: str | Path) -> KGETable:
         """Read what :meth:`save` wrote.
 
         Raises:
-            InputError: No such table, or files that do not belong together.
+            InputError: No such table, a damaged one, or vectors that lie beside the settings of another training.
         """
-        folder = Path(folder)
-        for name in _FILES:
-            if not (folder / name).is_file():
-                raise InputError(f"{folder}: no table of graph embeddings, {name} is missing")
+        return read_whole(folder, cls._read)
+
+    @classmethod
+    def _read(cls, folder: Path) -> KGETable:
+        about = SEAL.read(folder)
+        SEAL.check(folder, about, [*_FILES, *([SETTINGS] if (folder / SETTINGS).exists() else [])])
         try:
-            about = json.loads((folder / "table.json").read_text("utf-8"))
             codes = pq.read_table(folder / "codes.parquet", columns=["code"])["code"].to_pylist()
             vectors = load_file(folder / "vectors.safetensors")["vectors"]
             table = cls(codes, vectors, model=about["model"], terminology=about["terminology"])
-            digest = about["digest"]
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, SafetensorError) as error:
+            table.__dict__["digest"] = about["digest"]
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise InputError(f"{folder}: cannot be read as a table of graph embeddings ({error})") from error
-        if table.digest != digest:
-            raise InputError(f"{folder}: the vectors are not those that table.json was written for")
         return table

@@ -7,19 +7,20 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import torch
 
 from st_biomed.errors import InputError
+from st_biomed.files import begin_anew, begun_in, copy_file, lock, replacing, replacing_file
 from st_biomed.kge.graph import KnowledgeGraph
 from st_biomed.kge.model import KGEModel
 from st_biomed.kge.settings import KGESettings
 from st_biomed.kge.steps import Epoch
-from st_biomed.kge.trained import TrainedKGE, device_named, model_for
+from st_biomed.kge.trained import CHECKPOINT, TrainedKGE, check_folder, device_named, model_for
 from st_biomed.metrics.link_prediction import SIDES, KnownTriples, rank_metrics, rank_triples
 
-CHECKPOINT = "checkpoint.pt"
 _MAY_DIFFER = ("epochs", "patience")  # of a resumed run: it may go on for longer
 
 Progress = Callable[[str], None]
@@ -57,6 +58,8 @@ def train_kge(
     path = None if folder is None else Path(folder) / CHECKPOINT
     if resume and path is not None and path.is_file():
         run.restore(path)
+        if progress is not None:
+            progress(f"{settings.model}: goes on after epoch {run.done} of {path}")
     while not run.is_over:
         started = time.perf_counter()
         loss, seconds = run.epoch(), time.perf_counter() - started
@@ -68,6 +71,45 @@ def train_kge(
                 run.checkpoint(path)
     run.take_best()
     return TrainedKGE(run.model, graph, settings, tuple(run.history))
+
+
+def train_into(
+    folder: str | Path,
+    graph: KnowledgeGraph,
+    settings: KGESettings,
+    *,
+    device: str | torch.device | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> TrainedKGE:
+    """Train a graph embedding and save it; what is in the folder stands until the new one is whole.
+
+    Args:
+        folder: New or empty. Until the training is whole its checkpoint lies beside, in ``.NAME.begun``.
+        graph, settings, device, progress: See :func:`train_kge`.
+        resume: Whether to go on from the checkpoint of an interrupted training, or else of the one in the folder.
+        overwrite: Whether a training in the folder is replaced, and an interrupted one removed; of the two, with ``resume``,
+            the first alone.
+
+    Raises:
+        InputError: As :func:`train_kge` does; a folder that is in use; an interrupted training that is neither resumed
+            nor removed.
+    """
+    folder = Path(folder)
+    begun = begun_in(folder) / CHECKPOINT
+    with lock(folder):
+        check_folder(folder, overwrite=overwrite or resume)
+        if begun.is_file() and not resume:
+            if not overwrite:
+                raise InputError(f"{begun}: is of a training that was interrupted; resume it, or overwrite it")
+            begin_anew(folder)
+        with replacing(folder, resumable=True) as draft:
+            if resume and not overwrite and not begun.is_file() and (folder / CHECKPOINT).is_file():
+                copy_file(folder / CHECKPOINT, begun)
+            trained = train_kge(graph, settings, device=device, folder=draft, resume=resume, progress=progress)
+            trained.write(draft)
+    return trained
 
 
 def validation_mrr(model: KGEModel, graph: KnowledgeGraph, triples: np.ndarray, known: KnownTriples) -> float:
@@ -152,9 +194,8 @@ class _Run:
             "numbers": {"done": self.done, "stale": self.stale, "best_mrr": self.best_mrr},
             "history": self.history,
         }
-        partial = path.with_suffix(".partial")
-        torch.save(state, partial)
-        partial.replace(path)
+        with replacing_file(path) as draft, draft.open("wb") as file:
+            torch.save(state, file)  # to a path it would hide why a disk refuses it
 
     def restore(self, path: Path) -> None:
         """Go on from a checkpoint.
@@ -163,11 +204,14 @@ class _Run:
             InputError: It is damaged, or of another graph or other settings.
         """
         try:
+            with ZipFile(path) as file:  # torch does not look at the checksums that it writes
+                if (damaged := file.testzip()) is not None:
+                    raise InputError(f"its part {damaged} is damaged")
             state = torch.load(path, map_location="cpu", weights_only=True)  # Adam keeps its step there
             about, numbers = state["about"], state["numbers"]
         except Exception as error:  # torch raises whatever the pickle in a damaged file makes it raise
             said = " ".join(str(error).split())[:200]
-            raise InputError(f"{path}: cannot be read as a checkpoint ({said})") from error
+            raise InputError(f"{path}: cannot be read as a checkpoint ({said}); begin anew without it") from error
         for name, value in self._about().items():
             if about.get(name) != value:
                 raise InputError(f"{path}: is of a run with {name} {about.get(name)!r}, found {value!r}")

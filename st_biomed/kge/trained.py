@@ -13,14 +13,29 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from st_biomed.errors import InputError
-from st_biomed.kge.graph import KnowledgeGraph
+from st_biomed.files import check_output, copy_file, lock, read_whole, replacing
+from st_biomed.kge.graph import FILES, HEADER, KnowledgeGraph
 from st_biomed.kge.model import KGEModel
 from st_biomed.kge.scoring import MODELS
 from st_biomed.kge.settings import KGESettings
-from st_biomed.kge.table import KGETable
+from st_biomed.kge.table import SEAL, SETTINGS, TABLE, KGETable
 from st_biomed.settings import filled
 
-_FILES = ("settings.json", "model.safetensors")
+WEIGHTS, GRAPH, CHECKPOINT, FIGURES = "model.safetensors", "graph", "checkpoint.pt", "figures.json"
+_TABLE = ("codes.parquet", "vectors.safetensors")
+_BESIDE = (WEIGHTS, SETTINGS, f"{GRAPH}/{HEADER}", *(f"{GRAPH}/{name}" for name in FILES))
+OWN = frozenset({TABLE, *_TABLE, *_BESIDE, CHECKPOINT, FIGURES})
+
+
+def check_folder(folder: str | Path, *, overwrite: bool) -> Path:
+    """A folder that a training may be written to: new or empty, or with one that is overwritten.
+
+    Raises:
+        InputError: See :func:`~st_biomed.files.check_output`.
+    """
+    folder = Path(folder)
+    marker = TABLE if (folder / TABLE).is_file() or not (folder / CHECKPOINT).is_file() else CHECKPOINT
+    return check_output(folder, what="a graph embedding", is_own=OWN.__contains__, marker=marker, overwrite=overwrite)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +64,28 @@ class TrainedKGE:
         return KGETable(self.graph.entities, vectors, model=self.settings.model, terminology=self.graph.terminology)
 
     def save(self, folder: str | Path) -> Path:
-        """Write everything into a folder, which is made."""
-        folder = self.table.save(folder)
-        self.graph.save(folder / "graph")
-        weights = {name: weight.detach().cpu().contiguous() for name, weight in self.model.state_dict().items()}
-        save_file(weights, folder / "model.safetensors")
-        about = {"settings": asdict(self.settings), "history": [dict(entry) for entry in self.history]}
-        (folder / "settings.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        """Write everything; what an earlier training left in the folder is replaced, but for its checkpoint.
+
+        Raises:
+            InputError: The folder holds something else, or another process writes to it.
+        """
+        with lock(folder):
+            folder = check_folder(folder, overwrite=True)
+            with replacing(folder) as draft:
+                if (folder / CHECKPOINT).is_file():
+                    copy_file(folder / CHECKPOINT, draft / CHECKPOINT)
+                self.write(draft)
         return folder
+
+    def write(self, folder: Path) -> None:
+        """Write everything into a folder that is there and that nothing else writes to, the header last."""
+        (folder / GRAPH).mkdir(exist_ok=True)
+        self.graph.write(folder / GRAPH)
+        weights = {name: weight.detach().cpu().contiguous() for name, weight in self.model.state_dict().items()}
+        save_file(weights, folder / WEIGHTS)
+        about = {"settings": asdict(self.settings), "history": [dict(entry) for entry in self.history]}
+        (folder / SETTINGS).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        self.table.write(folder, _BESIDE)
 
     @classmethod
     def load(cls, folder: str | Path, device: str | torch.device | None = None) -> TrainedKGE:
@@ -69,22 +98,27 @@ class TrainedKGE:
         Raises:
             InputError: No such model, files that do not belong together, or an unknown device.
         """
-        folder = Path(folder)
-        for name in _FILES:
-            if not (folder / name).is_file():
-                raise InputError(f"{folder}: no graph embedding, {name} is missing")
         where = device_named(device)
-        graph = KnowledgeGraph.load(folder / "graph")
-        try:
-            about = json.loads((folder / "settings.json").read_text("utf-8"))
-            settings = filled(KGESettings, about["settings"], str(folder / "settings.json"))
-            model = model_for(graph, settings)
-            model.load_state_dict(load_file(folder / "model.safetensors"))
-            history = tuple(about["history"])
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-            said = " ".join(str(error).split())
-            raise InputError(f"{folder}: cannot be read as a graph embedding ({said})") from error
+        model, graph, settings, history = read_whole(folder, _read)
         return cls(model.to(where), graph, settings, history)
+
+
+def _read(folder: Path) -> tuple[KGEModel, KnowledgeGraph, KGESettings, tuple[Mapping[str, float], ...]]:
+    bound = SEAL.read(folder)
+    if SETTINGS not in bound["files"]:
+        raise InputError(f"{folder}: holds a table of vectors without the model that they are of")
+    SEAL.check(folder, bound, [*_TABLE, *_BESIDE])
+    graph = KnowledgeGraph.load(folder / GRAPH)
+    try:
+        about = json.loads((folder / SETTINGS).read_text("utf-8"))
+        settings = filled(KGESettings, about["settings"], str(folder / SETTINGS))
+        model = model_for(graph, settings)
+        model.load_state_dict(load_file(folder / WEIGHTS))
+        history = tuple(about["history"])
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"{folder}: cannot be read as a graph embedding ({said})") from error
+    return model, graph, settings, history
 
 
 def model_for(graph: KnowledgeGraph, settings: KGESettings) -> KGEModel:

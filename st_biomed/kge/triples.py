@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
+from st_biomed.checks import COUNT, check_value, within
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers.records import Tally
 
@@ -43,6 +44,17 @@ class TripleOptions(NamedTuple):
     inverses: Sequence[tuple[str, str]] = ()
     mirror_share: float = MIRROR_SHARE
     least_triples: int = LEAST_TRIPLES
+
+    def check(self) -> None:
+        """Refuse options out of their range.
+
+        Raises:
+            InputError: Neither relations nor parents, or a share or a number out of its range.
+        """
+        if not self.relations and not self.parents:
+            raise InputError("relations and parents: one of them is needed for a graph, found neither")
+        check_value("least_triples", self.least_triples, COUNT)
+        check_value("mirror_share", self.mirror_share, within("(0, 1]"))
 
 
 PAPER = TripleOptions()
@@ -98,7 +110,7 @@ def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER
     Raises:
         InputError: An option out of its range, a declared inverse that is no relation, or no triple that is left.
     """
-    _check(options)
+    options.check()
     names, stated = stated_triples(terminology, relations=options.relations, parents=options.parents)
     triples = stated.T.astype(np.int64)
     tally, dropped = Tally(), dict[str, str]()
@@ -118,15 +130,6 @@ def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER
     entities = terminology.concepts["code"].take(pa.array(concepts)).to_pylist()
     numbered = np.stack([ends[:, 0], kind, ends[:, 1]], axis=1).astype(np.int64)
     return Triples(tuple(entities), tuple(names[i] for i in kinds), numbered, tally, dropped)
-
-
-def _check(options: TripleOptions) -> None:
-    if not options.relations and not options.parents:
-        raise InputError("relations and parents: one of them is needed for a graph, found neither")
-    if options.least_triples < 1:
-        raise InputError(f"least_triples must be at least 1, found {options.least_triples}")
-    if not 0 < options.mirror_share <= 1:
-        raise InputError(f"mirror_share must be above 0 and at most 1, found {options.mirror_share}")
 
 
 def stated_triples(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
@@ -16,12 +14,13 @@ from sentence_transformers import SentenceTransformer
 
 from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.files import lock, read_whole, replacing
 from st_biomed.linking.catalogue import Catalogue
 from st_biomed.linking.concept_search import ConceptSearch, Match
-from st_biomed.linking.encode_names import encode_names
+from st_biomed.linking.encode_names import as_begun, encode_names
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.manifest import GRAPH, PARTS, Manifest, check_free, free_folder
-from st_biomed.linking.recall import as_mentions, build_tuned
+from st_biomed.linking.manifest import GRAPH, HEADER, PARTS, Manifest, check_folder
+from st_biomed.linking.recall import searchable
 from st_biomed.linking.settings import DEFAULTS, EncodingOptions
 from st_biomed.linking.vector_index import (
     Kind,
@@ -29,10 +28,8 @@ from st_biomed.linking.vector_index import (
     VectorIndex,
     check_kind,
     faiss_threads,
-    kinds_for,
-    unit_rows,
 )
-from st_biomed.linking.vectors import PROGRESS, open_matrix, read_progress
+from st_biomed.linking.vectors import PROGRESS, open_matrix
 from st_biomed.model_digest import model_digest
 
 if TYPE_CHECKING:
@@ -40,8 +37,6 @@ if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
 
 logger = logging.getLogger(__name__)
-
-_RECALL_QUERIES = 2000
 
 
 class ConceptIndex:
@@ -54,6 +49,7 @@ class ConceptIndex:
         manifest: What it is made of, and the recall that was measured at build.
         catalogue: Names, concepts, labels and types.
         vectors: The search in the matrix.
+        trust_remote_code: Whether an encoder that is loaded by its name may run code of somebody else.
 
     Example:
         ::
@@ -69,6 +65,7 @@ class ConceptIndex:
     ) -> None:
         self.folder, self.manifest, self.catalogue, self.vectors = folder, manifest, catalogue, vectors
         self._encoder, self._concepts = encoder, ConceptSearch(catalogue, vectors)
+        self.trust_remote_code = False
 
     # ------------------------------------------------------------------ making one
 
@@ -90,67 +87,70 @@ class ConceptIndex:
         Args:
             source: Concepts and their names.
             model: The encoder, or what :func:`~st_biomed.encoder.load_encoder` takes; only then is its name recorded.
-            folder: New, empty, or with an encoding of the same that was interrupted.
+            folder: New or empty. The index is built beside it, in ``.NAME.begun``, and takes its place once it is whole.
             kind: ``exact``, ``hnsw``, ``ivfpq``, or ``auto``: by number and size of the vectors, and recall.
             similarity: ``cosine``, ``dot`` or ``euclidean``; ``None`` for the model's own.
             recall: recall@1 that an approximate index is set to reach, measured against exact search on two thousand
                 names with one character left out.
             encoding: How and where the names are encoded.
-            overwrite: Whether what is in the folder, an index or one that was begun, is removed first.
+            overwrite: Whether an index in the folder is replaced, and an interrupted encoding of something else removed.
 
         Raises:
             InputError: An argument out of range, a folder in use, or an interrupted encoding of something else.
         """
-        check_free(Path(folder), overwrite=overwrite)
         catalogue = Catalogue.of(source)
         check_kind(kind, len(catalogue))
         if not 0 < recall <= 1:
             raise InputError(f"recall must be above 0 and at most 1, found {recall}")
-        loaded = model if isinstance(model, SentenceTransformer) else load_encoder(model, device=encoding.device)
-        similarity = similarity or cast(Similarity, loaded.similarity_fn_name or "cosine")
-        if similarity not in get_args(Similarity):
-            raise unknown_name("similarity", similarity, get_args(Similarity))
-        digest = model_digest(loaded)
-        folder = free_folder(Path(folder), overwrite=overwrite)
-        bf16 = encoding.bf16
-        if (begun := read_progress(folder)) is not None:
-            bf16 = begun["settings"].get("bf16") if bf16 is None else bf16
-            encoding = replace(encoding, rows_per_commit=begun["settings"]["rows_per_commit"])
-        encoder = NameEncoder(loaded, bf16=bf16, tokens_per_forward=encoding.tokens_per_forward)
-        matrix = encode_names(folder, catalogue, encoder, digest, similarity, encoding)
-        with faiss_threads(torch.get_num_threads()):
-            rng = np.random.default_rng(0)
-            sample = np.sort(rng.choice(len(catalogue), min(_RECALL_QUERIES, len(catalogue)), replace=False))
-            mentions = encoder.encode(as_mentions(catalogue.texts(sample), rng), task="query")
-            kinds = kinds_for(*matrix.shape) if kind == "auto" else (kind,)
-            vectors, measured = build_tuned(matrix, kinds, similarity, unit_rows(mentions, similarity), recall)
-        catalogue.save(folder)
-        vectors.save(folder / GRAPH)
-        manifest = Manifest(
-            kind=vectors.kind,
-            similarity=similarity,
-            effort=vectors.effort,
-            depth=vectors.depth,
-            names=len(catalogue),
-            concepts=len(catalogue.concepts),
-            dimension=matrix.shape[1],
-            dtype=encoding.dtype,
-            bf16=encoder.bf16,
-            model="" if isinstance(model, SentenceTransformer) else _recorded(model),
-            model_sha256=digest,
-            catalogue_sha256=catalogue.digest,
-            recall=measured.to_dict(),
-            sources=[source.to_dict() for source in catalogue.sources],
-        ).write(folder)
-        (folder / PROGRESS).unlink(missing_ok=True)
-        shutil.rmtree(folder / PARTS, ignore_errors=True)
+        folder = Path(folder)
+        with lock(folder):
+            check_folder(folder, overwrite=overwrite)
+            loaded = (
+                model
+                if isinstance(model, SentenceTransformer)
+                else load_encoder(model, device=encoding.device, trust_remote_code=encoding.trust_remote_code)
+            )
+            similarity = similarity or cast(Similarity, loaded.similarity_fn_name or "cosine")
+            if similarity not in get_args(Similarity):
+                raise unknown_name("similarity", similarity, get_args(Similarity))
+            digest = model_digest(loaded)
+            with replacing(folder, resumable=True) as draft:
+                encoding = as_begun(draft, encoding, catalogue, digest, anew=overwrite)
+                encoder = NameEncoder(loaded, bf16=encoding.bf16, tokens_per_forward=encoding.tokens_per_forward)
+                matrix = encode_names(draft, catalogue, encoder, digest, similarity, encoding, anew=overwrite)
+                vectors, measured = searchable(matrix, catalogue, encoder, kind, similarity, recall)
+                catalogue.save(draft)
+                vectors.save(draft / GRAPH)
+                shutil.rmtree(draft / PARTS, ignore_errors=True)
+                manifest = Manifest(
+                    kind=vectors.kind,
+                    similarity=similarity,
+                    effort=vectors.effort,
+                    depth=vectors.depth,
+                    names=len(catalogue),
+                    concepts=len(catalogue.concepts),
+                    dimension=matrix.shape[1],
+                    dtype=encoding.dtype,
+                    bf16=encoder.bf16,
+                    model="" if isinstance(model, SentenceTransformer) else _recorded(model),
+                    model_sha256=digest,
+                    catalogue_sha256=catalogue.digest,
+                    recall=measured.to_dict(),
+                    sources=[source.to_dict() for source in catalogue.sources],
+                ).write(draft)
+            (folder / PROGRESS).unlink()  # only now: a kill before would have begun the encoding anew
         index = cls(folder, manifest, catalogue, vectors, encoder)
         logger.log(logging.INFO if measured.recall_at_1 >= recall else logging.WARNING, "%s", index.summary)
         return index
 
     @classmethod
     def load(
-        cls, folder: str | Path, model: SentenceTransformer | str | Path | None = None, *, verify: bool = True
+        cls,
+        folder: str | Path,
+        model: SentenceTransformer | str | Path | None = None,
+        *,
+        verify: bool = True,
+        trust_remote_code: bool = False,
     ) -> ConceptIndex:
         """Open an index.
 
@@ -158,13 +158,23 @@ class ConceptIndex:
             folder: What :meth:`build` or :meth:`save` wrote.
             model: The encoder of the mentions, the one that encoded the names; by default it is loaded by its recorded
                 name when :meth:`search` first needs it.
-            verify: Whether the SHA-256 of every file is compared, which reads them all; sizes always are.
+            verify: Whether the checksums of vectors and FAISS file are compared, which reads them all; their sizes and the
+                checksums of the other files always are.
+            trust_remote_code: Whether the encoder may run code of somebody else; that it did when the index was built is
+                no leave to do it again.
 
         Raises:
             InputError: No index there, an interrupted encoding, a file that is missing, truncated or changed, or
                 another model.
         """
-        folder = Path(folder)
+        index = read_whole(folder, lambda folder: cls._read(folder, verify))
+        index.trust_remote_code = trust_remote_code
+        if model is not None:
+            index.use(model)
+        return index
+
+    @classmethod
+    def _read(cls, folder: Path, verify: bool) -> ConceptIndex:
         manifest = Manifest.read(folder, verify=verify)
         catalogue = Catalogue.load(folder, list(manifest.source_infos))
         if (len(catalogue), len(catalogue.concepts)) != (manifest.names, manifest.concepts):
@@ -178,10 +188,7 @@ class ConceptIndex:
             effort=manifest.effort,
             depth=manifest.depth,
         )
-        index = cls(folder, manifest, catalogue, vectors, None)
-        if model is not None:
-            index.use(model)
-        return index
+        return cls(folder, manifest, catalogue, vectors, None)
 
     def use(self, model: SentenceTransformer | str | Path, *, device: str | None = None) -> NameEncoder:
         """Encode mentions with this model from now on.
@@ -189,7 +196,11 @@ class ConceptIndex:
         Raises:
             InputError: It is not the model that encoded the names.
         """
-        loaded = model if isinstance(model, SentenceTransformer) else load_encoder(model, device=device)
+        loaded = (
+            model
+            if isinstance(model, SentenceTransformer)
+            else load_encoder(model, device=device, trust_remote_code=self.trust_remote_code)
+        )
         digest, expected = model_digest(loaded), self.manifest.model_sha256
         if digest != expected:
             raise InputError(
@@ -211,18 +222,12 @@ class ConceptIndex:
             InputError: The folder is in use.
         """
         folder = Path(folder)
-        if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-            raise InputError(f"{folder}: is in use, a new or empty folder is needed")
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as scratch:
-            copy = Path(scratch) / "index"
-            copy.mkdir()
-            for name in self.manifest.files:
-                shutil.copyfile(self.folder / name, copy / name)
-            self.manifest.write(copy)
-            if folder.is_dir():
-                folder.rmdir()
-            copy.rename(folder)
+        with lock(folder):
+            check_folder(folder, overwrite=False)
+            with replacing(folder) as draft:
+                for name in (HEADER, *self.manifest.files):
+                    shutil.copyfile(self.folder / name, draft / name)
+                Manifest.read(draft, verify=True)
         return folder
 
     # ------------------------------------------------------------------ searching

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,29 @@ from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.manifest import PARTS
 from st_biomed.linking.settings import EncodingOptions
 from st_biomed.linking.vector_index import Similarity, unit_rows
-from st_biomed.linking.vectors import ResumableMatrix, open_matrix
+from st_biomed.linking.vectors import ResumableMatrix, open_matrix, read_progress
+
+
+def as_begun(
+    folder: Path, options: EncodingOptions, catalogue: Catalogue, model_sha256: str, *, anew: bool
+) -> EncodingOptions:
+    """The options, with the precision and the blocks of an encoding of the same that was interrupted.
+
+    Args:
+        folder: Where the index is built.
+        options: How the names are encoded otherwise.
+        catalogue, model_sha256: What is encoded, and by which model.
+        anew: Whether a record of it that is damaged is passed over.
+
+    Raises:
+        InputError: The record of what was begun is damaged.
+    """
+    begun = read_progress(folder, anew=anew)
+    of = {"model_sha256": model_sha256, "catalogue_sha256": catalogue.digest}
+    if begun is None or any(begun.settings.get(key) != value for key, value in of.items()):
+        return options
+    bf16 = begun.settings.get("bf16") if options.bf16 is None else options.bf16
+    return replace(options, bf16=bf16, rows_per_commit=begun.settings["rows_per_commit"])
 
 
 def encode_names(
@@ -25,16 +48,19 @@ def encode_names(
     model_sha256: str,
     similarity: Similarity,
     options: EncodingOptions,
+    *,
+    anew: bool = False,
 ) -> np.ndarray:
     """Encode what is missing of the matrix in a folder.
 
     Args:
-        folder: Of the index.
+        folder: Where the index is built.
         catalogue: The names.
         encoder: The model and its precision.
         model_sha256: Its digest; an encoding that another model began is not resumed.
         similarity: Decides whether rows have unit length.
         options: The rest.
+        anew: Whether an encoding begun with something else is removed.
 
     Returns:
         ``[N, D]``, memory-mapped.
@@ -50,7 +76,7 @@ def encode_names(
         "bf16": encoder.bf16,
         "rows_per_commit": options.rows_per_commit,
     }
-    matrix = ResumableMatrix(folder, (len(catalogue), dimension), options.dtype, settings)
+    matrix = ResumableMatrix(folder, (len(catalogue), dimension), options.dtype, settings, anew=anew)
     if options.engine == "ray":
         from st_biomed.linking.ray_engine import ray_blocks
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TextIO, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.linking.concept_search import Match
@@ -63,11 +63,11 @@ def format_of(path: Path | None, form: str | None) -> Format:
     raise unknown_name("format", form, get_args(Format))
 
 
-def read_mentions(source: Path | TextIO, form: Format, column: str) -> MentionTable:
+def read_mentions(source: Path | Iterable[bytes], form: Format, column: str) -> MentionTable:
     """Open a table of mentions.
 
     Args:
-        source: A file (``*.gz`` is decompressed) or a stream.
+        source: A file (``*.gz`` is decompressed), or the lines of a stream.
         form: Its format.
         column: Column or field that holds the mention; of no account for text.
 
@@ -147,13 +147,13 @@ def _linked(
         yield row, next(found) if row.text else []
 
 
-def _stream_lines(stream: TextIO) -> Iterator[tuple[int, str]]:
-    line = 0
-    try:
-        for line, text in enumerate(stream, 1):
-            yield line, text.rstrip("\r\n").removeprefix("\ufeff" if line == 1 else "")
-    except UnicodeDecodeError as error:
-        raise InputError(f"standard input: is not UTF-8 soon after line {line}; convert it") from error
+def _stream_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, str]]:
+    for line, content in enumerate(stream, 1):  # a text stream decodes ahead, and does not know where it is
+        try:
+            text = content.decode("utf-8-sig" if line == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"standard input:{line}: is not UTF-8; convert it") from error
+        yield line, text.rstrip("\r\n")
 
 
 def _of_cells(where: str, text: str, place: int, width: int) -> MentionRow:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from st_biomed.errors import InputError
+from st_biomed.files import replacing_file
 from st_biomed.linking.catalogue import Catalogue
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.settings import EncodingOptions
@@ -34,6 +35,7 @@ class PartEncoder:
         truncate_dim: What a saved model does not know.
         bf16, tokens_per_forward: See :class:`~st_biomed.linking.encoding.NameEncoder`.
         device: Where it is loaded; ``None`` for the best there is.
+        trust_remote_code: Whether the model runs code of somebody else, as the one that was saved does.
 
     Raises:
         InputError: The model that was saved is not the one that was given.
@@ -47,10 +49,11 @@ class PartEncoder:
         bf16: bool,
         tokens_per_forward: int | None,
         device: str | None,
+        trust_remote_code: bool = False,
     ) -> None:
         from st_biomed.encoder import load_encoder
 
-        loaded = load_encoder(model, device=device)
+        loaded = load_encoder(model, device=device, trust_remote_code=trust_remote_code)
         loaded.truncate_dim = truncate_dim
         if model_digest(loaded) != sha256:
             raise InputError("engine 'ray': the model is another once it was saved and loaded; use engine 'local'")
@@ -135,6 +138,7 @@ def _run(
             encoder.bf16,
             options.tokens_per_forward,
             device,
+            encoder.model.trust_remote_code,
         ),
     )
     vectors.write_parquet(str((folder / "vectors").resolve()), partition_cols=["part"], mode="append")
@@ -159,9 +163,8 @@ def _write_names(folder: Path, part: int, catalogue: Catalogue, rows: int) -> No
             "name": pa.array(names, pa.large_string()),
         }
     )
-    partial = path.with_suffix(".partial")
-    pq.write_table(table, partial)
-    partial.replace(path)
+    with replacing_file(path) as draft:
+        pq.write_table(table, draft)
 
 
 def _is_whole(folder: Path, part: int, size: int) -> bool:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import torch
 
 from st_biomed.errors import InputError
-from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex
+from st_biomed.linking.catalogue import Catalogue
+from st_biomed.linking.encoding import NameEncoder
+from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex, faiss_threads, kinds_for, unit_rows
 
 TIED = 1e-5
 """Scores that differ by less are one: names that differ in capitals alone have one vector in many models."""
 
+_QUERIES = 2000
 _STEPS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 _EFFORTS = {
     "hnsw": [(step, 0) for step in _STEPS],
@@ -98,3 +102,20 @@ def as_mentions(names: Sequence[str], rng: np.random.Generator) -> list[str]:
     """Names as a person mistypes them: one character left out, so that hardly one is a name of the index itself."""
     places = (rng.random(len(names)) * [max(len(name), 1) for name in names]).astype(int)
     return [name[:at] + name[at + 1 :] if len(name) > 1 else name for name, at in zip(names, places.tolist())]
+
+
+def searchable(
+    matrix: np.ndarray,
+    catalogue: Catalogue,
+    encoder: NameEncoder,
+    kind: Kind | Literal["auto"],
+    similarity: Similarity,
+    recall: float,
+) -> tuple[VectorIndex, Recall]:
+    """The matrix in the first kind of index that reaches the recall on names with one character left out."""
+    with faiss_threads(torch.get_num_threads()):
+        rng = np.random.default_rng(0)
+        sample = np.sort(rng.choice(len(catalogue), min(_QUERIES, len(catalogue)), replace=False))
+        mentions = encoder.encode(as_mentions(catalogue.texts(sample), rng), task="query")
+        kinds = kinds_for(*matrix.shape) if kind == "auto" else (kind,)
+        return build_tuned(matrix, kinds, similarity, unit_rows(mentions, similarity), recall)

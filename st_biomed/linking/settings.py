@@ -27,6 +27,7 @@ class EncodingOptions:
         workers: Encoders of the Ray engine.
         gpus_per_worker: GPUs of each; 0 for the CPU.
         device: Where a model that is given by name is loaded; ``None`` for the best there is.
+        trust_remote_code: Whether it may run code of somebody else, see :func:`~st_biomed.encoder.load_model`.
 
     Raises:
         InputError: A name that is not in its list, or a number below 1 (GPUs: below 0).
@@ -41,6 +42,7 @@ class EncodingOptions:
     workers: int = 1
     gpus_per_worker: float = 0.0
     device: str | None = None
+    trust_remote_code: bool = False
 
     def __post_init__(self) -> None:
         for name, kinds in (("dtype", Dtype), ("engine", Engine)):

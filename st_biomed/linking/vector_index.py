@@ -127,7 +127,8 @@ class VectorIndex:
     def save(self, path: Path) -> None:
         """Write the FAISS index; an exact one has none."""
         if self.graph is not None:
-            faiss.write_index(self.graph, str(path))
+            with path.open("wb") as file:  # FAISS itself would not say why a disk refuses it
+                faiss.write_index(self.graph, faiss.PyCallbackIOWriter(file.write))
 
     @staticmethod
     def read_graph(path: Path, shape: tuple[int, int]) -> Any:

@@ -3,64 +3,85 @@
 from __future__ import annotations
 
 import io
-import json
+import logging
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from st_biomed.errors import InputError
+from st_biomed.files import replace_text
+from st_biomed.sealed import checksum, read_sealed, sealed
 
 MATRIX, PROGRESS = "vectors.npy", "encoding.json"
 
 _OTHERS = {"model_sha256": "with another model", "catalogue_sha256": "of another terminology"}
 """What it means where a digest differs."""
 
+_ANEW = "overwrite it to begin anew"
+
+logger = logging.getLogger(__name__)
+
+
+class Progress(NamedTuple):
+    """How far an encoding came.
+
+    Attributes:
+        settings: What decides the rows.
+        blocks: Rows and checksum of each block that was committed.
+    """
+
+    settings: Mapping[str, Any]
+    blocks: list[tuple[int, str]]
+
+    @property
+    def done(self) -> int:
+        """Rows that were committed."""
+        return sum(rows for rows, _ in self.blocks)
+
 
 class ResumableMatrix:
     """Rows of a ``.npy`` file, committed block by block.
 
     A block is on the disk before ``encoding.json`` says so, and that file is replaced at once: after a kill, what it
-    says is there is there, and what was written beyond it is cut off.
+    says is there is there, and what was written beyond it is cut off. So is a block that is not what was written.
 
     Args:
-        folder: Where the two files lie.
+        folder: Where the two files lie, and nothing else but what belongs to this encoding.
         shape: ``(N, D)`` of the whole matrix.
         dtype: ``float32`` or ``float16``.
         settings: Whatever decides the rows, as JSON has it; an encoding that was begun with others is not resumed.
+        anew: Whether one that was begun with others is removed.
 
     Attributes:
         done: Rows that are committed.
 
     Raises:
-        InputError: What is there was begun with other settings, or is shorter than it says.
+        InputError: What is there was begun with other settings.
     """
 
-    def __init__(self, folder: Path, shape: tuple[int, int], dtype: str, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, shape: tuple[int, int], dtype: str, settings: Mapping[str, Any], *, anew: bool = False
+    ) -> None:
         self.folder, self.shape, self.dtype = folder, shape, np.dtype(dtype).newbyteorder("<")
         self.settings = {**settings, "rows": shape[0], "dimension": shape[1], "dtype": dtype}
-        self.done = 0
-        begun = read_progress(folder)
-        if begun is None:
+        self._blocks: list[tuple[int, str]] = []
+        begun = read_progress(folder, anew=anew)
+        if begun is None or not begun.blocks:
             self._begin()
-            return
-        for key, value in self.settings.items():
-            if begun["settings"].get(key) != value:
-                found = begun["settings"].get(key)
-                with_what = f"with {key} {found!r} and does not go on with {value!r}"
-                raise InputError(
-                    f"{folder}: an encoding was begun {_OTHERS.get(key, with_what)}; overwrite it to begin anew"
-                )
-        self.done = int(begun["done"])
-        size = self._path.stat().st_size if self._path.is_file() else 0
-        if size < self._end(self.done):
-            raise InputError(
-                f"{self._path}: has {size:,} bytes, {self._end(self.done):,} were committed; overwrite it to begin anew"
-            )
-        with self._path.open("r+b") as file:
-            file.truncate(self._end(self.done))
+        elif (other := self._differs(begun)) is None:
+            self._resume(begun)
+        elif anew:
+            self._begin()
+        else:
+            raise InputError(f"{folder}: an encoding was begun {other}; {_ANEW}")
+
+    @property
+    def done(self) -> int:
+        return sum(rows for rows, _ in self._blocks)
 
     def append(self, block: np.ndarray) -> None:
         """Write the next rows ``[R, D]`` and commit them.
@@ -72,22 +93,49 @@ class ResumableMatrix:
             raise InputError(
                 f"vectors: expected at most [{self.shape[0] - self.done}, {self.shape[1]}], found {list(block.shape)}"
             )
-        with self._path.open("ab") as file:
-            file.write(np.ascontiguousarray(block, dtype=self.dtype).data)
+        content = np.ascontiguousarray(block, dtype=self.dtype).tobytes()
+        with self._path.open("r+b") as file:
+            file.truncate(self._end(self.done))
+            file.seek(0, os.SEEK_END)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        self.done += len(block)
+        self._blocks.append((len(block), checksum(content)))
         self._commit()
+
+    def _differs(self, begun: Progress) -> str | None:
+        """What an encoding was begun with that this one does not go on with."""
+        for key, value in self.settings.items():
+            if (found := begun.settings.get(key)) != value:
+                return _OTHERS.get(key, f"with {key} {found!r} and does not go on with {value!r}")
+        return None
 
     def _begin(self) -> None:
-        with self._path.open("wb") as file:
-            file.write(self._header)
-            file.flush()
-            os.fsync(file.fileno())
+        for other in self.folder.iterdir():
+            shutil.rmtree(other) if other.is_dir() else other.unlink()
+        self._path.write_bytes(self._header)
         self._commit()
 
+    def _resume(self, begun: Progress) -> None:
+        """Take the blocks that are what was written, up to the first that is not."""
+        if not self._path.is_file():
+            self._path.write_bytes(b"")
+        with self._path.open("r+b") as file:
+            if file.read(len(self._header)) == self._header:
+                for rows, expected in begun.blocks:
+                    if checksum(file.read(self._end(rows) - self._end(0))) != expected:
+                        break
+                    self._blocks.append((rows, expected))
+            else:
+                file.seek(0)
+                file.write(self._header)
+            file.truncate(self._end(self.done))
+        if self.done < begun.done:
+            logger.warning("%s: damaged; %s of %s names are kept", self._path, f"{self.done:,}", f"{begun.done:,}")
+            self._commit()
+
     def _commit(self) -> None:
-        write_json(self.folder / PROGRESS, {"settings": self.settings, "done": self.done})
+        replace_text(self.folder / PROGRESS, sealed({"settings": self.settings, "blocks": self._blocks}))
 
     @property
     def _path(self) -> Path:
@@ -106,8 +154,12 @@ class ResumableMatrix:
         return len(self._header) + rows * self.shape[1] * self.dtype.itemsize
 
 
-def read_progress(folder: Path) -> dict[str, Any] | None:
+def read_progress(folder: Path, *, anew: bool = False) -> Progress | None:
     """How far an encoding came, or nothing where none was begun.
+
+    Args:
+        folder: Where it was begun.
+        anew: Whether a damaged file is as good as none.
 
     Raises:
         InputError: The file is damaged.
@@ -116,10 +168,12 @@ def read_progress(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        found = json.loads(path.read_text("utf-8"))
-        return {"settings": dict(found["settings"]), "done": int(found["done"])}
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: damaged ({type(error).__name__}); overwrite it to begin anew") from error
+        said = read_sealed(path, _ANEW)
+    except InputError:
+        if anew:
+            return None
+        raise
+    return Progress(said["settings"], [(rows, expected) for rows, expected in said["blocks"]])
 
 
 def open_matrix(folder: Path, shape: tuple[int, int]) -> np.ndarray:
@@ -136,13 +190,3 @@ def open_matrix(folder: Path, shape: tuple[int, int]) -> np.ndarray:
     if matrix.shape != shape:
         raise InputError(f"{path}: has shape {list(matrix.shape)}, expected {list(shape)}; build the index again")
     return matrix
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Replace a JSON file at once, so that no half of it is ever there."""
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import OFFSET, check_folder
+from st_biomed.linking_data.corpus import OFFSET, check_folder, read_text
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers.tables import check_file, read_lines
+from st_biomed.readers.gzipped import matching, plain_or_gzipped, plain_stem
+from st_biomed.readers.tables import read_lines
 
 _SPANS = re.compile(rf"(\S+) ({OFFSET} {OFFSET}(?:;{OFFSET} {OFFSET})*)")
 
@@ -54,20 +55,13 @@ def read_brat(folder: Path) -> Iterator[BratDocument]:
         InputError: No such folder or no ``.ann`` file in it, a text without its annotations' file name, an entity
             line of another form, a note that names no entity.
     """
-    paths = sorted(check_folder(folder).glob("*.ann"))
+    paths = matching(check_folder(folder), "*.ann")
     if not paths:
         raise InputError(f"{folder}: holds no .ann file")
     for path in paths:
-        # Offsets count the line ends as the file has them.
-        text = _decoded(check_file(path.with_suffix(".txt")))
-        yield BratDocument(path.stem, text, _entities(path))
-
-
-def _decoded(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8; convert the file") from error
+        stem = plain_stem(path)
+        text = path.with_name(f"{stem}.txt")
+        yield BratDocument(stem, read_text(plain_or_gzipped(text) or text), _entities(path))
 
 
 def _entities(path: Path) -> list[BratEntity]:

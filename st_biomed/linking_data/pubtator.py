@@ -36,7 +36,8 @@ def read_pubtator(path: Path, *, tally: Tally) -> Iterator[PubTatorDocument]:
 
     An annotation has the cells document, start, end, mention, type, ids, and, where a composite mention was taken
     apart by the annotators (BC5CDR), its parts with ``|`` between. Its offsets are kept only where the document has
-    the mention there. A document that comes again is left out.
+    the mention there. A relation has the cells document, type and ids, and perhaps more (BioRED says whether it is
+    novel); relations are passed over. A document that comes again is left out.
 
     Args:
         path: The file, plain or gzipped.
@@ -46,8 +47,8 @@ def read_pubtator(path: Path, *, tally: Tally) -> Iterator[PubTatorDocument]:
         Documents in the order of the file.
 
     Raises:
-        InputError: With file and line: a line of no known form, a number of cells other than 4 (a relation, which is
-            left out), 6 or 7, offsets that are no numbers, an annotation of another document than the one above it.
+        InputError: With file and line: a line of no known form, an annotation with another number of cells than 6 or 7
+            or with offsets that are no numbers, one of another document than the one above it.
     """
     seen: set[str] = set()
     for block in _blocks(path):
@@ -56,7 +57,7 @@ def read_pubtator(path: Path, *, tally: Tally) -> Iterator[PubTatorDocument]:
         mentions, text = [], " ".join(block.passages.values())
         for line, cells in block.rows:
             tally.read()
-            if len(cells) == 4:
+            if _is_relation(cells, text):
                 tally.drop("relations between concepts")
                 continue
             mention = _mention(f"{path}:{line}", cells, text)
@@ -103,11 +104,21 @@ def _blocks(path: Path) -> Iterator[_Block]:
         yield block
 
 
+def _is_relation(cells: list[str], text: str) -> bool:
+    """Whether a line relates concepts: where an annotation has the offset of its beginning, it has a word.
+
+    An annotation whose beginning is damaged has an end, and a mention that is in the document, still.
+    """
+    if len(cells) < 4 or not cells[1].strip()[:1].isalpha():
+        return False
+    return not (len(cells) in (6, 7) and re.fullmatch(OFFSET, cells[2].strip()) and cells[3].strip() in text)
+
+
 def _mention(where: str, cells: list[str], text: str) -> Mention:
     if len(cells) not in (6, 7):
         raise InputError(
             f"{where}: {len(cells)} cells, expected 6 (id, start, end, mention, type, ids), 7 (with the parts of a "
-            "composite mention) or 4 (a relation), split at tabs"
+            "composite mention), or a relation (id, type, ids, ...), split at tabs"
         )
     document, start, end, mention, kind, ids = (cell.strip() for cell in cells[:6])
     if not (re.fullmatch(OFFSET, start) and re.fullmatch(OFFSET, end)):

@@ -25,6 +25,7 @@ from st_biomed.losses.similarity import (
 if TYPE_CHECKING:
     from st_biomed.hierarchy import Hierarchy
 
+FORMS = ("ordinal", "pairwise_mean")
 SIMILARITIES = {"cos": (1.0, 0.0), "half": (0.5, 0.5)}
 """Name to (a, b) in ``s = a cos + b``."""
 
@@ -96,7 +97,7 @@ class OrdinalMultiSimilarityLoss(nn.Module):
             raise InputError("cuts and cut_weights belong to form='ordinal': 'pairwise_mean' compares all distances")
         self.model: Any = model
         self.hierarchy = hierarchy
-        self.form = one_of("form", form, ("ordinal", "pairwise_mean"))
+        self.form = one_of("form", form, FORMS)
         self.cuts = _checked_cuts(cuts, None if hierarchy is None else hierarchy.max_distance)
         n_values = len(self.cuts) if form == "ordinal" else 1
         self.alpha = numbers("alpha", alpha, n_values, above=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from st_biomed.checks import Check
 from st_biomed.errors import InputError
 
 
@@ -29,3 +30,15 @@ def check_device(device: str | None) -> None:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError, ImportError):
         raise InputError(f"device {device!r} is not there; there are {', '.join(there)}") from None
+
+
+def _not_there(name: str, value: str) -> str | None:
+    try:
+        check_device(value)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+DEVICE = Check(_not_there)
+"""The check of an option."""

@@ -14,6 +14,12 @@ PUBLISHED_SCORING = {
 }
 """Primary metric to how it is scored ``as_published``; what is not here is scored in one way."""
 
+_DRAWN_PAIRS = {
+    "pairs": "Intervals and tests draw the pairs within each relation: they are about these relations.",
+    "relations and pairs": "Intervals draw relations, and the pairs within each; tests exchange whole relations.",
+}
+"""What :func:`st_biomed.metrics.relation_draws.resampling` says, in words."""
+
 _DUEL = re.compile(r"(\d+)v(\d+)")
 _SMALLER = re.compile(r"(^|_)mr$")
 _NEITHER = re.compile(r"n|n_.+|theta|coverage|maximum|\w+_unsettled|(\w+_)?exact_match_acc@\d+")
@@ -49,6 +55,8 @@ def notes_of(result: Result) -> list[str]:
         )
     if result.metric == "macro_auc":
         notes.append("Areas under the ROC curve against unrelated pairs; 0.5 is chance.")
+        if (drawn := result.settings.get("resampling")) is not None:
+            notes.append(_DRAWN_PAIRS[drawn])
     if result.metric == "f1":
         given = result.settings.get("theta") is not None
         notes.append(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from st_biomed.measuring.dense_and_sparse import dense_and_sparse, read_sparse_w
 from st_biomed.measuring.devices import check_device
 from st_biomed.measuring.suggestions import did_you_mean
 from st_biomed.model_digest import model_digest, table_digest
-from st_biomed.settings import filled, read_yaml
+from st_biomed.settings import filled
+from st_biomed.yaml_files import read_yaml
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -97,16 +98,18 @@ class OpenModel:
     Args:
         measured: Which one.
         device: Where to compute; ``None`` for the best there is.
+        trust_remote_code: Whether the model may run code of somebody else, see :func:`~st_biomed.encoder.load_model`.
 
     Attributes:
         digest: Of what it computes.
-        description: Where it is from and how it was loaded: ``model``, ``pooling``, ``max_length``, ``dimension``.
+        description: Where it is from and how it was loaded: ``model``, ``pooling``, ``max_length``, ``dimension``, and
+            ``trust_remote_code`` where it was allowed.
 
     Raises:
         InputError: No such model or device, or a ``.npz`` file without texts and vectors.
     """
 
-    def __init__(self, measured: MeasuredModel, device: str | None = None) -> None:
+    def __init__(self, measured: MeasuredModel, device: str | None = None, *, trust_remote_code: bool = False) -> None:
         check_device(device)
         self.measured = measured
         self._embed: dict[tuple[object, ...], Embed] = {}
@@ -116,7 +119,7 @@ class OpenModel:
             self.digest = table_digest(texts, matrix)
             self.description: dict[str, Any] = {"model": measured.model, "dimension": matrix.shape[1]}
         else:
-            self.encoder = _loaded(measured, device)
+            self.encoder = _loaded(measured, device, trust_remote_code)
             self.digest = self._encoder_digest = model_digest(self.encoder)
             self.description = {
                 "model": measured.model,
@@ -124,6 +127,8 @@ class OpenModel:
                 "max_length": self.encoder.max_seq_length,
                 "dimension": self.encoder.get_embedding_dimension(),
             }
+            if self.encoder.trust_remote_code:
+                self.description["trust_remote_code"] = True
         if measured.sparse:
             self._sparse_weight = read_sparse_weight(measured.model)
             self.digest = f"{self.digest}+{self._sparse_weight}"
@@ -157,11 +162,15 @@ class OpenModel:
         return evaluator.measure_shared(embed, self.encoder)
 
 
-def _loaded(measured: MeasuredModel, device: str | None) -> SentenceTransformer:
+def _loaded(measured: MeasuredModel, device: str | None, trust_remote_code: bool) -> SentenceTransformer:
     """The encoder; where there is none, one line says what was probably meant."""
     try:
         return load_encoder(
-            measured.model, pooling=measured.pooling or None, max_length=measured.max_length or None, device=device
+            measured.model,
+            pooling=measured.pooling or None,
+            max_length=measured.max_length or None,
+            device=device,
+            trust_remote_code=trust_remote_code,
         )
     except InputError as error:
         path = Path(measured.model)
@@ -189,12 +198,22 @@ def read_table_of_vectors(path: Path) -> tuple[list[str], np.ndarray]:
     """Texts ``[N]`` and vectors ``[N, D]`` of a ``.npz`` file.
 
     Raises:
-        InputError: No such file, or one without the two arrays.
+        InputError: No such file, one without the two arrays, or arrays that are no texts and finite vectors.
     """
     try:
+        with ZipFile(path):  # numpy would take an array without a name, too
+            pass
         with np.load(path, allow_pickle=False) as arrays:
-            return arrays["texts"].astype(str).tolist(), arrays["vectors"]
+            texts, vectors = arrays["texts"], arrays["vectors"]
     except KeyError as error:
         raise InputError(f"{path}: needs the arrays 'texts' and 'vectors', {error.args[0]}") from error
-    except (OSError, ValueError, BadZipFile) as error:
+    except (OSError, ValueError, BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
         raise InputError(f"{path}: cannot be read as a table of vectors ({error})") from error
+    if texts.ndim != 1 or texts.dtype.kind != "U":
+        raise InputError(f"{path}: texts are strings [N], found {texts.dtype} {list(texts.shape)}")
+    if vectors.ndim != 2 or vectors.shape[0] != len(texts) or vectors.dtype.kind not in "fiu":
+        raise InputError(f"{path}: vectors are numbers [{len(texts)}, D], found {vectors.dtype} {list(vectors.shape)}")
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        raise InputError(f"{path}: the vector of {str(texts[int(finite.argmin())])!r} has NaN or infinity")
+    return texts.tolist(), vectors

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from st_biomed.errors import InputError
+from st_biomed.files import lock, replace_text
 from st_biomed.measuring.unit_files import read_units, unit_file_name, write_units
 from st_biomed.metrics.units import PairedTest, Units
+from st_biomed.sealed import checksum_of, has_seal, read_sealed, sealed, unsealed
+
+logger = logging.getLogger(__name__)
+
+_OTHERS = {
+    "terminology.json": "a terminology",
+    "index.json": "a concept index",
+    "modules.json": "a model",
+    "run.json": "a release",
+    "table.json": "graph embeddings",
+}
+"""Files by which folders are told that hold something else."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,7 @@ class Result:
         seconds: How long it took.
         versions: Of Python and the packages that computed it.
         units_file: Name of the file of its units in the folder ``units``; empty in results of older versions.
+        units_checksum: Of that file; empty in results of older versions.
         definition: The benchmark as it was read, see :func:`~st_biomed.measuring.provenance.definition_of`.
         encoder: The model as it was loaded, see :attr:`~st_biomed.measuring.models.OpenModel.description`.
         computation: Batch size, device and whether it embedded under bfloat16 autocast.
@@ -51,6 +65,7 @@ class Result:
     seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
     units_file: str = ""
+    units_checksum: str = ""
     definition: dict[str, Any] = field(default_factory=dict)
     encoder: dict[str, Any] = field(default_factory=dict)
     computation: dict[str, Any] = field(default_factory=dict)
@@ -87,6 +102,9 @@ class ResultsFolder:
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{folder}: is a file, a folder for the results is needed")
+        for marker, what in _OTHERS.items():
+            if (self.folder / marker).is_file():
+                raise InputError(f"{folder}: holds {what} ({marker}); choose another folder for the results")
         self._results = self._read()
 
     @property
@@ -112,10 +130,11 @@ class ResultsFolder:
             if units is not None:
                 result = replace(result, units_file=unit_file_name(result.model, result.evaluator, result.key))
                 write_units(self._units(result), units, asdict(result))
+                result = replace(result, units_checksum=checksum_of(self._units(result)))
             self._results = self._read()
             self._results.pop((result.key, result.model), None)
             self._results[result.key, result.model] = result
-            self._replace("results.jsonl", "".join(map(_line, self.results)))
+            replace_text(self.folder / "results.jsonl", "".join(map(_line, self.results)))
         return result
 
     def units(self, result: Result) -> dict[str, Units]:
@@ -124,58 +143,66 @@ class ResultsFolder:
         Raises:
             InputError: The file is missing or damaged, or holds the units of something else.
         """
-        found = read_units(self._units(result))
+        path = self._units(result)
+        if result.units_checksum and path.is_file() and checksum_of(path) != result.units_checksum:
+            raise InputError(f"{path}: cannot be read as the units of a benchmark (its checksum is another)")
+        found = read_units(path)
         for metric, (n, _) in result.units.items():
             if len(found.get(metric.removeprefix(f"{result.evaluator}_"), ())) != n:
-                raise InputError(f"{self._units(result)}: does not hold the {n:,} units of {metric}")
+                raise InputError(f"{path}: does not hold the {n:,} units of {metric}")
         return found
 
     def tests(self) -> dict[str, PairedTest]:
         """The paired tests that were made before, by what :func:`~st_biomed.measuring.comparison.compare` calls them."""
+        path = self.folder / "tests.json"
+        if not path.is_file():
+            return {}
         try:
-            found = json.loads((self.folder / "tests.json").read_text("utf-8"))
+            found = read_sealed(path, "the tests are made again")
             return {name: PairedTest(*numbers) for name, numbers in found.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
-            return {}  # they are made again
+        except InputError as error:
+            logger.warning("%s", error)
+            return {}
 
     def add_tests(self, tests: Mapping[str, PairedTest]) -> None:
         """Keep tests beside those that are there."""
         with self._lock():
-            self._replace("tests.json", json.dumps({**self.tests(), **tests}, indent=0))
+            replace_text(self.folder / "tests.json", sealed({**self.tests(), **tests}))
 
     def write(self, name: str, text: str) -> Path:
         """Write a report beside the results."""
         with self._lock():
-            self._replace(name, text)
+            replace_text(self.folder / name, text)
         return self.folder / name
 
     def _read(self) -> dict[tuple[str, str], Result]:
         path = self.folder / "results.jsonl"
         found: dict[tuple[str, str], Result] = {}
-        lines = path.read_text("utf-8").splitlines(keepends=True) if path.is_file() else []
+        lines = path.read_bytes().splitlines(keepends=True) if path.is_file() else []
         for number, line in enumerate(lines, start=1):
             try:
-                result = Result(**json.loads(line))
-            except (ValueError, TypeError) as error:
-                if number == len(lines) and not line.endswith("\n"):
+                said = json.loads(line)
+                result = Result(**(unsealed(said) if has_seal(said) else said))
+            except (ValueError, TypeError, RecursionError) as error:
+                if number == len(lines) and not line.endswith(b"\n"):
+                    logger.warning("%s:%d: was cut off; its result is measured again", path, number)
                     break
-                raise InputError(f"{path}:{number}: is no result ({error})") from error
+                raise InputError(
+                    f"{path}:{number}: is no result ({error}); without this line it is measured again"
+                ) from error
             found.pop((result.key, result.model), None)
             found[result.key, result.model] = result
         return found
 
-    def _lock(self) -> FileLock:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        return FileLock(self.folder / "lock")
-
-    def _replace(self, name: str, text: str) -> None:
-        partial = self.folder / f"{name}.partial"
-        partial.write_text(text, "utf-8")
-        partial.replace(self.folder / name)
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        with lock(self.folder, wait=True):
+            self.folder.mkdir(exist_ok=True)
+            yield
 
     def _units(self, result: Result) -> Path:
         return self.folder / "units" / (result.units_file or f"{result.key}.npz")
 
 
 def _line(result: Result) -> str:
-    return json.dumps(asdict(result), default=str) + "\n"  # a date in the settings of a benchmark becomes its text
+    return sealed(asdict(result), indent=None)

@@ -13,6 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.measuring.models import MeasuredModel, OpenModel
+from st_biomed.measuring.progress import Progress
 from st_biomed.measuring.provenance import definition_of, now, versions
 from st_biomed.measuring.results import Result, ResultsFolder, result_key
 
@@ -41,7 +42,9 @@ def measure(
     *,
     as_published: bool = False,
     device: str | None = None,
+    trust_remote_code: bool = False,
     progress: Callable[[str], None] = lambda line: None,
+    signs_of_life: bool = False,
     **options: Unpack[EvaluatorOptions],
 ) -> Measured:
     """Measure every model on every benchmark whose data are there.
@@ -55,25 +58,31 @@ def measure(
         folder: Where results and units are kept.
         as_published: Score as the papers' scripts do where that differs.
         device: Where to compute; ``None`` for the best there is.
+        trust_remote_code: Whether models may run code of somebody else, see :func:`~st_biomed.encoder.load_model`.
         progress: Takes a line whenever something was measured.
+        signs_of_life: Whether it also takes one now and then about what is being measured, as a log without bars needs.
         **options: For all evaluators.
     """
     found = Measured(missing={one.name: files for one in benchmarks if (files := one.missing())})
     there = [one for one in benchmarks if one.name not in found.missing]
 
+    long = Progress(progress if signs_of_life else None)
+
     @cache
     def evaluators(i: int) -> Sequence[EmbeddingEvaluator]:
-        return there[i].protocol().evaluators(as_published=as_published, **options)
+        with long.of(f"{there[i].name}: reading its data"):
+            return there[i].protocol().evaluators(as_published=as_published, **options)
 
     for measured in models:
         try:
-            model = OpenModel(measured, device)
+            with long.of(f"{measured.name}: loading the model"):
+                model = OpenModel(measured, device, trust_remote_code=trust_remote_code)
         except InputError as error:
             found.failed[measured.name, ""] = str(error)
             continue
         for i, benchmark in enumerate(there):
             try:
-                for result in _results(model, benchmark, evaluators(i), folder, as_published, progress):
+                for result in _results(model, benchmark, evaluators(i), folder, as_published, progress, long):
                     found.results.append(result)
             except InputError as error:
                 found.failed[measured.name, benchmark.name] = str(error)
@@ -87,6 +96,7 @@ def _results(
     folder: ResultsFolder,
     as_published: bool,
     progress: Callable[[str], None],
+    long: Progress,
 ) -> Iterator[Result]:
     for evaluator in evaluators:
         settings = {**evaluator.get_config_dict(), "as_published": as_published}
@@ -97,7 +107,8 @@ def _results(
             yield folder.add(replace(kept, model=model.measured.name, headline=headline))
             continue
         started = time.perf_counter()
-        metrics = model.measure(evaluator)
+        with long.of(f"{model.measured.name}, {evaluator.name}", model.encoder, evaluator.n_texts):
+            metrics = model.measure(evaluator)
         result = Result(
             benchmark=benchmark.name,
             evaluator=evaluator.name,

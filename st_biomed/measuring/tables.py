@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from st_biomed.evaluators.benchmark import Benchmark, PublishedFigure
+from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.evaluators.published import PublishedFigure
 from st_biomed.measuring.meanings import better, notes_of
 from st_biomed.measuring.report import Cell, Table
 from st_biomed.measuring.results import Result
@@ -102,12 +103,27 @@ def _details(
     )
     title = benchmark.title if benchmark else first.definition.get("title", "")
     notes = [f"{title}." if title else "", *notes_of(first), f"Intervals over {counts}." if counts else ""]
-    notes += [f"Published, {source}." for source in dict.fromkeys(f"{one.system}: {one.source}" for one in published)]
+    notes += _sources(published, first)
     if unknown:
         told = ", ".join(dict.fromkeys(one.metric for one in unknown))
         notes.append(f"Published, but not among what is measured here: {told}.")
     columns = [*models, *(f"{system} (published)" for system in systems)]
     return Table(evaluator, columns, rows, [note for note in notes if note])
+
+
+def _sources(published: Sequence[PublishedFigure], measured: Result) -> list[str]:
+    """Where published figures are from and what they were measured by; and where that was over other units than ours."""
+    notes = []
+    for source, protocol, n in dict.fromkeys((one.source, one.protocol, one.n) for one in published):
+        of_it = [one for one in published if (one.source, one.protocol, one.n) == (source, protocol, n)]
+        systems = "; ".join(dict.fromkeys(one.system for one in of_it))
+        notes.append(f"Published, {systems}: {source}. Protocol: {protocol}.")
+        ours = next((measured.units[one.metric][0] for one in of_it if one.metric in measured.units), n)
+        if n and ours != n:
+            notes.append(
+                f"The published figures are over {n:,} {measured.units[of_it[0].metric][1]}s, ours over {ours:,}."
+            )
+    return notes
 
 
 def _row(metric: str, direction: int, results: Sequence[Result | None]) -> list[Cell]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from st_biomed.errors import InputError
+from st_biomed.files import replacing_file
 from st_biomed.metrics.units import Units, load_units, save_units
 
 ABOUT = "about.json"
@@ -20,8 +21,9 @@ _COLUMNS = {
     "f1": ["true positives", "predicted", "gold"],
     "spearman": ["score", "given score"],
     "mean_auc": ["score", "distance"],
+    "macro_auc": ["score", "number of the relation", "related"],
 }
-"""Statistic to the names of its columns, see :data:`st_biomed.metrics.units.OF_SUMS` and ``OF_RANKS``."""
+"""Statistic to the names of its columns, see :data:`st_biomed.metrics.unit_draws.STATISTICS`."""
 
 
 def unit_file_name(model: str, evaluator: str, key: str) -> str:
@@ -34,13 +36,11 @@ def write_units(path: Path, units: Mapping[str, Units], result: Mapping[str, Any
     """Write the units and, as ``about.json``, what they are of.
 
     Args:
-        path: The file; it is there with all it holds, or not at all.
+        path: The file, in a folder that is locked; it is there with all it holds, or not at all.
         units: Metric to its units.
         result: The fields of a :class:`~st_biomed.measuring.results.Result`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
-    save_units(partial, units)
     about = {name: result[name] for name in ("model", "model_digest", "benchmark", "evaluator", "settings")}
     about["metrics"] = {
         f"{result['evaluator']}_{metric}": {
@@ -50,9 +50,10 @@ def write_units(path: Path, units: Mapping[str, Units], result: Mapping[str, Any
         }
         for metric, one in units.items()
     }
-    with zipfile.ZipFile(partial, "a") as file:
-        file.writestr(ABOUT, json.dumps(about, indent=1))
-    partial.replace(path)
+    with replacing_file(path) as draft:
+        save_units(draft, units)
+        with zipfile.ZipFile(draft, "a") as file:
+            file.writestr(ABOUT, json.dumps(about, indent=1))
 
 
 def read_units(path: str | Path) -> dict[str, Units]:
@@ -77,7 +78,7 @@ def read_about(path: str | Path) -> dict[str, Any]:
         with zipfile.ZipFile(path) as file:
             about: dict[str, Any] = json.loads(file.read(ABOUT))
             return about
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
         raise InputError(f"{path}: does not say what its units are of ({error})") from error
 
 

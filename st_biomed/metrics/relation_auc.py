@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from st_biomed.errors import InputError
 from st_biomed.metrics.ranking import roc_auc
+from st_biomed.metrics.relation_draws import EVERY
 from st_biomed.metrics.scores import checked
 
 
@@ -49,6 +50,31 @@ def relation_metrics(
         for kind in ("auc", *(["power"] if nulls is not None else []))
     }
     return macro | of_relation
+
+
+def relation_rows(positives: Mapping[str, ArrayLike], negatives: ArrayLike | Mapping[str, ArrayLike]) -> np.ndarray:
+    """Rows of :class:`~st_biomed.metrics.Units` with the statistic ``macro_auc``: score, number of the relation, related.
+
+    Args:
+        positives: Relation to the scores of its pairs; its place is its number.
+        negatives: Scores of unrelated pairs, whose relation is :data:`~st_biomed.metrics.relation_draws.EVERY`, or for each
+            relation its own.
+
+    Returns:
+        float64 ``[N, 3]``, the pairs of the relations in their order, then the unrelated ones.
+    """
+    unrelated: dict[int, ArrayLike]
+    if isinstance(negatives, Mapping):
+        unrelated = {number: negatives[name] for number, name in enumerate(positives)}
+    else:
+        unrelated = {EVERY: negatives}
+    parts = [(scores, number, 1) for number, scores in enumerate(positives.values())]
+    parts += [(scores, number, 0) for number, scores in unrelated.items()]
+    columns = [
+        np.column_stack([scores, np.full(np.size(scores), number), np.full(np.size(scores), related)])
+        for scores, number, related in parts
+    ]
+    return np.concatenate(columns).astype(np.float64)
 
 
 def detection_power(positive: ArrayLike, null: ArrayLike, *, alpha: float = 0.05) -> float:

@@ -4,44 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
-from scipy.stats import rankdata
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.metrics.discrimination import mean_auc
-from st_biomed.metrics.ranking import spearman
+from st_biomed.metrics.unit_draws import OF_RELATIONS, OF_SUMS, STATISTICS, Draws, draws_of
 
 _CELLS = 1 << 22  # numbers drawn at once: 32 MB
-
-
-def _mean(sums: np.ndarray) -> np.ndarray:
-    return sums[..., 0] / sums[..., 1]
-
-
-def _macro_mean(sums: np.ndarray) -> np.ndarray:
-    totals, weights = sums[..., ::2], sums[..., 1::2]
-    means = np.divide(totals, weights, out=np.zeros_like(totals), where=weights > 0)
-    return means.sum(axis=-1) / np.maximum(1, (weights > 0).sum(axis=-1))
-
-
-def _f1(sums: np.ndarray) -> np.ndarray:
-    right, wanted = 2 * sums[..., 0], sums[..., 1] + sums[..., 2]
-    return np.divide(right, wanted, out=np.zeros_like(right), where=wanted > 0)
-
-
-OF_SUMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"mean": _mean, "macro_mean": _macro_mean, "f1": _f1}
-"""Statistics of the sums of the columns ``[..., C]``: ``mean`` of (value, 1); ``macro_mean`` of (value, 1) or (0, 0) for
-each group, two columns a group; ``f1`` of (true positives, predicted, gold)."""
-
-OF_RANKS: dict[str, Callable[[np.ndarray], float]] = {
-    "spearman": lambda rows: spearman(rows[:, 0], rows[:, 1]),
-    "mean_auc": lambda rows: mean_auc(rows[:, 0], rows[:, 1]),
-}
-"""Statistics of (score of the model, given number), ``[N, 2]``, that depend on the order of the scores alone."""
 
 
 class Interval(NamedTuple):
@@ -76,11 +49,11 @@ class Units:
     Args:
         unit: What is drawn: mention, pair, concept, relation, triple.
         rows: Numbers of each unit, ``[N, C]``; ``[N]`` for a plain mean.
-        statistic: One of :data:`OF_SUMS` or :data:`OF_RANKS`.
+        statistic: One of :data:`~st_biomed.metrics.unit_draws.STATISTICS`.
         clusters: What is drawn with all its units, e.g. the document of each mention, ``[N]``.
 
     Raises:
-        InputError: No unit, NaN, an unknown statistic, clusters of another length or with a statistic of ranks.
+        InputError: No unit, NaN, an unknown statistic, clusters of another length or with a statistic of scores.
 
     Example:
         >>> ours, theirs = Units("mention", np.array([1, 1, 0, 1, 0])), Units("mention", np.array([1, 0, 0, 0, 0]))
@@ -99,18 +72,20 @@ class Units:
         rows = np.asarray(self.rows, dtype=np.float64)
         if rows.ndim == 1 and self.statistic == "mean":
             rows = np.stack([rows, np.ones_like(rows)], axis=1)
-        if self.statistic not in {*OF_SUMS, *OF_RANKS}:
-            raise unknown_name("statistic", self.statistic, [*OF_SUMS, *OF_RANKS])
+        if self.statistic not in STATISTICS:
+            raise unknown_name("statistic", self.statistic, STATISTICS)
         if rows.ndim != 2 or not len(rows):
             raise InputError(f"{self.unit}s: expected [N, C] numbers of at least one {self.unit}, found {rows.shape}")
         if not np.isfinite(rows).all():
             raise InputError(f"{self.unit}s: {int((~np.isfinite(rows)).any(axis=1).sum()):,} hold NaN or infinity")
         if self.clusters is not None:
-            if self.statistic in OF_RANKS:
+            if self.statistic not in OF_SUMS:
                 raise InputError(f"clusters: {self.statistic} is drawn over single {self.unit}s")
             if np.shape(self.clusters) != (len(rows),):
                 raise InputError(f"clusters: expected one for each of {len(rows):,} {self.unit}s")
         object.__setattr__(self, "rows", rows)
+        if self.statistic in OF_RELATIONS:
+            draws_of(rows, self.statistic)  # refuses other columns, and a relation without pairs
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -118,10 +93,13 @@ class Units:
     @property
     def value(self) -> float:
         """The figure itself."""
-        return float(self._of(self.rows[None])[0])
+        return self._draws.value
 
     def interval(self, *, level: float = 0.95, n_resamples: int = 1000, seed: int = 0) -> Interval:
         """Percentile bootstrap interval over the units, or over their clusters (Efron and Tibshirani 1993, 13.3).
+
+        Pairs of relations are drawn within their relation, and relations where there are many, see
+        :class:`~st_biomed.metrics.relation_draws.RelationScores`.
 
         Args:
             level: Share of the resampled figures inside the interval.
@@ -133,8 +111,7 @@ class Units:
         """
         if not 0 < level < 1:
             raise InputError(f"level must lie between 0 and 1, found {level}")
-        rows = self._drawn_rows
-        drawn = _in_steps(n_resamples, len(rows), seed, lambda rng, n: self._of_draws(rows, rng, n))
+        drawn = _in_steps(n_resamples, len(self._draws), seed, self._draws.resampled)
         low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
         return Interval(self.value, float(low), float(high))
 
@@ -144,7 +121,8 @@ class Units:
         An approximate randomization test (Noreen 1989; Yeh 2000): if the models were the same, what each got on a unit
         could as well have been got by the other, so the two are exchanged for half of the units at random, and p is the
         share of draws, the observed one among them, whose difference is at least as far from zero. Scores, whose
-        scale is a model's own, are exchanged as ranks. The interval of the difference is the bootstrap's.
+        scale is a model's own, are exchanged as ranks; of many relations each is exchanged as a whole. The interval of
+        the difference is the bootstrap's.
 
         Args:
             other: Of the other model, from the same benchmark.
@@ -160,58 +138,27 @@ class Units:
                 f"a paired test needs the same units, found {len(self):,} {self.unit}s ({self.statistic}) and "
                 f"{len(other):,} {other.unit}s ({other.statistic})"
             )
-        if self.statistic in OF_RANKS and not np.array_equal(self.rows[:, 1], other.rows[:, 1]):
+        if self.statistic not in OF_SUMS and not np.array_equal(self.rows[:, 1:], other.rows[:, 1:]):
             raise InputError(f"a paired test needs the same units, found {self.unit}s with other given numbers")
-        both = np.stack([self._drawn_rows, other._drawn_rows])
-        if self.statistic in OF_RANKS:
-            both[:, :, 0] = rankdata(both[:, :, 0], axis=1)
+        first, second = self._draws, other._draws
         difference = self.value - other.value
 
         def resampled(rng: np.random.Generator, n: int) -> np.ndarray:
             state = rng.bit_generator.state
-            first = self._of_draws(both[0], rng, n)
+            ours = first.resampled(rng, n)
             rng.bit_generator.state = state  # the same units of both
-            return first - self._of_draws(both[1], rng, n)
+            return ours - second.resampled(rng, n)
 
-        def exchanged(rng: np.random.Generator, n: int) -> np.ndarray:
-            swap = rng.integers(2, size=(n, both.shape[1]), dtype=np.int8).astype(bool)
-            if self.statistic in OF_SUMS:
-                total, moved = both.sum(axis=1), swap @ (both[1] - both[0])
-                return OF_SUMS[self.statistic](total[0] + moved) - OF_SUMS[self.statistic](total[1] - moved)
-            pairs = [np.where(one[:, None], both[::-1], both) for one in swap]
-            return np.array([self._of(pair[:1])[0] - self._of(pair[1:])[0] for pair in pairs])
-
-        low, high = np.quantile(
-            _in_steps(n_resamples, both.shape[1], seed, resampled), [(1 - level) / 2, (1 + level) / 2]
-        )
-        null = _in_steps(n_resamples, both.shape[1], seed, exchanged)
+        drawn = _in_steps(n_resamples, len(first), seed, resampled)
+        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+        null = _in_steps(n_resamples, len(first), seed, lambda rng, n: first.exchanged(second, rng, n))
         as_far = int((np.abs(null) >= abs(difference) - 1e-9).sum())
         p_value = (as_far + 1) / (n_resamples + 1)
         return PairedTest(difference, float(low), float(high), p_value, len(self))
 
-    @property
-    def _drawn_rows(self) -> np.ndarray:
-        """Rows of what is drawn, ``[M, C]``: the units, or the sums of each cluster in the order of their names."""
-        if self.clusters is None:
-            return self.rows
-        of = np.unique(self.clusters, return_inverse=True)[1]
-        sums = np.zeros((int(of.max()) + 1, self.rows.shape[1]))
-        np.add.at(sums, of, self.rows)
-        return sums
-
-    def _of(self, draws: np.ndarray) -> np.ndarray:
-        """The statistic of each of S draws, ``[S, N, C]`` to ``[S]``."""
-        if self.statistic in OF_SUMS:
-            return OF_SUMS[self.statistic](draws.sum(axis=1))
-        return np.array([OF_RANKS[self.statistic](rows) for rows in draws])
-
-    def _of_draws(self, rows: np.ndarray, rng: np.random.Generator, n: int) -> np.ndarray:
-        """The statistic of n draws with replacement."""
-        drawn = rng.integers(len(rows), size=(n, len(rows)))
-        if self.statistic in OF_SUMS:
-            times = np.stack([np.bincount(one, minlength=len(rows)) for one in drawn])
-            return OF_SUMS[self.statistic](times.astype(np.float64) @ rows)
-        return np.array([OF_RANKS[self.statistic](rows[one]) for one in drawn])
+    @cached_property
+    def _draws(self) -> Draws:
+        return draws_of(self.rows, self.statistic, self.clusters)
 
 
 def save_units(path: str | Path, units: Mapping[str, Units]) -> None:

@@ -45,7 +45,7 @@ def adapt(model: SentenceTransformer, size: str | int = "small") -> SentenceTran
         raise InputError(
             f"bottleneck adapters go into {', '.join(FAMILIES)}, found an encoder of type {base.config.model_type!r}"
         )
-    _register()
+    register_families()
     config_class, model_class = FAMILIES[base.config.model_type]
     settings = {name: value for name, value in base.config.to_dict().items() if name != "model_type"}
     config = config_class(
@@ -85,8 +85,8 @@ def trained_share(model: SentenceTransformer) -> float:
     return trained / (everything - adapters)
 
 
-def _register() -> None:
-    """Let checkpoints load in this process, and saved models carry the classes' file."""
+def register_families() -> None:
+    """Let transformers load checkpoints with adapters by their types, and saved models carry the classes' file."""
     for config_class, model_class in FAMILIES.values():
         AutoConfig.register(config_class.model_type, config_class, exist_ok=True)
         AutoModel.register(config_class, model_class, exist_ok=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
 from sentence_transformers import SentenceTransformer
 from torch import Tensor, nn
-from transformers import AutoModelForMaskedLM
 from transformers.modeling_outputs import BaseModelOutput
 
 from st_biomed.errors import InputError
@@ -19,7 +17,8 @@ class MaskedLanguageHead(nn.Module):
     """The head of a masked language model over the states of another encoder, whose word embeddings it shares.
 
     Args:
-        masked_model: A masked language model of transformers; its own encoder is taken out.
+        masked_model: A masked language model of transformers, as :func:`st_biomed.encoder.masked.load_masked_model` gives
+            it; its own encoder is taken out.
         model: The model whose states the head is to read.
 
     Raises:
@@ -39,22 +38,6 @@ class MaskedLanguageHead(nn.Module):
         setattr(masked_model, masked_model.base_model_prefix, _Given())
         masked_model.get_output_embeddings().weight = words.weight
         self.head = masked_model.to(words.weight.device)
-
-    @classmethod
-    def from_pretrained(cls, name: str | Path, model: SentenceTransformer) -> MaskedLanguageHead:
-        """The head of a checkpoint; a new one where the checkpoint has none, of which transformers tells.
-
-        Args:
-            name: Folder or Hub id of the base model.
-            model: As above.
-
-        Raises:
-            InputError: No such checkpoint, or of another width.
-        """
-        try:
-            return cls(AutoModelForMaskedLM.from_pretrained(name), model)
-        except OSError as error:
-            raise InputError(f"masked language model {str(name)!r}: {str(error).strip().splitlines()[0]}") from error
 
     def forward(self, states: Tensor) -> Tensor:
         """Scores of every token of the vocabulary, ``[N, V]``, from states ``[N, D]``."""

@@ -12,7 +12,7 @@ import numpy as np
 from st_biomed.errors import InputError
 from st_biomed.measuring.meanings import largest_value
 from st_biomed.measuring.results import Result
-from st_biomed.pictures.canvas import COLOURS, MARKERS, panels
+from st_biomed.pictures.canvas import COLOURS, MARKERS, legend_of_all, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,10 +158,10 @@ def _legend(axis: Axes, models: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], linestyle="", marker=MARKERS[m % len(MARKERS)], color=COLOURS[m % len(COLOURS)], label=model)
-        for m, model in enumerate(models)
+        Line2D([], [], linestyle="", marker=MARKERS[m % len(MARKERS)], color=COLOURS[m % len(COLOURS)])
+        for m in range(len(models))
     ]
-    axis.figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(models)))
+    legend_of_all(axis, handles, models, columns=4)
 
 
 def _with_interval(metrics: Mapping[str, float], key: str) -> tuple[float, float, float]:

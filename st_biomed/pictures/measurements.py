@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.metrics.precision_recall import precision_recall_curve
 from st_biomed.metrics.ranking import roc_auc, roc_curve
 from st_biomed.metrics.units import Units
-from st_biomed.pictures.canvas import COLOURS, DASHES, panels
+from st_biomed.pictures.canvas import COLOURS, DASHES, LEGEND_ROW, legend_below, panels
 
 CURVES = ("roc", "pr")
 
@@ -33,7 +33,8 @@ def tree_curves(path: str | Path, units: Mapping[str, Units], *, curve: str = "r
     _check_tree(units)
     distances = sorted({int(d) for one in units.values() for d in one.rows[:, 1]})
     duels = list(combinations(distances, 2))
-    with panels(path, [f"distance {i} against {j}" for i, j in duels], columns=3, size=(4, 3.6), shared=True) as axes:
+    titles = [f"distance {i} against {j}" for i, j in duels]
+    with panels(path, titles, columns=3, size=(4, 3.5 + LEGEND_ROW * len(units)), shared=True) as axes:
         for axis, (i, j) in zip(axes, duels):
             for m, (model, one) in enumerate(units.items()):
                 near, far = (one.rows[one.rows[:, 1] == d, 0] for d in (i, j))
@@ -52,7 +53,7 @@ def tree_curves(path: str | Path, units: Mapping[str, Units], *, curve: str = "r
                 axis.set(xlabel="false positive rate", ylabel="true positive rate")
             else:
                 axis.set(xlabel="recall", ylabel="precision")
-            axis.legend(fontsize="small")
+            legend_below(axis)
     return Path(path)
 
 
@@ -69,7 +70,7 @@ def distance_histograms(path: str | Path, units: Mapping[str, Units]) -> Path:
     _check_tree(units)
     lowest = min(float(one.rows[:, 0].min()) for one in units.values())
     bins = np.linspace(min(0.0, lowest), 1, 51).tolist()
-    with panels(path, list(units), columns=3, shared=True) as axes:
+    with panels(path, list(units), columns=3, size=(5, 4.5 + 2 * LEGEND_ROW), shared=True) as axes:
         for axis, one in zip(axes, units.values()):
             for i, distance in enumerate(np.unique(one.rows[:, 1]).astype(int)):
                 cosines = one.rows[one.rows[:, 1] == distance, 0]
@@ -84,7 +85,7 @@ def distance_histograms(path: str | Path, units: Mapping[str, Units]) -> Path:
                     label=f"distance {distance} ({len(cosines):,})",
                 )
             axis.set(xlabel="cosine", ylabel="density")
-            axis.legend(fontsize="small")
+            legend_below(axis, columns=2)
     return Path(path)
 
 

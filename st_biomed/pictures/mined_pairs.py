@@ -14,7 +14,7 @@ from st_biomed.evaluators.embedders import Embed
 from st_biomed.lookup import ConceptLookup
 from st_biomed.losses.miners import Miner
 from st_biomed.losses.similarity import cosine_matrix, unit_rows
-from st_biomed.pictures.canvas import panels
+from st_biomed.pictures.canvas import LEGEND_ROW, legend_below, panels
 from st_biomed.samples.names import names_dataset
 from st_biomed.terminology import Terminology
 
@@ -79,11 +79,11 @@ def pair_cosines(
 
 def mined_pairs(path: str | Path, sampled: PairCosines, mined: PairCosines) -> Path:
     """Draw the densities of positives and negatives, sampled on the left and mined on the right."""
-    with panels(path, ["sampled pairs", "mined pairs"], shared=True) as axes:
+    with panels(path, ["sampled pairs", "mined pairs"], size=(5, 4.5 + LEGEND_ROW), shared=True) as axes:
         for axis, cosines in zip(axes, (sampled, mined)):
             for counts, label in ((cosines.positives, "positive"), (cosines.negatives, "negative")):
                 density = counts / max(counts.sum() * np.diff(_BINS)[0], 1e-12)
                 axis.stairs(density, _BINS, fill=True, alpha=0.5, label=f"{label} ({counts.sum():,})")
             axis.set(xlabel="cosine", ylabel="density")
-            axis.legend()
+            legend_below(axis, columns=2)
     return Path(path)

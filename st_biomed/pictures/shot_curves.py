@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.pictures.canvas import COLOURS, DASHES, MARKERS, panels
+from st_biomed.pictures.canvas import COLOURS, DASHES, MARKERS, legend_of_all, panels
 
 Curve = Mapping[int, tuple[float, float]]
 """Number of names to mean and standard deviation."""
@@ -46,5 +46,5 @@ def shot_curves(path: str | Path, curves: Mapping[str, Mapping[str, Curve]], bas
         named = {
             label: line for axis in axes for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }  # a legend for all panels, which hides no point
-        axes[0].figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=len(named))
+        legend_of_all(axes[0], [*named.values()], [*named], columns=len(named))
     return Path(path)

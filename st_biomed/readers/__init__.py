@@ -29,7 +29,7 @@ __all__ = [
     "reader_names",
 ]
 
-_SHARED = {"columns", "normalisers", "ontology", "options", "records", "tables"}
+_SHARED = {"columns", "encodings", "gzipped", "normalisers", "ontology", "options", "records", "tables"}
 
 
 class Reader(Protocol):

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.readers.encodings import settled
 from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import read_table
+from st_biomed.readers.tables import check_file, read_table
 
 SOURCE = SourceInfo(
     name="ATC",
@@ -26,7 +27,9 @@ _CODE = re.compile(r"[A-Z](\d\d([A-Z]([A-Z](\d\d)?)?)?)?")
 _LENGTHS = (5, 4, 3, 1)  # of the codes above, from the nearest
 
 
-def records(path: Path | None = None, *, tally: Tally, dialect: str | None = None) -> Iterator[Record]:
+def records(
+    path: Path | None = None, *, tally: Tally, dialect: str | None = None, encoding: str = ""
+) -> Iterator[Record]:
     """Read codes and names; a code's parent is the longest code that it begins with: A10BA02, A10BA, A10B, A10, A.
 
     The first name of a code is preferred, another name is a synonym. Tables of daily doses list a code once for each
@@ -36,6 +39,7 @@ def records(path: Path | None = None, *, tally: Tally, dialect: str | None = Non
         path: A table with a header, e.g. ``ATC code,ATC level name``; other columns are passed over.
         tally: Counts the rows.
         dialect: A key of ``tables.DIALECTS``; by default the file's suffix tells: ``.csv`` or ``.tsv``.
+        encoding: Of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 where it begins with its byte order mark.
 
     Raises:
         InputError: With file and line: a code that is none, an empty name, a malformed row. Also: no such file, no
@@ -43,10 +47,10 @@ def records(path: Path | None = None, *, tally: Tally, dialect: str | None = Non
     """
     if path is None:
         raise InputError("reader 'atc' needs the path of a table of codes and names, e.g. atc.csv")
-    path = Path(path)
+    path = check_file(path)
     yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
     names: dict[str, set[str]] = {}
-    for line, row in read_table(path, _COLUMNS, dialect=dialect):
+    for line, row in read_table(path, _COLUMNS, dialect=dialect, encoding=settled(path, encoding, tally)):
         code, name = (cell.strip() for cell in row)
         tally.read()
         if not _CODE.fullmatch(code):

@@ -6,13 +6,10 @@ gzipped, or cut into lettered pieces (``MRCONSO.RRF.aa.gz``, ``MRCONSO.RRF.ab.gz
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from string import ascii_lowercase
-from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +17,7 @@ import pyarrow.csv
 from tqdm import tqdm
 
 from st_biomed.errors import InputError
+from st_biomed.readers.gzipped import opened
 
 _BLOCK = 1 << 25  # bytes of a block of lines
 _END = "(end)"
@@ -123,9 +121,8 @@ def _blocks(parts: Sequence[Path], where: str) -> Iterator[bytes]:
         total=total, desc=Path(where).name, unit="B", unit_scale=True, delay=2, disable=None, leave=False
     ) as bar:
         for part in parts:
-            with part.open("rb") as raw:
-                stream: IO[bytes] = gzip.GzipFile(fileobj=raw) if part.suffix == ".gz" else raw  # type: ignore[assignment]
-                while block := _read(stream, part):
+            with opened(part) as (stream, raw):
+                while block := stream.read(_BLOCK):
                     bar.update(done + raw.tell() - bar.n)
                     block = rest + block if rest else block.removeprefix(b"\xef\xbb\xbf")
                     end = block.rfind(b"\n") + 1
@@ -135,13 +132,6 @@ def _blocks(parts: Sequence[Path], where: str) -> Iterator[bytes]:
                 done += raw.tell()
         if rest:
             yield rest
-
-
-def _read(stream: IO[bytes], part: Path) -> bytes:
-    try:
-        return stream.read(_BLOCK)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{part}: is not a whole gzip file ({error})") from error
 
 
 def _line_by_line(

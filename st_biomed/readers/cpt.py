@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.encodings import settled
 from st_biomed.readers.options import listed
 from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import read_table
+from st_biomed.readers.tables import check_file, read_table
 
 SOURCE = SourceInfo(
     name="CPT",
@@ -38,6 +39,7 @@ def records(
     hierarchy: bool = True,
     headings: bool = True,
     missing: str = "error",
+    encoding: str = "",
 ) -> Iterator[Record]:
     """Read descriptions and the hierarchy of headings and procedures.
 
@@ -57,6 +59,7 @@ def records(
             counted.
         missing: What to do with a parent that has no row of its own: ``"error"`` (default), or ``"drop"``, which leaves
             the parent out and counts it.
+        encoding: Of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 where it begins with its byte order mark.
 
     Raises:
         InputError: With file and line: a code without a description, a description without a code, a code that is its
@@ -66,14 +69,14 @@ def records(
         raise InputError("reader 'cpt' needs the path of your own table with the columns code, parent and description")
     if missing not in ("error", "drop"):
         raise unknown_name("missing of reader 'cpt'", missing, ("error", "drop"))
-    path = Path(path)
+    path = check_file(path)
     further = listed("synonyms", synonyms)
     columns = [_CODE, _DESCRIPTION, *([_PARENT] if hierarchy else []), *((name,) for name in further)]
     yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
     names: dict[str, set[str]] = {}
     left_out: set[str] = set()
     parents: dict[tuple[str, str], int] = {}
-    for line, row in read_table(path, columns, dialect=dialect):
+    for line, row in read_table(path, columns, dialect=dialect, encoding=settled(path, encoding, tally)):
         code, description, *others = (cell.strip() for cell in row)
         parent = others.pop(0) if hierarchy else ""
         _check(f"{path}:{line}", code, description, parent)

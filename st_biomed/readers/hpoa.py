@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from st_biomed.errors import InputError
 from st_biomed.readers import obo, obograph
+from st_biomed.readers.gzipped import plain_name
 from st_biomed.readers.ontology import curie, describe
 from st_biomed.readers.records import Record, Relation, SourceInfo, Tally, Term, Xref
 from st_biomed.readers.tables import check_file, read_lines
@@ -141,7 +142,7 @@ def _edition(path: Path) -> str:
 
 def _terms(path: Path) -> tuple[dict[str, Term], dict[str, str], list[SourceInfo]]:
     """Preferred name of each term of the ontology, the current code of each alternative one, and its sources."""
-    reader = obograph if path.name.removesuffix(".gz").endswith(".json") else obo
+    reader = obograph if plain_name(path).endswith(".json") else obo
     names: dict[str, Term] = {}
     current: dict[str, str] = {}
     sources: list[SourceInfo] = []

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.readers.gzipped import plain_or_gzipped
 from st_biomed.readers.options import listed
 from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
 from st_biomed.readers.tables import read_header, read_table
@@ -81,9 +82,8 @@ def records(
 def _find(folder: Path, names: Sequence[str], advice: str) -> Path:
     """The first of several files that is there, plain or gzipped."""
     for name in names:
-        for file in (folder / name, folder / f"{name}.gz"):
-            if file.is_file():
-                return file
+        if file := plain_or_gzipped(folder / name):
+            return file
     raise InputError(f"{folder}: holds none of {', '.join(names)}{advice}")
 
 

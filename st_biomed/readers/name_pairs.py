@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.readers.encodings import settled
 from st_biomed.readers.records import Record, SourceInfo, Tally, Term
 from st_biomed.readers.tables import check_file, read_lines
 
@@ -26,6 +27,7 @@ def records(
     name: str | None = None,
     language: str = "en",
     redistributable: bool = False,
+    encoding: str = "",
 ) -> Iterator[Record]:
     """Read the concepts and their names; each name once, the first one of a concept as its preferred name.
 
@@ -38,6 +40,7 @@ def records(
         name: Short name of the source; by default made of the file's name.
         language: ISO 639-1 code of the names; ``en`` by default.
         redistributable: Whether the names may appear in a released file; by default not.
+        encoding: Of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 where it begins with its byte order mark.
 
     Raises:
         InputError: With file and line: no label, no name, an empty name. Also: no such file.
@@ -50,7 +53,7 @@ def records(
         raise InputError(f"name of reader 'name_pairs' must be letters, digits, '_', '.' or '-', found {source!r}")
     yield replace(SOURCE, name=source, title=source, redistributable=redistributable)
     seen: dict[str, set[str]] = {}
-    for line, text in read_lines(path):
+    for line, text in read_lines(path, encoding=settled(path, encoding, tally)):
         if not text.strip():
             continue
         label, *names = (cell.strip() for cell in text.split("||"))

@@ -10,8 +10,11 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.encodings import settled
+from st_biomed.readers.gzipped import opened
 from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term
 from st_biomed.readers.tables import check_file, dialect_name, read_header, read_table
 
@@ -53,6 +56,7 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
     language: str = "en",
     redistributable: bool = False,
     missing: str = "error",
+    encoding: str = "",
 ) -> Iterator[Record]:
     """Read a parent-child map, its code-string map, and a table of relations.
 
@@ -91,6 +95,8 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
         redistributable: Whether the strings may appear in a released file; by default not.
         missing: What to do with a row of the map or of the relations whose code has no string: ``"error"`` (default), or
             ``"drop"``, which leaves the row out and counts it.
+        encoding: Of all tables, e.g. ``cp1252``; by default each is UTF-8, or UTF-16 where it begins with its byte order
+            mark.
 
     Raises:
         InputError: With file and line: a code without a string, a string without a code, an empty string, a code that
@@ -109,26 +115,32 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
     version = version or _content_version([*tables, *triples])
     yield SourceInfo(name, name, version, licence, "not stated", redistributable)
 
-    form = dialect, header
+    # A table that is strings and map in one is settled once.
+    forms = {
+        table: _Form(dialect or dialect_name(table), header, settled(table, encoding, tally))
+        for table in dict.fromkeys([*tables, *triples])
+    }
     known: set[str] = set()
-    told = _languages(tables[-1], *form)
+    told = _languages(tables[-1], forms[tables[-1]])
     columns = {"code": code or _USUAL_NAMES["code"], "string": string or _USUAL_NAMES["string"]}
-    rows = _rows(tables[-1], {**columns, "language": _USUAL_NAMES["language"]} if told else columns, *form)
+    if told:
+        columns["language"] = _USUAL_NAMES["language"]
+    rows = _rows(tables[-1], columns, forms[tables[-1]])
     for concept, text, *said in _strings(rows, tally):
         kind = "synonym" if concept in known else "preferred"
         yield Term(f"{name}:{concept}", text, kind, "".join(said) or language, name)
         known.add(concept)
     for table in triples:
-        rows = _rows(table, {one: _USUAL_NAMES[one] for one in ("head", "relation", "tail")}, *form)
+        rows = _rows(table, {one: _USUAL_NAMES[one] for one in ("head", "relation", "tail")}, forms[table])
         for head, relation, tail in _triples(rows, tally, known, None if missing == "drop" else tables[-1]):
             yield Relation(f"{name}:{head}", relation, f"{name}:{tail}", name)
     columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or _USUAL_NAMES["child"]}
     if len(tables) == 1:
-        if not _has_parents(tables[0], parent, *form):
+        if not _has_parents(tables[0], parent, forms[tables[0]]):
             return
         columns["child"] = child or code or _USUAL_NAMES["code"]
     empty = len(tables) > 1 or parent is not None
-    rows = _rows(tables[0], columns, *form)
+    rows = _rows(tables[0], columns, forms[tables[0]])
     for above, below in _pairs(rows, tally, known, None if missing == "drop" else tables[-1]):
         yield Parent(f"{name}:{below}", f"{name}:{above}", name)
         empty = False
@@ -139,31 +151,39 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
 def _content_version(tables: Sequence[Path]) -> str:
     sha = hashlib.sha256()
     for table in tables:
-        with table.open("rb") as file:
-            sha.update(hashlib.file_digest(file, "sha256").digest())
+        with opened(table) as (stream, _):  # unpacked, since two gzip files of one table differ
+            sha.update(hashlib.file_digest(stream, "sha256").digest())
     return sha.hexdigest()[:12]
 
 
-def _columns(path: Path, dialect: str | None, header: bool) -> set[str]:
+class _Form(NamedTuple):
+    """How a table is read: arguments of :func:`~st_biomed.readers.tables.read_table`, and whether it has a header."""
+
+    dialect: str
+    has_header: bool
+    encoding: str
+
+
+def _columns(path: Path, form: _Form) -> set[str]:
     """The names of a table's columns, as the usual names are written; none where it has no header."""
-    dialect = dialect or dialect_name(path)
-    if not header or dialect == "double_pipe":
+    if not form.has_header or form.dialect == "double_pipe":
         return set()
-    return {"_".join(column.lower().split()) for column in read_header(path, dialect=dialect)}
+    header = read_header(path, dialect=form.dialect, encoding=form.encoding)
+    return {"_".join(column.lower().split()) for column in header}
 
 
-def _languages(path: Path, dialect: str | None, header: bool) -> bool:
+def _languages(path: Path, form: _Form) -> bool:
     """Whether a table of strings says which language each is in."""
-    return not _columns(path, dialect, header).isdisjoint(_USUAL_NAMES["language"])
+    return not _columns(path, form).isdisjoint(_USUAL_NAMES["language"])
 
 
-def _has_parents(path: Path, parent: str | None, dialect: str | None, header: bool) -> bool:
+def _has_parents(path: Path, parent: str | None, form: _Form) -> bool:
     """Whether a table of strings is to be read for parents too: a column is named, or has one of the usual names.
 
     Raises:
         InputError: A column is named, but the table has no header.
     """
-    columns = _columns(path, dialect, header)
+    columns = _columns(path, form)
     if columns:
         return parent is not None or not columns.isdisjoint(_USUAL_NAMES["parent"])
     if parent is not None:
@@ -171,15 +191,12 @@ def _has_parents(path: Path, parent: str | None, dialect: str | None, header: bo
     return False
 
 
-def _rows(
-    path: Path, columns: dict[str, str | tuple[str, ...]], dialect: str | None, header: bool
-) -> Iterator[tuple[str, Sequence[str]]]:
-    """``file:line`` and the two stripped cells of each row."""
-    dialect = dialect or dialect_name(path)
-    if header and dialect != "double_pipe":
-        table = read_table(path, list(columns.values()), dialect=dialect)
+def _rows(path: Path, columns: dict[str, str | tuple[str, ...]], form: _Form) -> Iterator[tuple[str, Sequence[str]]]:
+    """``file:line`` and the stripped cells of each row."""
+    if form.has_header and form.dialect != "double_pipe":
+        table = read_table(path, list(columns.values()), dialect=form.dialect, encoding=form.encoding)
     else:
-        table = read_table(path, dialect=dialect, header=tuple(columns))
+        table = read_table(path, dialect=form.dialect, header=tuple(columns), encoding=form.encoding)
     for line, cells in table:
         yield f"{path}:{line}", [cell.strip() for cell in cells]
 

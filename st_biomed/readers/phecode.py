@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.readers.encodings import WINDOWS, settled
 from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
-from st_biomed.readers.tables import read_header, read_table
+from st_biomed.readers.tables import check_file, read_header, read_table
 
 SOURCE = SourceInfo(
     name="PHECODE",
@@ -32,7 +33,10 @@ SOURCE_X = SourceInfo(
 _CODE = ("phecode", "phenotype")
 _NAME = ("phecode_string", "description", "phenotype")
 _CATEGORY = ("category", "group")
-_ICD_NAME = ("icd_string", "icd10_string", "icd10cm_string", "icd9_string", "icd9cm_string")
+_ICD_NAME = (
+    *("icd_string", "icd10_string", "icd10cm_string", "icd9_string", "icd9cm_string"),
+    *("icd_str", "icd10_str", "icd10cm_str", "icd9_str", "icd9cm_str"),
+)
 # Of a map from ICD codes to phecodes: the code, and the vocabulary that it is of, where one column does not say both.
 _ICD_CODE = ("code", "icd", "icd_code", "icdcode", "icd10cm", "icd10", "icd9cm", "icd9")
 _VOCABULARY = ("vocabulary_id", "vocabulary", "flag")
@@ -44,7 +48,8 @@ _VOCABULARIES = {
     "9": "ICD9CM",
     "10": "ICD10CM",
 }
-_FORMS = {SOURCE: re.compile(r"\d{3,4}(\.\d{1,2})?"), SOURCE_X: re.compile(r"[A-Z]{2}_\d{3,4}(\.\d{1,3})?")}
+# Of version X, a few have a letter in front of the number: NB_N000.5.
+_FORMS = {SOURCE: re.compile(r"\d{3,4}(\.\d{1,2})?"), SOURCE_X: re.compile(r"[A-Z]{2}_[A-Z]?\d{3,4}(\.\d{1,3})?")}
 
 
 def records(
@@ -53,6 +58,7 @@ def records(
     tally: Tally,
     icd_names: str | Path | None = None,
     icd_map: str | Path | None = None,
+    encoding: str = "",
 ) -> Iterator[Record]:
     """Read the definitions of all phecodes; the form of the codes tells the version.
 
@@ -70,6 +76,9 @@ def records(
             ``ICD9CM:``, ``ICD10CM:`` or ``ICD10:``. The code's column may also be called by its vocabulary
             (``ICD10CM``, ``ICD9``), and the vocabulary be a ``flag`` of 9 or 10. Lower-case placeholders ("T36.0x1A")
             become upper case, as ICD-10-CM writes them. By default none.
+        encoding: Of all tables, e.g. ``latin-1``; by default each is read as UTF-8 or, if it is not, as ``cp1252``, in
+            which the catalogue publishes some (``phecodeX_info.csv``, ``Phecode_map_v1_2_icd10cm_beta.csv``); what
+            was taken is said.
 
     Raises:
         InputError: With file and line: a code of neither or the other version's form, a repeated code, an empty name,
@@ -79,7 +88,7 @@ def records(
         raise InputError("reader 'phecode' needs the path of the definitions, e.g. phecode_definitions1.2.csv")
     names: dict[str, str] = {}
     source = SOURCE
-    for line, code, name, category in _definitions(path):
+    for line, code, name, category in _definitions(path, _settled(path, encoding, tally)):
         tally.read()
         source = source if names else next((s for s, form in _FORMS.items() if form.fullmatch(code)), SOURCE)
         if not _FORMS[source].fullmatch(code):
@@ -102,17 +111,24 @@ def records(
         if above:
             yield Parent(f"{source.name}:{code}", f"{source.name}:{above}", source.name)
     if icd_names is not None:
-        yield from _icd_names(Path(icd_names), tally, names, source)
+        read_as = _settled(icd_names, encoding, tally)
+        yield from _icd_names(Path(icd_names), read_as, tally, names, source)
     if icd_map is not None:
-        yield from _icd_codes(Path(icd_map), tally, names, source)
+        read_as = _settled(icd_map, encoding, tally)
+        yield from _icd_codes(Path(icd_map), read_as, tally, names, source)
 
 
-def _definitions(path: Path) -> Iterator[tuple[int, str, str, str]]:
+def _settled(path: str | Path, encoding: str, tally: Tally) -> str:
+    """The encoding of a table: the one that is asked for, or else UTF-8 or the catalogue's code page."""
+    return settled(check_file(path), encoding, tally, fallback=WINDOWS)
+
+
+def _definitions(path: Path, encoding: str) -> Iterator[tuple[int, str, str, str]]:
     """Line, code, name and category (empty where the table has none)."""
     columns: list[str | tuple[str, ...]] = [_CODE, _NAME]
-    if {name.lower() for name in read_header(path)} & set(_CATEGORY):
+    if {name.lower() for name in read_header(path, encoding=encoding)} & set(_CATEGORY):
         columns.append(_CATEGORY)
-    for line, cells in read_table(path, columns):
+    for line, cells in read_table(path, columns, encoding=encoding):
         code, name, category = (*cells, "")[:3]
         yield line, code.strip(), name.strip().removesuffix("*").rstrip(), category.strip()
 
@@ -124,9 +140,9 @@ def _parent(code: str, defined: dict[str, str]) -> str:
     return next((above for above in (*shorter, root) if above != code and above in defined), "")
 
 
-def _icd_names(path: Path, tally: Tally, names: dict[str, str], source: SourceInfo) -> Iterator[Term]:
+def _icd_names(path: Path, encoding: str, tally: Tally, names: dict[str, str], source: SourceInfo) -> Iterator[Term]:
     seen = set(names.items())
-    for _, (code, name) in read_table(path, [("phecode",), _ICD_NAME]):
+    for _, (code, name) in read_table(path, [("phecode",), _ICD_NAME], encoding=encoding):
         code, name = code.strip(), name.strip()
         tally.read()
         if code not in names:
@@ -141,9 +157,9 @@ def _icd_names(path: Path, tally: Tally, names: dict[str, str], source: SourceIn
             yield Term(f"{source.name}:{code}", name, "synonym", source=source.name)
 
 
-def _icd_codes(path: Path, tally: Tally, names: dict[str, str], source: SourceInfo) -> Iterator[Xref]:
+def _icd_codes(path: Path, encoding: str, tally: Tally, names: dict[str, str], source: SourceInfo) -> Iterator[Xref]:
     seen: set[tuple[str, str]] = set()
-    for where, phecode, code, vocabulary in _links(path):
+    for where, phecode, code, vocabulary in _links(path, encoding):
         tally.read()
         if vocabulary not in _VOCABULARIES:
             raise InputError(f"{where}: vocabulary is one of {', '.join(_VOCABULARIES)}, found {vocabulary!r}")
@@ -160,15 +176,15 @@ def _icd_codes(path: Path, tally: Tally, names: dict[str, str], source: SourceIn
             yield Xref(f"{source.name}:{phecode}", target, "contains", source.name)
 
 
-def _links(path: Path) -> Iterator[tuple[str, str, str, str]]:
+def _links(path: Path, encoding: str) -> Iterator[tuple[str, str, str, str]]:
     """``file:line``, phecode, ICD code and vocabulary of each row of a map."""
-    header = {"_".join(name.lower().split()): name.upper() for name in read_header(path)}
+    header = {"_".join(name.lower().split()): name.upper() for name in read_header(path, encoding=encoding)}
     columns: list[str | tuple[str, ...]] = [("phecode",), _ICD_CODE]
     named = [column for column in _VOCABULARY if column in header]
     # Without such a column the code's own says it, if it is called by a vocabulary: ICD10CM.
     otherwise = next((header[column] for column in _ICD_CODE if column in header), "")
     if named or otherwise not in _VOCABULARIES:
         columns.append(_VOCABULARY)
-    for line, cells in read_table(path, columns):
+    for line, cells in read_table(path, columns, encoding=encoding):
         phecode, code, vocabulary = (*cells, otherwise)[:3]
         yield f"{path}:{line}", phecode.strip(), code.strip().upper(), vocabulary.strip()

@@ -125,12 +125,18 @@ class Tally:
     """Rows read, kept and dropped by reason; every row that is read ends in exactly one of the two.
 
     A reader calls :meth:`read` for each row of its input and then either :meth:`keep` or :meth:`drop`.
+
+    Attributes:
+        n_read, n_kept: Rows.
+        dropped: Rows by the reason that they were dropped for.
+        notes: What else a person should know of how the input was read, such as its encoding; each once.
     """
 
     def __init__(self) -> None:
         self.n_read = 0
         self.n_kept = 0
         self.dropped: Counter[str] = Counter()
+        self.notes: list[str] = []
 
     def read(self, n: int = 1) -> None:
         self.n_read += n
@@ -146,6 +152,10 @@ class Tally:
         """Have a reason in the list even if no row is dropped for it: something that was looked for is not there."""
         self.dropped[reason] += 0
 
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
     @property
     def n_dropped(self) -> int:
         return sum(self.dropped.values())
@@ -154,14 +164,17 @@ class Tally:
         return self.n_read == self.n_kept + self.n_dropped
 
     def to_dict(self) -> dict[str, Any]:
-        return {"read": self.n_read, "kept": self.n_kept, "dropped": dict(sorted(self.dropped.items()))}
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        return {"read": self.n_read, "kept": self.n_kept, "dropped": dict(sorted(self.dropped.items())), **notes}
 
     @classmethod
     def from_dict(cls, counts: dict[str, Any]) -> Tally:
         tally = cls()
         tally.n_read, tally.n_kept, tally.dropped = counts["read"], counts["kept"], Counter(counts["dropped"])
+        tally.notes = list(counts.get("notes", ()))
         return tally
 
     def __str__(self) -> str:
         reasons = "".join(f"; {n:,} {reason}" for reason, n in sorted(self.dropped.items()))
-        return f"{self.n_read:,} read, {self.n_kept:,} kept, {self.n_dropped:,} dropped{reasons}"
+        notes = "".join(f"; {note}" for note in self.notes)
+        return f"{self.n_read:,} read, {self.n_kept:,} kept, {self.n_dropped:,} dropped{reasons}{notes}"

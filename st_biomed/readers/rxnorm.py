@@ -12,6 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.gzipped import plain_name, plain_or_gzipped
 from st_biomed.readers.options import listed
 from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
 from st_biomed.readers.tables import read_table
@@ -83,13 +84,13 @@ def records(
     wanted, asked = _chosen(sources), _chosen(relations)
     if not wanted:
         raise InputError("sources of reader 'rxnorm' needs at least one source, e.g. RXNORM, found none")
-    conso, related = _file(folder, "RXNCONSO.RRF"), _file(folder, "RXNREL.RRF")
+    conso, related = (plain_or_gzipped(folder / name) for name in ("RXNCONSO.RRF", "RXNREL.RRF"))
     if conso is None:
         raise InputError(f"{folder}: holds no RXNCONSO.RRF")
     if related is None and asked:
         raise InputError(f"{folder}: holds no RXNREL.RRF; an empty relations reads names alone")
     suppressed = ("", *"NOEY") if keep_suppressed else _CURRENT
-    described = _described(_file(folder, "RXNSAB.RRF"))
+    described = _described(plain_or_gzipped(folder / "RXNSAB.RRF"))
     yield described.get(SOURCE.name, SOURCE)
     used = {SOURCE.name}
     names = _names(conso, tally, wanted, _chosen(term_types), suppressed)
@@ -102,7 +103,7 @@ def records(
                 used.add(record.source)
                 yield described.get(record.source) or _imported(record.source.removeprefix(f"{SOURCE.name}_"))
             yield record
-    types = _file(folder, "RXNSTY.RRF")
+    types = plain_or_gzipped(folder / "RXNSTY.RRF")
     if types is not None:
         yield from _types(types, tally, names)
 
@@ -126,17 +127,12 @@ def _folder(path: Path) -> Path:
     if not path.is_dir():
         raise InputError(f"{path}: no such folder; the one with RXNCONSO.RRF is needed")
     below = path / "rrf"
-    return below if below.is_dir() and _file(path, "RXNCONSO.RRF") is None else path
-
-
-def _file(folder: Path, name: str) -> Path | None:
-    """The file of this name, plain or gzipped; ``None`` where there is none."""
-    return next((file for file in (folder / name, folder / f"{name}.gz") if file.is_file()), None)
+    return below if below.is_dir() and plain_or_gzipped(path / "RXNCONSO.RRF") is None else path
 
 
 def _rows(path: Path, *columns: str) -> Iterator[tuple[str, Sequence[str]]]:
     """``file:line`` and the stripped cells of each row."""
-    header = _HEADERS[path.name.removesuffix(".gz")].split()
+    header = _HEADERS[plain_name(path)].split()
     for line, cells in read_table(path, columns, dialect="rrf", header=header):
         yield f"{path}:{line}", [cell.strip() for cell in cells]
 

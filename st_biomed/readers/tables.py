@@ -6,9 +6,7 @@ Every cell is the string the file holds: "NA" stays "NA" and "008.50" stays "008
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -19,6 +17,8 @@ from typing import IO, NamedTuple
 from tqdm import tqdm
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.encodings import UTF_8, undecodable
+from st_biomed.readers.gzipped import opened, plain_name
 
 
 class Dialect(NamedTuple):
@@ -72,7 +72,7 @@ def dialect_name(path: str | Path) -> str:
         InputError: The suffix stands for none.
     """
     path = Path(path)
-    suffix = Path(path.stem if path.suffix == ".gz" else path.name).suffix.lower()
+    suffix = Path(plain_name(path)).suffix.lower()
     if suffix not in _DIALECT_OF_SUFFIX:
         raise InputError(
             f"{path}: suffix {suffix!r} stands for no dialect (known are {', '.join(sorted(_DIALECT_OF_SUFFIX))}); "
@@ -81,10 +81,12 @@ def dialect_name(path: str | Path) -> str:
     return _DIALECT_OF_SUFFIX[suffix]
 
 
-def read_header(path: str | Path, *, dialect: str | None = None, comment: str | None = None) -> list[str]:
+def read_header(
+    path: str | Path, *, dialect: str | None = None, comment: str | None = None, encoding: str = UTF_8
+) -> list[str]:
     """The column names on the first line of a table; arguments and errors as of :func:`read_table`."""
     path, form = check_file(path), _dialect(path, dialect)
-    with _open(path, form.quoted) as (stream, _):
+    with _open(path, form.quoted, encoding) as (stream, _):
         for _, row in _split(path, stream, form, comment):
             return _names(row, form)
     raise InputError(f"{path}: is empty, a header line is needed")
@@ -97,26 +99,28 @@ def read_table(
     dialect: str | None = None,
     header: Sequence[str] | None = None,
     comment: str | None = None,
+    encoding: str = UTF_8,
 ) -> Iterator[tuple[int, Sequence[str]]]:
     """Stream a table, one row at a time. Blank lines are no rows. A file named ``*.gz`` is decompressed.
 
     Args:
-        path: A UTF-8 file; a byte order mark is skipped.
+        path: The file; a byte order mark is skipped.
         columns: The columns to yield, in this order; all of them by default. Several names for one column are
             tried in turn, whatever the header's case and with its spaces as underscores.
         dialect: A key of ``DIALECTS``; by default the one the suffix stands for.
         header: The names of all columns where the file has no header line; by default its first line names them.
         comment: What the lines above the table begin with; they are skipped.
+        encoding: Of the file, see :func:`~st_biomed.readers.encodings.settled`; UTF-8 by default.
 
     Yields:
         ``(line, cells)``: the number of the row's last line, counted from 1, and one string per column.
 
     Raises:
-        InputError: No such file, a column that is not there, a row of another length, a stray quote, bytes that are
-            not UTF-8; each with file and line.
+        InputError: No such file, a column that is not there, a row of another length, a stray quote, bytes of
+            another encoding; each with file and line.
     """
     path, form = check_file(path), _dialect(path, dialect)
-    with _open(path, form.quoted) as (stream, raw), _progress(path) as bar:
+    with _open(path, form.quoted, encoding) as (stream, raw), _progress(path) as bar:
         rows = _split(path, stream, form, comment)
         names, top = list(header or ()), 1
         if not header:
@@ -135,11 +139,12 @@ def read_table(
             yield line, pick(row)
 
 
-def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Stream the numbered lines of a UTF-8 text file, for formats without separators; errors as of :func:`read_table`."""
+def read_lines(path: str | Path, *, encoding: str = UTF_8) -> Iterator[tuple[int, str]]:
+    """Stream the numbered lines of a text file, for formats without separators; errors as of :func:`read_table`."""
     path = check_file(path)
-    with _open(path, quoted=False) as (stream, _):
+    with _open(path, quoted=False, encoding=encoding) as (stream, _):
         for line, text in enumerate(stream, 1):
+            _refuse_nul(path, line, text)
             yield line, text.rstrip("\r\n")
 
 
@@ -151,18 +156,16 @@ def _dialect(path: Path, dialect: str | None) -> Dialect:
 
 
 @contextmanager
-def _open(path: Path, quoted: bool) -> Iterator[tuple[IO[str], IO[bytes]]]:
+def _open(path: Path, quoted: bool, encoding: str) -> Iterator[tuple[IO[str], IO[bytes]]]:
     """The decoded text and, to tell how far reading has come, the file's raw bytes."""
-    with path.open("rb") as raw:
-        unpacked = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
+    with opened(path) as (unpacked, raw):
         # The csv module wants line ends untranslated; elsewhere a lone carriage return must not end a line.
-        stream = io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="" if quoted else "\n")
+        known = "utf-8-sig" if encoding == UTF_8 else encoding
+        stream = io.TextIOWrapper(unpacked, encoding=known, newline="" if quoted else "\n")
         try:
             yield stream, raw
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}:{_undecodable_line(path)}: is not UTF-8; convert the file") from error
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(f"{path}: is not a whole gzip file ({error})") from error
+        except UnicodeError as error:
+            raise undecodable(path, encoding) from error
 
 
 def _progress(path: Path) -> tqdm:
@@ -188,6 +191,7 @@ def _split(path: Path, stream: IO[str], form: Dialect, comment: str | None = Non
             for row in reader:
                 line = skipped + reader.line_num
                 if row:
+                    _refuse_nul(path, line, "".join(row))
                     yield line, row
         except csv.Error as error:
             # A quote that never closes is noticed at the end of the file: name the line where its row begins.
@@ -196,13 +200,18 @@ def _split(path: Path, stream: IO[str], form: Dialect, comment: str | None = Non
         for line, text in enumerate(lines, skipped + 1):
             text = text.rstrip("\r\n")
             if text:
+                _refuse_nul(path, line, text)
                 yield line, text.split(separator)
 
 
-def _undecodable_line(path: Path) -> int:
-    """The first line that is not UTF-8: the decoder itself only knows its place in a block of lines."""
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-        return next(n for n, text in enumerate(lines, 1) if text.decode("utf-8", "ignore").encode() != text)
+def _refuse_nul(path: Path, line: int, text: str) -> None:
+    """Refuse a NUL character, which no table has: the file is damaged or of another encoding.
+
+    Raises:
+        InputError: With file and line.
+    """
+    if "\0" in text:
+        raise InputError(f"{path}:{line}: holds a NUL character; the file is damaged or of another encoding")
 
 
 def _names(first: list[str], form: Dialect) -> list[str]:

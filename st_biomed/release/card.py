@@ -17,6 +17,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerModelC
 
 from st_biomed.bundled import bundled
 from st_biomed.release.bake import baked_markers
+from st_biomed.release.gradients import clipping
 from st_biomed.release.own_code import code_of
 from st_biomed.release.run_data import RunData, began_from, check_run, empty_run, results_table
 from st_biomed.release.usage import example_terms, is_normalised, pooling_alone
@@ -106,6 +107,7 @@ class BiomedCard(SentenceTransformerModelCardData):
             results_tables=tables,
             began_from=began_from(self.run),
             recipe_text=recipe_text(self.run["recipe"]),
+            clipping=clipping(self.run),
             example_terms=f"[{terms}]",
         )
         if "model_string" in card:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from huggingface_hub import snapshot_download
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Module
 
-from st_biomed.encoder import OWN_CODE, model_folder
+from st_biomed.encoder import OWN_CODE
 from st_biomed.errors import InputError
+from st_biomed.files import check_writable, replacing
+from st_biomed.release.base_model import base_model_folder
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.own_code import code_of, file_of, vectors_elsewhere
+from st_biomed.release.own_text import said_of_sources
 from st_biomed.release.privacy import check_release
 from st_biomed.release.run_data import RunData, check_run, write_run
 from st_biomed.terminology import Terminology
@@ -60,38 +60,52 @@ def save_release(
     """
     folder = Path(folder)
     check_free(folder)
-    check_run(run)
-    check_built_in(model)
-    tokenizer_peer = None if base_model is None else base_model_folder(base_model)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
-        draft = Path(scratch) / folder.name
-        card = BiomedCard.from_run(run)
-        model.save_pretrained(str(draft), create_model_card=False)
-        (draft / "README.md").write_text(card.render(model), "utf-8")
-        (draft / "LICENSE").write_text(LICENCE_NOTE.format(licence=run["licence"]), "utf-8")
-        write_run(run, draft / "run.json")
-        own_text = card.rendered_empty(model) + LICENCE_NOTE
-        check_release(draft, terminologies, tokenizer_peer, rendered_empty_card=own_text)
-        if code_of(model):
-            _check_equal(model, torch.from_numpy(vectors_elsewhere(draft, PROBES)))
-        else:
-            _check_loads_back(model, draft)
-        if folder.is_dir():
-            folder.rmdir()
-        shutil.move(draft, folder)
+    with replacing(folder) as draft:
+        fill_release(model, draft, run=run, terminologies=terminologies, base_model=base_model)
     return folder
 
 
-def check_free(folder: str | Path) -> None:
-    """Refuse an output folder that is in use; recipes call it before they train.
+def fill_release(
+    model: SentenceTransformer,
+    draft: Path,
+    *,
+    run: RunData,
+    terminologies: Sequence[Terminology],
+    base_model: str | Path | None = None,
+) -> None:
+    """Write and check what :func:`save_release` saves.
+
+    Args:
+        model: The trained model.
+        draft: An empty folder, which only takes its place where nothing is raised.
+        run, terminologies, base_model: As of :func:`save_release`.
 
     Raises:
-        InputError: It is a file, or holds something.
+        InputError: As :func:`save_release`.
     """
-    folder = Path(folder)
-    if folder.is_file():
-        raise InputError(f"{folder}: is a file, a new or empty folder is needed")
+    check_run(run)
+    check_built_in(model)
+    tokenizer_peer = None if base_model is None else base_model_folder(base_model)
+    card = BiomedCard.from_run(run)
+    model.save_pretrained(str(draft), create_model_card=False)
+    (draft / "README.md").write_text(card.render(model), "utf-8")
+    (draft / "LICENSE").write_text(LICENCE_NOTE.format(licence=run["licence"]), "utf-8")
+    write_run(run, draft / "run.json")
+    own_text = f"{card.rendered_empty(model)}\n\n{LICENCE_NOTE}\n\n{said_of_sources(run)}"
+    check_release(draft, terminologies, tokenizer_peer, own_text=own_text)
+    if code_of(model):
+        _check_equal(model, torch.from_numpy(vectors_elsewhere(draft, PROBES)))
+    else:
+        _check_loads_back(model, draft)
+
+
+def check_free(folder: str | Path) -> None:
+    """Refuse an output folder that is in use.
+
+    Raises:
+        InputError: A file is in the way, the folder is not to be written to, or it holds something.
+    """
+    folder = check_writable(Path(folder))
     if folder.is_dir() and (held := next(folder.iterdir(), None)) is not None:
         raise InputError(f"{folder}: is not empty (it holds {held.name}); choose a new folder or empty this one")
 
@@ -114,21 +128,6 @@ def check_built_in(model: SentenceTransformer) -> None:
             f"{'; '.join(foreign)}: only modules of sentence_transformers load without trust_remote_code, "
             "fold it into Dense, Normalize or WordWeights first"
         )
-
-
-def base_model_folder(base_model: str | Path) -> Path:
-    """The folder of a base model: itself, or in the Hub's cache.
-
-    Raises:
-        InputError: Neither.
-    """
-    if (folder := model_folder(base_model)) is not None:
-        return folder
-    name = str(base_model) if "/" in str(base_model) else f"sentence-transformers/{base_model}"
-    try:
-        return Path(snapshot_download(name, local_files_only=True))
-    except (OSError, ValueError) as error:
-        raise InputError(f"base model {str(base_model)!r}: neither a folder nor in the local Hub cache") from error
 
 
 _MOST_ROUNDING = 0.05

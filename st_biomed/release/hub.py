@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, is_offline_mode
-from huggingface_hub.errors import RepositoryNotFoundError
+from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
 from st_biomed import __version__
 from st_biomed.errors import InputError
 from st_biomed.release.hub_errors import one_line
 from st_biomed.release.hub_plan import HubPlan, PlannedFile, PushOptions, Repository
 from st_biomed.release.privacy import may_leave
+from st_biomed.release.reading import check_unreplaced, identity, unreplaced
 from st_biomed.release.recheck import recheck
 from st_biomed.release.run_data import RunData, read_run
 from st_biomed.terminology import Terminology
@@ -64,6 +65,8 @@ def look_up(api: HfApi, repo_id: str, branch: str = "") -> Repository:
         role = told.get("auth", {}).get("accessToken", {}).get("role")
         try:
             found = api.model_info(repo_id)
+        except GatedRepoError:  # which the client counts among those that are not found
+            raise
         except RepositoryNotFoundError:
             return Repository(repo_id, user, reads_only=role == "read")
         refs = api.list_repo_refs(repo_id)
@@ -120,15 +123,17 @@ def plan_push(
         InputError: No release folder, or one that may not leave.
     """
     folder = Path(folder)
-    run = read_run(folder / "run.json")
-    if not (folder / "modules.json").is_file() or not (folder / "README.md").is_file():
-        raise InputError(f"{folder}: lacks modules.json or README.md, a release folder has both")
-    verdict = recheck(folder, run, terminologies, allow_sources=allow_sources, base_model=base_model)
-    files = tuple(
-        PlannedFile(path.relative_to(folder).as_posix(), path.stat().st_size)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    )
+    with unreplaced(folder):
+        run = read_run(folder / "run.json")
+        if not (folder / "modules.json").is_file() or not (folder / "README.md").is_file():
+            raise InputError(f"{folder}: lacks modules.json or README.md, a release folder has both")
+        verdict = recheck(folder, run, terminologies, allow_sources=allow_sources, base_model=base_model)
+        files = tuple(
+            PlannedFile(path.relative_to(folder).as_posix(), path.stat().st_size)
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        )
+        found = identity(folder)
     repository, obstacle = Repository(options.repo_id, ""), ""
     try:
         repository = look_up(api or HfApi(), options.repo_id, options.branch)
@@ -137,7 +142,7 @@ def plan_push(
         obstacle = str(error)
     kept = {file.path for file in files}
     removed = tuple(name for name in repository.target if may_leave(name) and name not in kept)
-    return HubPlan(folder, run, options, repository, files, removed, verdict, obstacle)
+    return HubPlan(folder, run, options, repository, files, removed, verdict, obstacle, found)
 
 
 def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
@@ -153,6 +158,7 @@ def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
     if plan.obstacle:
         raise InputError(plan.obstacle)
     api, options, repository = api or HfApi(), plan.options, plan.repository
+    additions = _additions(plan)
     with one_line(options.repo_id):
         if not repository.exists:
             api.create_repo(options.repo_id, private=not options.public)
@@ -160,12 +166,16 @@ def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
         if options.branch and options.branch not in repository.heads:
             api.create_branch(options.repo_id, branch=options.branch, exist_ok=True)
             parent = repository.heads.get("main")
+        api.preupload_lfs_files(
+            options.repo_id,
+            additions=additions,
+            revision=options.branch or None,
+            create_pr=options.pull_request,
+        )
+        check_unreplaced(plan.folder, plan.identity)  # from here on nothing is read
         commit = api.create_commit(
             options.repo_id,
-            operations=[
-                *(CommitOperationAdd(file.path, _content(plan, file.path)) for file in plan.files),
-                *(CommitOperationDelete(path) for path in plan.removed),
-            ],
+            operations=[*additions, *(CommitOperationDelete(path) for path in plan.removed)],
             commit_message=f"Release of {plan.run['recipe']} by st-biomed {__version__}",
             revision=options.branch or None,
             create_pr=options.pull_request,
@@ -178,14 +188,25 @@ def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
     return Pushed(commit.oid, changed, commit.pr_url or commit.commit_url, collection)
 
 
-def _content(plan: HubPlan, path: str) -> Path | bytes:
-    """A file as it is sent: from the folder, but for the two that name the model."""
-    local, repo_id = plan.folder / path, plan.options.repo_id
-    if path == "README.md":
+def _additions(plan: HubPlan) -> list[CommitOperationAdd]:
+    """The files of a plan as they are sent.
+
+    Raises:
+        InputError: The folder is another one than was planned for.
+    """
+    with unreplaced(plan.folder):
+        check_unreplaced(plan.folder, plan.identity)
+        return [CommitOperationAdd(file.path, _content(plan, file)) for file in plan.files]
+
+
+def _content(plan: HubPlan, file: PlannedFile) -> Path | bytes:
+    """A file as it is sent: from the folder, but for the two that name the model; a small one is read at once."""
+    local, repo_id = plan.folder / file.path, plan.options.repo_id
+    if file.path == "README.md":
         return named_card(local.read_text("utf-8"), plan.run, repo_id).encode()
-    if path == "run.json":
+    if file.path == "run.json":
         return (json.dumps({**plan.run, "model_id": repo_id}, indent=1, ensure_ascii=False) + "\n").encode()
-    return local
+    return local if file.large else local.read_bytes()
 
 
 def named_card(card: str, run: RunData, repo_id: str) -> str:

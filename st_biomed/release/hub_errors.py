@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from huggingface_hub.errors import HfHubHTTPError, HTTPError, LocalTokenNotFoundError, OfflineModeIsEnabled
+from huggingface_hub.errors import (
+    DisabledRepoError,
+    GatedRepoError,
+    HfHubHTTPError,
+    HTTPError,
+    LocalTokenNotFoundError,
+    OfflineModeIsEnabled,
+)
 
 from st_biomed.errors import InputError
 
+_QUOTA = re.compile(r"\b(storage|quota|limit reached|upgrade|billing|payment)\b", re.IGNORECASE)
+_PERMISSION = re.compile(
+    r"\b(rights?|permissions?|tokens?|scopes?|roles?|write access|authori[sz]\w+|not allowed)\b|create_pr",
+    re.IGNORECASE,
+)
+"""What a 403 is for: the Hub has words for these, and no code."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -53,11 +67,20 @@ def _reason(error: BaseException, owner: str) -> str | None:
 
 def _refused(error: HfHubHTTPError, owner: str) -> str:
     code = error.response.status_code
-    said = error.server_message or _first_line(error)
+    said = " ".join((error.server_message or _first_line(error)).split())
+    if isinstance(error, GatedRepoError):
+        return f"is gated ({code}: {said}): ask for access on its page, as the user whose token this is"
     if code == 401:
         return f"the Hub does not know the token (401: {said}): hf auth login stores another, HF_TOKEN names one"
+    if isinstance(error, DisabledRepoError):
+        return f"is disabled on the Hub ({code}: {said}): its owner or the Hub's staff have to enable it"
+    if code == 402 or (code == 403 and _QUOTA.search(said)):
+        return f"{owner} has no room left on the Hub ({code}: {said}): free some there, or ask for more"
+    if code == 403 and _PERMISSION.search(said):
+        instead = ", or --pr, which opens a pull request" if "create_pr" in said else ""
+        return f"the token may not do this (403: {said}): one that may write to {owner} is needed{instead}"
     if code == 403:
-        return f"the token may not do this (403: {said}): one that may write to {owner} is needed"
+        return f"the Hub forbids this (403: {said})"
     if code == 404:
         return f"not found, or the token may not see it (404: {said})"
     if code == 409:

@@ -135,8 +135,9 @@ class HubPlan:
         repository: What the Hub has.
         files: What is sent.
         removed: Files of an earlier release in the repository that this one has not.
-        verdict: What the check on licensed names found.
+        verdict: What the check on licensed names found, in a few lines.
         obstacle: Why a push would fail; empty where nothing is known against it.
+        identity: Of the folder, so that one that takes its place is noticed.
     """
 
     folder: Path
@@ -147,6 +148,7 @@ class HubPlan:
     removed: tuple[str, ...]
     verdict: str
     obstacle: str = ""
+    identity: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         width = max(len(file.path) for file in self.files)
@@ -156,7 +158,7 @@ class HubPlan:
             ("repository", self._repository()),
             ("card", f"base model {began_from(self.run)}, licence {self.run['licence']}"),
             *(("", line) for line in self._results()),
-            ("licence", self.verdict),
+            *(("" if i else "licence", line) for i, line in enumerate(self.verdict.splitlines())),
             (
                 "files",
                 f"{len(self.files)}, {_size(sum(file.size for file in self.files))}, {large} of them through LFS",

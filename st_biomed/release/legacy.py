@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,9 @@ import numpy as np
 
 from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError
+from st_biomed.files import replacing
 from st_biomed.release.folder import PROBES, check_free
+from st_biomed.release.reading import unreplaced
 from st_biomed.release.run_data import read_run
 
 Configuration = dict[str, Any]
@@ -59,9 +60,8 @@ def save_legacy(folder: str | Path, output: str | Path) -> Path:
     folder, output = Path(folder), Path(output)
     read_run(folder / "run.json")
     check_free(output)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
-        draft = Path(shutil.copytree(folder, Path(scratch) / output.name))
+    with unreplaced(folder), replacing(output) as draft:
+        shutil.copytree(folder, draft, dirs_exist_ok=True)
         model = load_encoder(folder, device="cpu")
         _rewrite(draft, folder, model.max_seq_length)
         expected = model.encode(PROBES, show_progress_bar=False)
@@ -70,9 +70,6 @@ def save_legacy(folder: str | Path, output: str | Path) -> Path:
             raise InputError(
                 f"{folder}: the older layout gives other vectors: a module does something that it cannot say"
             )
-        if output.is_dir():
-            output.rmdir()
-        shutil.move(draft, output)
     return output
 
 

@@ -14,6 +14,7 @@ from torch import nn
 from transformers.dynamic_module_utils import get_relative_import_files
 
 from st_biomed.encoder import OWN_CODE
+from st_biomed.encoder.own_code import code_of_others
 from st_biomed.errors import InputError
 
 _LOAD = """
@@ -57,8 +58,10 @@ def vectors_elsewhere(folder: Path, probes: list[str]) -> np.ndarray:
         ``[N, D]``.
 
     Raises:
-        InputError: It does not load there.
+        InputError: It names code that is not this package's, or does not load there.
     """
+    if named := code_of_others(folder):
+        raise InputError(f"the saved model would have its users run code of others: {named[0].name}: {named[1]}")
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "vectors.npy")
         environment = {**os.environ, "HF_MODULES_CACHE": scratch, "CUDA_VISIBLE_DEVICES": ""}

@@ -1,52 +1,47 @@
 """What may be published: the rule that keeps names of licensed terminologies out of a release.
 
 (a) Only files of a list leave: weights, configurations, tokenizer, card, licence, run record, results, and the file of
-    code of a model that carries one, which is this package's byte for byte.
+    code of a model that carries one, which is this package's byte for byte. Each is what its name says, so that all of it
+    can be searched: UTF-8 text, JSON, or a header with tensors and nothing else.
 (b) Every string of a tokenizer file is the base model's or without a space between words; a tokenizer file that is not
-    text is the base model's, byte for byte.
-(c) No path, no other file and no new string of the tokenizer whose words are joined by punctuation ("type_2") holds a
-    term of at least three words or twenty characters that is known only from sources that may not be redistributed,
-    apart from terms that the card's template, rendered without a run, or a source's own description also holds. A term
-    counts as known from a redistributable source when one of that source's names has the same words.
+    text is the base model's, byte for byte. No piece that was added is a name, and none in a row make one up
+    (:mod:`st_biomed.release.vocabulary_rule`).
+(c) No path, no other file and no new string of the tokenizer whose words are joined by punctuation ("type_2") holds a name
+    that is known only from sources that may not be redistributed, in any spelling (:mod:`st_biomed.release.spellings`):
+    of at least three words or twenty characters wherever it stands; of two words, or of four characters of Chinese,
+    Japanese or Korean, in one clause of free text, which is all but the tokenizer. Names that stand in ordinary text are
+    excused (:mod:`st_biomed.release.own_text`): the card's template, rendered without a run, what sources say of
+    themselves, the text of this package. A name counts as known from a redistributable source when one of that source's
+    names has the same letters and digits.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from st_biomed.encoder import OWN_CODE, is_own_code
 from st_biomed.errors import InputError
-from st_biomed.release.term_search import TermSearch, json_strings, normal_forms, strings_in
+from st_biomed.release.base_model import first_model_folder
+from st_biomed.release.file_strings import READ_BYTES, fault_of, strings_in
+from st_biomed.release.name_kinds import Kind
+from st_biomed.release.name_search import Findings, search_names
+from st_biomed.release.term_search import TermSearch
+from st_biomed.release.vocabulary_rule import TOKENIZER_OTHER, TOKENIZER_TEXT, Vocabulary
 from st_biomed.terminology import Terminology
 
-LEAST_WORDS, LEAST_CHARACTERS = 3, 20
 TRAINING_ARGUMENTS_BYTES = 50_000
 
-_TOKENIZER_TEXT = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-)
-_TOKENIZER_OTHER = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "chat_template.jinja")
 _LEAVES = re.compile(
     r"README\.md|LICENSE|run\.json|modules\.json|config_sentence_transformers\.json"  # the folder's own
     r"|results\.(json|csv)|(results|eval)/[\w.@-]+\.(json|csv)"
     r"|(\w+/)*((\w+_)?config\.json|model(-\d+-of-\d+)?\.safetensors|model\.safetensors\.index\.json)"  # the modules'
-    r"|(\w+/)*(" + "|".join(map(re.escape, [*_TOKENIZER_TEXT, *_TOKENIZER_OTHER])) + ")"
+    r"|(\w+/)*(" + "|".join(map(re.escape, [*TOKENIZER_TEXT, *TOKENIZER_OTHER])) + ")"
 )
-_MODULE_CONFIGURATION = re.compile(r"(\w+/)+(\w+_)?config\.json")
-_READ_BYTES = 5_000_000  # a larger file that may not leave is refused unread
+_CONFIGURATION = re.compile(r"(\w+/)*((\w+_)?config\.json|model(-\d+-of-\d+)?\.safetensors)")
 _SHOWN = 20
 
 
@@ -60,9 +55,9 @@ def check_release(
     terminologies: Sequence[Terminology],
     base_model_folder: str | Path | None = None,
     *,
-    rendered_empty_card: str = "",
+    own_text: str = "",
     exclude: Collection[str] = (),
-) -> None:
+) -> Findings:
     """Refuse a folder that breaks the rule above.
 
     Args:
@@ -70,16 +65,18 @@ def check_release(
         terminologies: All that the model was trained or measured on, open ones too: they excuse what they also hold.
         base_model_folder: Where the base model's tokenizer files are; without it every string of the tokenizer has to be
             a single word.
-        rendered_empty_card: The card's template rendered without a run.
+        own_text: What the release says whatever it was trained on: the card's template rendered without a run.
         exclude: Patterns of files, relative to the folder, that stay behind.
+
+    Returns:
+        What was found that is no breach.
 
     Raises:
         InputError: With the list of breaches.
     """
-    breaches = find_breaches(
-        folder, terminologies, base_model_folder, rendered_empty_card=rendered_empty_card, exclude=exclude
-    )
-    _refuse(f"{folder}: may not be released", breaches)
+    findings = judge(folder, terminologies, base_model_folder, own_text=own_text, exclude=exclude)
+    _refuse(f"{folder}: may not be released", findings.breaches)
+    return findings
 
 
 def find_breaches(
@@ -87,15 +84,28 @@ def find_breaches(
     terminologies: Sequence[Terminology],
     base_model_folder: str | Path | None = None,
     *,
-    rendered_empty_card: str = "",
+    own_text: str = "",
     exclude: Collection[str] = (),
 ) -> list[str]:
     """All breaches of the rule, one line each; the arguments are those of :func:`check_release`."""
+    return judge(folder, terminologies, base_model_folder, own_text=own_text, exclude=exclude).breaches
+
+
+def judge(
+    folder: str | Path,
+    terminologies: Sequence[Terminology],
+    base_model_folder: str | Path | None = None,
+    *,
+    own_text: str = "",
+    exclude: Collection[str] = (),
+) -> Findings:
+    """All that the rule finds; the arguments are those of :func:`check_release`."""
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; a saved model is needed")
-    breaches, tokens = [], set()
-    base_strings = _tokenizer_strings(Path(base_model_folder)) if base_model_folder is not None else set()
+    base = None if base_model_folder is None else Path(base_model_folder)
+    first = None if base is None else first_model_folder(base)
+    breaches, vocabulary = [], Vocabulary(base, first)
     passages: dict[str, list[str]] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -104,44 +114,30 @@ def find_breaches(
         if path.is_dir() and not path.is_symlink() and any(path.iterdir()):
             continue  # the paths of what it holds name it
         passages[name] = [name]
-        if path.is_dir() and not path.is_symlink():
-            continue
-        if path.is_symlink() or not path.is_file():
+        if path.is_symlink() or not (path.is_dir() or path.is_file()):
             breaches.append(f"{name}: is a link or a special file")
-        elif not may_leave(name):
-            breaches.append(f"{name}: is not on the list of files that may leave")
-            if path.stat().st_size <= _READ_BYTES:
-                passages[name] += strings_in(path)
-        elif name in OWN_CODE:
-            if not is_own_code(path):
-                breaches.append(f"{name}: differs from this package's")
-        elif path.name in _TOKENIZER_TEXT:
-            entries = set(_tokenizer_entries(path))
-            several = _of_several_words(entries - base_strings)
-            tokens |= entries - several
-            phrases = {entry for entry in several if _is_phrase(entry)}
-            breaches += [f"{name}: {entry!r} is not a single word" for entry in sorted(phrases)]
-            # Names of settings have several words as well ("do_lower_case"): only terms among the rest are refused.
-            passages[name] += [_spaced(entry) for entry in several - phrases]
-        elif path.name in _TOKENIZER_OTHER:
-            if not _same_file(path, base_model_folder):
-                breaches.append(f"{name}: differs from the base model's")
-        else:
-            passages[name] += strings_in(path)
-    for name in filter(_MODULE_CONFIGURATION.fullmatch, passages):
-        # A module may hold the vocabulary once more (token weights): rule (b) has judged these words.
-        passages[name] = [string for string in passages[name] if string not in tokens]
-    return breaches + _term_breaches(passages, terminologies, rendered_empty_card)
+        elif path.is_file():
+            faults, strings = _read(name, path, base, vocabulary)
+            breaches += [f"{name}: {fault}" for fault in faults]
+            passages[name] += strings
+    for name in passages:
+        if _CONFIGURATION.fullmatch(name):
+            known = _strings_beside(first, name)
+            # A module may hold the vocabulary once more (token weights): rule (b) has judged these words.
+            known |= vocabulary.tokens if "/" in name else set()
+            passages[name] = [string for string in passages[name] if string not in known]
+    findings = search_names(terminologies, passages, vocabulary, own_text)
+    return replace(findings, breaches=breaches + findings.breaches)
 
 
 def check_training_arguments(path: str | Path, terminologies: Sequence[Terminology]) -> None:
     """Refuse a ``training_args.bin`` that carries data.
 
     Whatever is passed to the training arguments is pickled with them, so a sampler bound to its terminology would travel
-    along. Here every term counts, whatever its source.
+    along. Here every telling name counts, whatever its source.
 
     Raises:
-        InputError: The file has 50 kB or more, or holds a term of at least three words or twenty characters.
+        InputError: The file has 50 kB or more, or holds a name of at least three words or twenty characters.
     """
     path = Path(path)
     if not path.is_file():
@@ -151,112 +147,40 @@ def check_training_arguments(path: str | Path, terminologies: Sequence[Terminolo
         breaches.append(f"has {size:,} bytes, fewer than {TRAINING_ARGUMENTS_BYTES:,} are allowed")
     search = TermSearch({path.name: strings_in(path)})
     for terminology in terminologies:
-        found = search.find(terminology.texts["text"], is_telling)
-        breaches += [f"holds {term!r}" for term in sorted(found.values())]
+        found = search.find(terminology.texts["text"], lambda kind: kind is Kind.TELLING)
+        breaches += [f"holds {name!r}" for name in sorted(found.values())]
     _refuse(f"{path}: carries data", breaches)
 
 
-def count_searched(terminologies: Sequence[Terminology]) -> tuple[int, int]:
-    """How many names that may not be redistributed rule (c) looks for, and how many there are."""
-    searched = known = 0
-    for terminology in terminologies:
-        names = terminology.texts["text"].filter(pa.array(~_from_redistributable(terminology))).to_pylist()
-        searched += sum(map(is_telling, names))
-        known += len(names)
-    return searched, known
+def _read(name: str, path: Path, base: Path | None, vocabulary: Vocabulary) -> tuple[list[str], list[str]]:
+    """What is wrong with a file whatever names there are, and the strings of it that are searched."""
+    try:
+        small = path.stat().st_size <= READ_BYTES
+        if not may_leave(name):
+            return ["is not on the list of files that may leave"], strings_in(path) if small else []
+        if name in OWN_CODE:
+            return ([], []) if is_own_code(path) else (["differs from this package's"], strings_in(path))
+        if path.name in TOKENIZER_OTHER:
+            same = _same_file(path, base)
+            return ([], []) if same else (["differs from the base model's"], strings_in(path) if small else [])
+        fault = fault_of(path)
+        if path.name in TOKENIZER_TEXT:
+            vocabulary.add(name, path)
+            faults = [fault] if fault and not _same_file(path, base) else []
+            return [*faults, *(f"{phrase!r} is not a single word" for phrase in vocabulary.phrases[name])], []
+        return [fault] if fault else [], strings_in(path) if small or not fault else []
+    except OSError as error:
+        return [f"cannot be read ({error.strerror})"], []
 
 
-def is_telling(term: str) -> bool:
-    """Whether a term has at least three words (that hold a letter or digit) or twenty characters, and any letter at all."""
-    words = sum(any(character.isalnum() for character in word) for word in term.split())
-    long_enough = words >= LEAST_WORDS or len(term) >= LEAST_CHARACTERS
-    return long_enough and any(character.isalpha() for character in term)
+def _strings_beside(model: Path | None, name: str) -> set[str]:
+    """The strings of a model's file, where it has one of this name."""
+    path = None if model is None else model / name
+    return set(strings_in(path)) if path is not None and path.is_file() else set()
 
 
-def _term_breaches(
-    passages: dict[str, list[str]], terminologies: Sequence[Terminology], rendered_empty_card: str
-) -> list[str]:
-    """Rule (c)."""
-    search = TermSearch(passages)
-    restricted: dict[str, str] = {}
-    sources: dict[str, set[str]] = {}
-    excused: set[str] = set()
-    own_text = [rendered_empty_card]
-    for terminology in terminologies:
-        open_text = _from_redistributable(terminology)
-        texts = terminology.texts["text"]
-        found = search.find(texts.filter(pa.array(~open_text)), is_telling)
-        restricted.update(found)
-        for words, named in zip(found, _sources_of(terminology, list(found.values()))):
-            sources.setdefault(words, set()).update(named)
-        excused.update(search.find(texts.filter(pa.array(open_text))))
-        for source in terminology.sources.values():
-            own_text += [source.name, source.title, source.version, source.licence, source.url]
-    own = TermSearch({"": own_text})
-    return [
-        f"{place}: holds {term!r}, known only from {', '.join(sorted(sources[words]))}, which may not be redistributed"
-        for words, term in sorted(restricted.items())
-        if words not in excused and not own.where(words)
-        for place in search.where(words)
-    ]
-
-
-def _sources_of(terminology: Terminology, texts: list[str]) -> list[list[str]]:
-    """The sources of each text."""
-    ids = pc.index_in(pa.array(texts, pa.string()), value_set=terminology.texts["text"].combine_chunks()).to_pylist()
-    terms = terminology.terms.select(["text", "source"])
-    sources: dict[int, list[str]] = {one: [] for one in ids}
-    for row in terms.filter(pc.is_in(terms["text"], value_set=pa.array(ids, terms["text"].type))).to_pylist():
-        sources[row["text"]].append(row["source"])
-    return [sources[one] for one in ids]
-
-
-def _from_redistributable(terminology: Terminology) -> np.ndarray:
-    """Which texts have at least one redistributable source, bool ``[T]``; a source without a description has none."""
-    names = [source.name for source in terminology.sources.values() if source.redistributable]
-    from_open = pc.is_in(terminology.terms["source"].cast(pa.string()), value_set=pa.array(names, pa.string()))
-    open_text = np.zeros(terminology.n_texts, dtype=bool)
-    open_text[terminology.terms["text"].filter(from_open).to_numpy()] = True
-    return open_text
-
-
-def _tokenizer_strings(folder: Path) -> set[str]:
-    """All strings of a model's tokenizer files."""
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; the base model's folder is needed to compare tokenizers")
-    return {entry for name in _TOKENIZER_TEXT for path in folder.rglob(name) for entry in _tokenizer_entries(path)}
-
-
-def _tokenizer_entries(path: Path) -> Iterator[str]:
-    """The strings of one tokenizer file; a merge of two pieces is two strings."""
-    text = path.read_text("utf-8", "replace")
-    if path.suffix == ".json":
-        yield from json_strings(text)
-    else:
-        for line in text.splitlines():
-            yield from line.split(" ") if path.name == "merges.txt" and line.count(" ") == 1 else [line]
-
-
-def _spaced(entry: str) -> str:
-    """A token with spaces for the marks that byte-level and sentence pieces have instead."""
-    return re.sub("[▁Ġ]", " ", entry)
-
-
-def _is_phrase(entry: str) -> bool:
-    """Whether a token has a space between words."""
-    return len(_spaced(entry).split()) > 1
-
-
-def _of_several_words(entries: set[str]) -> set[str]:
-    """The tokens of several words, whatever stands between these."""
-    listed = sorted(entries)
-    readable = [_spaced(entry).encode("utf-8", "replace").decode() for entry in listed]
-    several = pc.match_substring(normal_forms(pa.array(readable, pa.string())), " ").to_pylist()
-    return {entry for entry, is_several in zip(listed, several) if is_several or _is_phrase(entry)}
-
-
-def _same_file(path: Path, base_model_folder: str | Path | None) -> bool:
-    peers = [] if base_model_folder is None else Path(base_model_folder).rglob(path.name)
+def _same_file(path: Path, base_model_folder: Path | None) -> bool:
+    peers = [] if base_model_folder is None else base_model_folder.rglob(path.name)
     return any(peer.read_bytes() == path.read_bytes() for peer in peers)
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.release.base_model import base_model_folder
 from st_biomed.release.card import BiomedCard
-from st_biomed.release.folder import LICENCE_NOTE, base_model_folder
-from st_biomed.release.privacy import LEAST_CHARACTERS, LEAST_WORDS, check_release, count_searched
-from st_biomed.release.run_data import RunData, TerminologyData
+from st_biomed.release.folder import LICENCE_NOTE
+from st_biomed.release.name_kinds import IN_CLAUSES, UNTOLD, Kind, count_kinds
+from st_biomed.release.own_text import said_of_sources
+from st_biomed.release.privacy import Findings, check_release
+from st_biomed.release.run_data import RunData, TerminologyData, began_from
 from st_biomed.terminology import Terminology
+
+_SHOWN = 10
 
 
 def recheck(
@@ -24,7 +30,7 @@ def recheck(
     allow_sources: Collection[str] = (),
     base_model: str | Path | None = None,
 ) -> str:
-    """Whether a release folder may leave, told in a line.
+    """Whether a release folder may leave, told in a few lines.
 
     ``run.json`` names what the model was trained and measured on by digest, and what the models that it started from were.
     Of these, every terminology with a source
@@ -58,14 +64,18 @@ def recheck(
         raise InputError(_how_to_give(folder, missing[0], searched))
     model = load_encoder(folder, device="cpu")
     judged = [_allowing(terminology, allow_sources) for terminology in at_hand.values()]
-    check_release(
-        folder,
-        judged,
-        _tokenizer_peer(run, base_model),
-        rendered_empty_card=BiomedCard.from_run(run).rendered_empty(model) + LICENCE_NOTE,
-    )
-    counts = count_searched([one for one in judged if one.digest in {each["digest"] for each in needed}])
-    return _verdict(recorded, counts, searched, sorted(set(restricted) & set(allow_sources)))
+    card = BiomedCard.from_run(run).rendered_empty(model)
+    own_text = f"{card}\n\n{LICENCE_NOTE}\n\n{said_of_sources(run)}"
+    findings = check_release(folder, judged, _tokenizer_peer(folder, run, base_model), own_text=own_text)
+    if not recorded:
+        return "no terminology is recorded; files and tokenizer are as the rule has them"
+    lines = []
+    if searched:
+        counts = count_kinds([one for one in judged if one.digest in {each["digest"] for each in needed}])
+        lines = _searched(searched, counts, findings)
+    if allowed := sorted(set(restricted) & set(allow_sources)):
+        lines.append(f"{', '.join(allowed)}: allowed to leave by --allow-source, not searched for")
+    return "\n".join(lines) or "every source may be redistributed"
 
 
 def _at_hand(folder: Path, run: RunData, given: Sequence[Terminology], needed: set[str]) -> dict[str, Terminology]:
@@ -74,10 +84,11 @@ def _at_hand(folder: Path, run: RunData, given: Sequence[Terminology], needed: s
     if len(given) > 1 and needed - found.keys():
         merged = Terminology.merge(*given)
         found[merged.digest] = merged
-    read = run["configuration"].get("terminology") or []
+    told = run["configuration"].get("terminology") or []
+    read = [told] if isinstance(told, str) else told if isinstance(told, list) else []
     work = folder.with_name(f"{folder.name}-training")
     beside = [[str(place)] for place in sorted(work.glob("terminology*"))]
-    beside.append([read] if isinstance(read, str) else read)
+    beside.append([str(place) for place in read])
     for places in beside:
         if needed - found.keys() and places and all((Path(place) / "terminology.json").is_file() for place in places):
             saved = (
@@ -107,31 +118,40 @@ def _allowing(terminology: Terminology, sources: Collection[str]) -> Terminology
     return allowed
 
 
-def _tokenizer_peer(run: RunData, base_model: str | Path | None) -> Path | None:
-    """The folder of the model that training started from, as far as it is within reach."""
-    if base_model is not None:
-        return base_model_folder(base_model)
-    for name in (run["configuration"].get("base_model"), run["base_model"]):
+def _tokenizer_peer(folder: Path, run: RunData, base_model: str | Path | None) -> Path | None:
+    """The folder of the model that training started from, as far as it is within reach.
+
+    A release that has taken the place of its base model is no peer of itself.
+    """
+    for name in (base_model, run["configuration"].get("base_model"), run["base_model"], began_from(run)):
         try:
-            if name:
-                return base_model_folder(name)
+            if name and isinstance(name, str | Path) and not (found := base_model_folder(name)).samefile(folder):
+                return found
         except InputError:
-            continue
+            if name == base_model:
+                raise
     return None
 
 
-def _verdict(
-    recorded: Sequence[TerminologyData], counts: tuple[int, int], searched: list[str], allowed: list[str]
-) -> str:
-    if not recorded:
-        return "no terminology is recorded; files and tokenizer are as the rule has them"
-    said = "" if searched or allowed else "every source may be redistributed"
-    if searched:
-        looked_for, known = counts
-        said = (
-            f"no name of {', '.join(searched)} in any file ({looked_for:,} of {known:,} names searched for: those with at "
-            f"least {LEAST_WORDS} words or {LEAST_CHARACTERS} characters)"
-        )
-    if allowed:
-        said += f"{'; ' if said else ''}{', '.join(allowed)}: allowed to leave by --allow-source, not searched for"
-    return said
+def _searched(searched: list[str], counts: Mapping[str, Counter[Kind]], findings: Findings) -> list[str]:
+    """What was looked for and not found, what could not be looked for, and what was found and is no breach."""
+    total = sum(counts.values(), Counter[Kind]())
+    n_looked_for = sum(total[kind] for kind in Kind if kind not in UNTOLD)
+    lines = [
+        f"no name of {', '.join(searched)} in any file: {n_looked_for:,} of {total.total():,} names are looked for "
+        f"({_listed(total, [Kind.TELLING, *IN_CLAUSES])})"
+    ]
+    for source, of_source in counts.items():
+        if untold := _listed(of_source, UNTOLD):
+            lines.append(f"{source}: not told from ordinary words, and not looked for: {untold}")
+    if findings.ordinary:
+        shown = ", ".join(map(repr, sorted(findings.ordinary)[:_SHOWN]))
+        more = f" and {len(findings.ordinary) - _SHOWN} more" if len(findings.ordinary) > _SHOWN else ""
+        lines.append(f"found, and ordinary text of a card or this package: {shown}{more}")
+    for source, n in sorted(findings.pieces.items()):
+        lines.append(f"{source}: {n:,} names of one word are pieces of the tokenizer not known from its base model")
+    return lines
+
+
+def _listed(counts: Mapping[Kind, int], kinds: Sequence[Kind]) -> str:
+    return ", ".join(f"{counts[kind]:,} {kind.value}" for kind in kinds if counts[kind])

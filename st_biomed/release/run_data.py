@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from st_biomed.errors import InputError
+from st_biomed.files import settle
+from st_biomed.release.strict_json import misfit, strict_json
 
 FORMAT = 1
 STAGES = ("before", "after")
+_INSTEAD = "take it from an intact copy of the release, or train again"
 
 
 class SourceData(TypedDict):
@@ -167,20 +170,21 @@ def read_run(path: str | Path) -> RunData:
     """Read ``run.json``.
 
     Raises:
-        InputError: Not there, not JSON, another format, or a key is missing.
+        InputError: Not there, not JSON, another format, a key is missing or there twice, or a value is not what it is to be.
     """
     path = Path(path)
+    settle(path.parent)
     if not path.parent.is_dir():
         raise InputError(f"{path.parent}: no such folder; the release folder of a recipe is needed")
     try:
-        run = json.loads(path.read_text("utf-8"))
+        run = strict_json(path.read_text("utf-8"))
     except OSError as error:
         below = ", ".join(sorted(str(one.parent) for one in path.parent.glob(f"*/{path.name}")))
         hint = f"those below it are {below}: choose one" if below else f"a recipe writes {path.name} beside its model"
         raise InputError(f"{path}: no run record there ({error.strerror}); {hint}") from error
     except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error})") from error
-    check_run(run, path)
+        raise InputError(f"{path}: is not JSON ({' '.join(str(error).split())}); {_INSTEAD}") from error
+    check_run(run, path, hint=f"; {_INSTEAD}")
     return run
 
 
@@ -189,17 +193,22 @@ def began_from(run: RunData) -> str:
     return run["earlier"][-1]["base_model"] if run["earlier"] else run["base_model"]
 
 
-def check_run(run: Mapping[str, Any], what: object = "run") -> None:
+def check_run(run: Mapping[str, Any], what: object = "run", hint: str = "") -> None:
     """Refuse what is not a complete record.
 
+    Args:
+        run: The record.
+        what: What it is called.
+        hint: What else the message says of one that is damaged.
+
     Raises:
-        InputError: Another format, or the keys that are missing.
+        InputError: Another format, keys that are missing, or a value of another type.
     """
     if not isinstance(run, Mapping) or run.get("format") != FORMAT:
         found = run.get("format") if isinstance(run, Mapping) else type(run).__name__
         raise InputError(f"{what}: format {found!r}, this version reads run records of format {FORMAT}")
-    if missing := [name for name in RunData.__annotations__ if name not in run]:
-        raise InputError(f"{what}: the run record lacks {', '.join(missing)}")
+    if wrong := misfit(dict(run), RunData):
+        raise InputError(f"{what}: {wrong}{hint}")
 
 
 def results_table(run: RunData, benchmark: str) -> str:

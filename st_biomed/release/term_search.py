@@ -1,147 +1,146 @@
-"""Which of millions of terms occur in a few files: whole words, one pass over the terms."""
+"""Which of millions of names occur in a few files: whole words, one pass over the names."""
 
 from __future__ import annotations
 
-import html
-import io
-import json
-import pickletools
-import zipfile
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from functools import cached_property
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_HEAD = 20  # characters of a term that the index holds
-_ROWS = 1_000_000  # terms normalised at a time
+from st_biomed.release.folding import letters_of, words_of
+from st_biomed.release.name_kinds import Kind, kinds_of
+from st_biomed.release.spellings import readings
+
+LEAST_JOINED = 12
+"""Letters from which on a name is found wherever its letters stand in a row, whatever stands between any two of them."""
+
+_HEAD = 20  # letters of a name that the index holds
+_ROWS = 1_000_000  # names folded at a time
+_CLAUSE_END = re.compile(r"[|。！？]|[.?!](?=\s)|\n\s*\n|\n\s*(?:[-*#]|\d+[.)])\s")
 
 
-def normal_forms(strings: pa.Array) -> pa.Array:
-    """Strings without case, punctuation and layout: NFKC, lower case, anything but letters, marks and digits one space."""
-    folded = pc.utf8_lower(pc.utf8_normalize(strings, "NFKC"))
-    return pc.utf8_trim(pc.replace_substring_regex(folded, r"[^\pL\pM\pN]+", " "), " ")
+class Near(NamedTuple):
+    """A name that may occur: its row among those that are searched for, itself, its words, folded, and its kind."""
+
+    row: int
+    name: str
+    words: str
+    kind: Kind
+
+    @property
+    def letters(self) -> str:
+        """What two spellings of a name have in common."""
+        return self.words.replace(" ", "")
 
 
 class TermSearch:
-    """The words of some passages, ready to be asked for terms.
+    """The words of some passages, ready to be asked for names.
 
-    A term occurs where its words stand next to each other, in order, inside one passage; case, punctuation and line
-    breaks play no part. The index is made from the passages, which are small: terms only stream past it, so that memory
-    does not grow with their number.
+    A name occurs where its words stand next to each other, in order, inside one passage, in any reading of this
+    (:mod:`st_biomed.release.spellings`); case, accents, punctuation and line breaks play no part. A longer one also occurs
+    where other words than its own begin and end between its letters. The index is made from the passages, which are small:
+    names only stream past it, so that memory does not grow with their number.
 
     Args:
         passages: Place (say, a file's name) to the strings found there.
     """
 
     def __init__(self, passages: Mapping[str, Iterable[str]]) -> None:
-        self._places: dict[str, str] = {}
-        heads: set[str] = set()
-        for place, strings in passages.items():
-            readable = [string.encode("utf-8", "replace").decode() for string in set(strings)]
-            lines = normal_forms(pa.array(readable, pa.string())).to_pylist()
-            self._places[place] = "\n".join(f" {line} " for line in lines)
-            for line in lines:
-                heads.update(_heads(line))
-        self._heads = pa.array(sorted(heads), pa.string())
+        self._texts = {place: _Text(strings) for place, strings in passages.items()}
+
+    @cached_property
+    def heads(self) -> set[str]:
+        """The first letters that a name which occurs can have."""
+        return {head for text in self._texts.values() for line in text.lines for head in _heads_of(line)}
 
     def find(
-        self, terms: pa.Array | pa.ChunkedArray, counts: Callable[[str], bool] = lambda term: True
+        self, names: pa.Array | pa.ChunkedArray, counts: Callable[[Kind], bool] = lambda kind: True
     ) -> dict[str, str]:
-        """The terms that occur, from their normal form to how they are written.
+        """The names that occur, from their words to how they are written.
 
         Args:
-            terms: Strings ``[T]``.
-            counts: Which spellings to look for; of several with one normal form, one that counts is enough.
+            names: Strings ``[T]``.
+            counts: Which kinds to look for; of several spellings with the same words, one that counts is enough.
         """
-        found = {}
-        for start in range(0, len(terms), _ROWS):
-            written = terms.slice(start, _ROWS)
-            normal = normal_forms(written)
-            candidate = pc.is_in(pc.utf8_slice_codeunits(normal, 0, _HEAD), value_set=self._heads)
-            for words, term in zip(normal.filter(candidate).to_pylist(), written.filter(candidate).to_pylist()):
-                if counts(term) and self.where(words):
-                    found[words] = term
-        return found
+        return {one.words: one.name for one in near(names, self) if counts(one.kind) and self.where(one.words)}
 
     def where(self, words: str) -> list[str]:
-        """The places where a term given in normal form occurs."""
-        return [place for place, text in self._places.items() if words and f" {words} " in text]
+        """The places where a name, given by its words, occurs."""
+        return [place for place, text in self._texts.items() if text.holds(words)]
+
+    def where_in_a_clause(self, words: str) -> list[str]:
+        """The places where the words of a name stand in one clause: no sentence, paragraph or cell ends between them."""
+        return [place for place, text in self._texts.items() if words and f" {words} " in text.clauses]
 
 
-def _heads(line: str) -> Iterator[str]:
-    """The first characters that a term occurring in ``line`` can have, for each word it can start with.
+def near(names: pa.Array | pa.ChunkedArray, *searches: TermSearch) -> Iterator[Near]:
+    """The names whose first letters occur in what any of some searches has.
 
-    A term of at least ``_HEAD`` characters begins with the window itself, a shorter one ends where a word ends.
+    Args:
+        names: Strings ``[T]``.
+        *searches: Each is asked where a name occurs by :meth:`TermSearch.where` and its kin.
     """
-    start = 0
-    while start < len(line):
-        window = line[start : start + _HEAD]
-        yield window
-        end = window.find(" ")
-        while end >= 0:
-            yield window[:end]
-            end = window.find(" ", end + 1)
-        start = line.find(" ", start) + 1 or len(line)
+    heads = pa.array(sorted(set[str]().union(*(search.heads for search in searches))), pa.string())
+    for start in range(0, len(names), _ROWS):
+        written = names.slice(start, _ROWS)
+        candidate = pc.is_in(pc.utf8_slice_codeunits(letters_of(written), 0, _HEAD), value_set=heads)
+        rows = np.flatnonzero(candidate.to_numpy(zero_copy_only=False)) + start
+        few = pa.array(written.filter(candidate).to_pylist(), pa.string())
+        yield from map(Near, rows.tolist(), few.to_pylist(), words_of(few).to_pylist(), kinds_of(few))
 
 
-def strings_in(path: Path) -> list[str]:
-    """The strings that a file holds.
+class _Text:
+    """The strings of a place, in every reading."""
 
-    JSON is parsed (keys and values), pickles and the archives of ``torch.save`` are read opcode by opcode without being
-    executed, of safetensors only the header holds text, HTML escapes of Markdown are resolved; any other file is one
-    string. Strings that a binary block stores without a separator between them are not told apart.
+    def __init__(self, strings: Iterable[str]) -> None:
+        read = dict.fromkeys(one for string in dict.fromkeys(strings) for one in readings(string))
+        self._readings = [string.encode("utf-8", "replace").decode() for string in read]
+        self.lines = dict.fromkeys(words_of(pa.array(self._readings, pa.string())).to_pylist())
+        """The words of each reading, with spaces between."""
+        self._words = "".join(f" {line} \n" for line in self.lines)
+
+    @cached_property
+    def clauses(self) -> str:
+        parts = [part for string in self._readings for part in _CLAUSE_END.split(string)]
+        return "".join(f" {line} \n" for line in dict.fromkeys(words_of(pa.array(parts, pa.string())).to_pylist()))
+
+    @cached_property
+    def _joined(self) -> tuple[str, bytes]:
+        """All letters in a row, and 1 for each before which a word begins."""
+        begins = bytearray()
+        for word in self._words.split(" "):
+            begins += b"\1" + bytes(len(word) - 1) if word else b""
+        return self._words.replace(" ", ""), bytes(begins)
+
+    def holds(self, words: str) -> bool:
+        letters = words.replace(" ", "")
+        if len(letters) < LEAST_JOINED:
+            return bool(words) and f" {words} " in self._words
+        joined, begins = self._joined
+        at = joined.find(letters)
+        while at >= 0:
+            if begins[at] and begins[at + len(letters)]:
+                return True
+            at = joined.find(letters, at + 1)
+        return False
+
+
+def _heads_of(line: str) -> Iterator[str]:
+    """The first letters that a name occurring in ``line`` can have, for each word it can start with.
+
+    A name of at least ``_HEAD`` letters begins with the window itself, a shorter one ends where a word ends.
     """
-    if path.suffix == ".safetensors":
-        with path.open("rb") as file:
-            return list(json_strings(file.read(int.from_bytes(file.read(8), "little")).decode("utf-8", "replace")))
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            return [string for name in archive.namelist() for string in _strings_of(name, archive.read(name))]
-    return list(_strings_of(path.name, path.read_bytes()))
-
-
-def json_strings(text: str) -> Iterator[str]:
-    """All keys and string values of a JSON text; the text itself where it is not JSON."""
-    try:
-        yield from _leaves(json.loads(text, object_pairs_hook=list))  # pairs: a repeated key hides nothing
-    except ValueError:
-        yield text
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _leaves(item)
-
-
-def _strings_of(name: str, content: bytes) -> Iterator[str]:
-    text = content.decode("utf-8", "replace")
-    if name.endswith(".json"):
-        yield from json_strings(text)
-    elif content.startswith(b"\x80"):
-        yield from _pickled_strings(content)
-    elif name.endswith(".md"):
-        yield html.unescape(text)
-    else:
-        yield text
-
-
-def _pickled_strings(content: bytes) -> Iterator[str]:
-    stream = io.BytesIO(content)
-    while (start := stream.tell()) < len(content):  # older archives of torch are several pickles in a row
-        try:
-            for _, argument, _ in pickletools.genops(stream):
-                if isinstance(argument, str):
-                    yield argument
-                    argument = argument.encode("latin-1", "replace")  # how the older protocols write bytes
-                if isinstance(argument, (bytes, bytearray)):
-                    yield argument.decode("utf-8", "replace")
-                    if b"\0" in argument:
-                        yield argument.decode("utf-32-le", "replace")  # an array of strings in numpy
-        except ValueError:
-            yield content[start:].decode("utf-8", "replace")
-            return
+    words = line.split(" ")
+    for first in range(len(words)):
+        head = ""
+        for word in words[first:]:
+            head += word
+            if len(head) >= _HEAD:
+                yield head[:_HEAD]
+                break
+            if not head.isdecimal():  # no name is a number
+                yield head

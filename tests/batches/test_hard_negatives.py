@@ -274,12 +274,19 @@ class TestTable:
         with pytest.raises(InputError, match=r"neighbours must have shape \[\d+, 23\], found \[2, 3\]"):
             made.use(NeighbourTable(np.zeros((2, 3), np.int32), made.items, "w"))
 
-    @pytest.mark.parametrize("content", [None, "{", '{"items": "x"}'])
-    def test_what_is_no_table_is_named(self, tmp_path, content):
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (None, "no neighbours.json in it; expected a folder written by"),
+            ("{", r"neighbours.json: damaged \(JSONDecodeError\); remove the folder"),
+            ('{"items": "x"}', "neighbours.json: is of format unknown, this version reads"),
+        ],
+    )
+    def test_what_is_no_table_is_named(self, tmp_path, content, message):
         if content is not None:
             (tmp_path / "neighbours.json").write_text(content, "utf-8")
             np.save(tmp_path / "neighbours.npy", np.zeros((1, 1)))
-        with pytest.raises(InputError, match="cannot be read as a table of neighbours"):
+        with pytest.raises(InputError, match=message):
             NeighbourTable.load(tmp_path)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +20,7 @@ from transformers import TrainerState
 
 from st_biomed.batches import HardNegativeBatches, HardNegativeBatchSampler, HardNegativeCallback, SynonymBatches
 from st_biomed.batches.hard_negatives import HardNegativePlan
+from st_biomed.batches.neighbour_table import NeighbourTable
 from st_biomed.errors import InputError
 from st_biomed.model_digest import model_digest
 from st_biomed.samples import names_dataset
@@ -201,12 +204,40 @@ def test_a_checkpoint_without_its_neighbours_is_noticed(run, tiny_bert_folder, t
     if damage == "missing":
         shutil.rmtree(file.parents[1])
     else:
-        file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"saved_with": "another"}), "utf-8")
+        NeighbourTable.load(file.parent).save(file.parent, saved_with="another")
     callback = Watch()
     with caplog.at_level(logging.WARNING, logger="st_biomed"):
         train(tmp_path, tiny_bert_folder, callback, resume=str(tmp_path / "checkpoint-4"))
     assert "resumes at step 4 without the neighbours of its checkpoint" in caplog.text
     assert callback.made == [(4, 0), (N_STEPS, 1)]
+
+
+@pytest.mark.parametrize("name", ["neighbours.json", "neighbours.npy"])
+def test_neighbours_that_are_damaged_are_named(run, tmp_path, name):
+    """Catches rows of the dataset that are nobody's neighbours, and a traceback."""
+    folder = tmp_path / "0"
+    for position in (0, 0.5, 1):
+        shutil.copytree(run[2] / "checkpoint-4/hard_negatives/0", folder, dirs_exist_ok=True)
+        content = bytearray((folder / name).read_bytes())
+        content[int(position * (len(content) - 2))] ^= 1
+        (folder / name).write_bytes(content)
+        with pytest.raises(
+            InputError, match=rf"{name}: damaged.*; remove the folder, and the neighbours are found anew"
+        ):
+            NeighbourTable.load(folder)
+
+
+def test_the_folder_of_a_training_is_its_own(tiny_bert_folder, tmp_path):
+    """Catches two trainings that map each other's neighbours."""
+    hold = (
+        "import sys, time; from st_biomed.files import lock\nwith lock(sys.argv[1]): print(flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", hold, tmp_path / "table"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "\n"
+        with pytest.raises(InputError, match=rf"table: .*process {process.pid} on .* has been writing to it since"):
+            train(tmp_path, tiny_bert_folder, HardNegativeCallback(folder=tmp_path / "table"), save_strategy="no")
+        process.kill()
 
 
 def test_every_few_steps(tiny_bert_folder, tmp_path):

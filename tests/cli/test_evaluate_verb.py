@@ -107,6 +107,28 @@ def test_benchmarks_are_named_and_their_data_found_where_one_says(
     assert "two benchmarks are called 'tree'" in refused(*ask, "-t", "toy", "-b", own_tree(tmp_path))
 
 
+def test_a_folder_stands_for_all_its_benchmarks(
+    run: Callable, refused: Callable[..., str], tiny_bert_folder: Path, tmp_path: Path
+) -> None:
+    """Catches a folder that is read as one file, and a benchmark that is measured twice since it is named besides."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (tmp_path / "x.csv").write_text("term1,term2,score\na,b,1\nc,d,2\ne,f,3\n")
+    for name in ("zorb", "terk"):
+        settings = f"settings: {{path: {tmp_path / 'x.csv'}}}"
+        (mine / f"{name}.yaml").write_text(f"name: {name}\nevaluator: relatedness\n{settings}\n")
+    (mine / "notes.txt").write_text("no benchmark")
+    ask = ["evaluate", tiny_bert_folder, "-o", tmp_path / "out", "--n-bootstrap", 0]
+    result = run(*ask, "-b", mine, "-b", mine / "zorb.yaml")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.index("| terk_spearman |") < result.stdout.index("| zorb_spearman |")
+    assert result.stdout.count("| zorb_spearman |") == 1
+    (mine / "broken.yaml").write_text("name: [\n")
+    assert f"{mine / 'broken.yaml'}:2: not YAML" in refused(*ask, "-b", mine)
+    (tmp_path / "empty").mkdir()
+    assert "empty: holds no benchmark, none of its files ends in .yaml" in refused(*ask, "-b", tmp_path / "empty")
+
+
 def own_tree(folder: Path) -> Path:
     (folder / "tree.yaml").write_text("name: tree\nevaluator: tree\nsettings: {sources: [toy]}\n")
     return folder / "tree.yaml"

@@ -49,21 +49,25 @@ def test_a_saved_graph_is_taken_as_it_is(run: Callable, tmp_path: Path) -> None:
 def test_a_run_is_resumed(run: Callable, trained: Path) -> None:
     result = run("kge", "train", "toy", "-o", trained, "--least-triples", 5, *QUICK[2:], "--epochs", 3, "--resume")
     assert result.exit_code == 0, result.output
-    assert "epoch 3" in result.stderr and "epoch 2" not in result.stderr
+    assert "complex: goes on after epoch 2" in result.stderr
+    assert "complex: epoch 3" in result.stderr and "complex: epoch 2" not in result.stderr
 
 
 def test_bad_input_is_one_line(refused: Callable[..., str], trained: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     graph = wheel().save(tmp_path / "graph")
     for words, message in (
-        (("train", "toy", "-o", trained), "holds a model already; --overwrite replaces it"),
-        (("train", "toy", "-o", trained / "table.json"), "is a file, a folder for the model is needed"),
+        (
+            ("train", "toy", "-o", trained),
+            "holds a graph embedding already; choose another folder, or replace it with --overwrite",
+        ),
+        (("train", "toy", "-o", trained / "table.json"), "is a file, a folder is needed there"),
         (("train", "toyy", "-o", out), "terminology 'toyy'"),
         (("train", "toy", "-o", out, "--model", "transd"), "unknown model 'transd'"),
         (("train", "toy", "-o", out, "--inverse", "isa"), "--inverse is written NAME=INVERSE, found 'isa'"),
         (("train", "toy", "-o", out, "--inverse", "isa=asi"), "unknown relation among the inverses 'asi'"),
         (("train", "toy", "-o", out, "--no-relations", "--no-parents"), "one of them is needed for a graph"),
-        (("evaluate", tmp_path), "no graph embedding, settings.json is missing"),
+        (("evaluate", tmp_path), "no table.json in it; expected a folder written by"),
         (("evaluate", trained, "--split", "dev"), "unknown split 'dev'"),
         (("evaluate", trained, "--device", "tpux"), "device 'tpux' is not there"),
         (("evaluate", trained, "--graph", graph), "entities: 'W:00' is unknown to the graph that was trained on"),

@@ -79,7 +79,8 @@ def test_tsv_and_jsonl_keep_their_rows(run: Callable, index: Path, tmp_path: Pat
     row = json.loads(result.stdout)
     assert row["id"] == 7
     assert {tuple(found["types"]) for found in row["concepts"]} == {("organ",)}
-    result = run("link", index, objects, "--threshold", 1.5)
+    objects.write_text('{"id": 7, "text": "something else of it"}\n')  # a name's own cosine is 1
+    result = run("link", index, objects, "--threshold", 1)
     assert json.loads(result.stdout)["concepts"] == []
     assert "0 linked, 1 without a concept" in result.stderr
 
@@ -87,6 +88,13 @@ def test_tsv_and_jsonl_keep_their_rows(run: Callable, index: Path, tmp_path: Pat
 def test_standard_input_is_read_where_no_file_is_given(index: Path) -> None:
     result = CliRunner().invoke(app, ["link", str(index), "-k", "1"], input="flumpa disease\n")
     assert result.stdout.startswith("flumpa disease\t1\tTOY:D0\t")
+
+
+def test_standard_input_that_is_not_utf8_names_its_line(index: Path) -> None:
+    """Catches the line before it, which a text stream that decodes ahead would name."""
+    result = CliRunner().invoke(app, ["link", str(index)], input=b"flumpa disease\nzorb\nvo\xffgl\nzorb\n")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines()[-1] == "error: standard input:3: is not UTF-8; convert it"
 
 
 def test_mistakes_are_one_line(
@@ -99,7 +107,9 @@ def test_mistakes_are_one_line(
     assert "unknown format 'csv'" in refused("link", index, mentions, "--format", "csv")
     assert "no concept has type 'gland'" in refused("link", index, mentions, "--column", "string", "--types", "gland")
     assert "no index.json in it" in refused("link", toy_folder, mentions, "--column", "string")
-    assert "holds an index already; --overwrite" in refused("index", toy_folder, "--model", "any", "-o", index)
+    assert "holds an index already; choose another folder, or replace it with --overwrite" in refused(
+        "index", toy_folder, "--model", "any", "-o", index
+    )
     assert "is no local folder" in refused("link", index, mentions, "--column", "string", "--model", "no/such-model")
 
     from sentence_transformers import SentenceTransformer

@@ -34,7 +34,9 @@ def test_options_have_the_type_that_the_reader_declares() -> None:
 def test_a_terminology_in_the_output_folder_is_replaced_when_asked(
     run: Callable, refused: Callable[..., str], toy_folder: Path
 ) -> None:
-    assert "holds a terminology already; --overwrite replaces it" in refused("read", "toy", "-o", toy_folder)
+    assert "holds a terminology already; choose another folder, or replace it with --overwrite" in refused(
+        "read", "toy", "-o", toy_folder
+    )
     result = run("read", "toy", "-o", toy_folder, "--option", "trees=1", "--overwrite")
     assert result.exit_code == 0, result.output
     assert Terminology.load(toy_folder, verify=True).n_concepts < 30
@@ -109,7 +111,9 @@ def test_bad_words_end_in_one_line(
 def test_a_folder_with_other_files_is_never_written_to(refused: Callable[..., str], tmp_path: Path) -> None:
     """Catches a thesis overwritten, and an hour of reading before the refusal."""
     thesis = text(tmp_path, "thesis.tex", "")
-    assert "holds files that are not a terminology; choose an empty folder" in refused("read", "toy", "-o", tmp_path)
-    assert "choose an empty folder" in refused("read", "phecode", tmp_path / "nowhere.csv", "-o", tmp_path)
-    assert "is a file, a folder for the terminology is needed" in refused("read", "toy", "-o", thesis)
+    assert "holds no terminology.json (it holds thesis.tex); choose a new or empty folder" in refused(
+        "read", "toy", "-o", tmp_path
+    )
+    assert "choose a new or empty folder" in refused("read", "phecode", tmp_path / "nowhere.csv", "-o", tmp_path)
+    assert "is a file, a folder is needed there" in refused("read", "toy", "-o", thesis)
     assert list(tmp_path.iterdir()) == [thesis]

@@ -48,7 +48,7 @@ def folder(tiny_bert_folder: Path, tmp_path: Path, licensed: Path) -> Path:
 def test_without_push_the_plan_is_printed_and_nothing_is_sent(run, folder: Path, licensed: Path, hub: LoopbackHub):
     done = run("release", folder, "org/tiny", "--terminology", licensed)
     assert done.exit_code == 0, done.output
-    assert "new, private, branch main, as writer" in done.stdout and "2 of 2 names searched for" in done.stdout
+    assert "new, private, branch main, as writer" in done.stdout and "2 of 2 names are looked for" in done.stdout
     assert done.stdout.splitlines()[-1] == "nothing was sent; --push publishes it"
     assert hub.repos == {}
 
@@ -86,7 +86,7 @@ def test_names_that_may_not_leave_have_to_be_at_hand_or_allowed_by_source(
     done = run("release", folder, "org/tiny", "--allow-source", name)
     assert f"{name}: allowed to leave by --allow-source, not searched for" in done.stdout
     Terminology.load(licensed).save(folder.with_name("out-training") / "terminology")
-    assert "2 of 2 names searched for" in run("release", folder, "org/tiny").stdout
+    assert "2 of 2 names are looked for" in run("release", folder, "org/tiny").stdout
 
 
 def test_the_older_layout_is_written_and_published_instead(

@@ -115,6 +115,15 @@ def test_a_huge_document_comes_in_pieces_that_join_to_it(write, monkeypatch: pyt
     assert "".join(one.text for one in pieces) == long
 
 
+def test_a_cut_goes_through_no_character(write, monkeypatch: pytest.MonkeyPatch):
+    """Catches half of a letter at the end of a piece, refused as what is not UTF-8."""
+    monkeypatch.setattr(raw_text, "LONGEST", 7)
+    text = "é" * 50 + "→" * 20
+    assert "".join(one.text for one in documents(write("a.txt", text + "\n"), form="files")).strip() == text
+    with pytest.raises(InputError, match=r"b\.txt:1: is not UTF-8"):
+        list(documents(write("b.txt", text.encode()[:-1]), form="files"))
+
+
 def test_text_is_composed_and_holds_no_separator(write):
     """Catches decomposed accents, which no term would match."""
     assert texts(write("a.txt", "flumpita\u0300 a\0b")) == ["flumpità a b"]
@@ -124,14 +133,14 @@ def test_text_is_composed_and_holds_no_separator(write):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", b"ok\n\xff\n", "a.txt: is not UTF-8 at or soon after line 1"),
+        ("a.txt", b"ok\n\xff\n", "a.txt:2: is not UTF-8"),
         ("a.jsonl", '{"text": "ok"}\n{"text": ', "a.jsonl:2: not JSON"),
         ("a.jsonl", '{"body": "ok"}', "a.jsonl:1: an object with text under 'text' is needed, found the keys"),
         ("a.jsonl", "[1]", "a.jsonl:1: an object with text under 'text' is needed, found list"),
         ("a.jsonl", '{"text": 3}', "a.jsonl:1: an object with text"),
         ("a.xml", "<x><y></x>", "a.xml:1: not XML"),
         ("a.xml", "<x/>", "a.xml: no view with a text"),
-        ("a.txt.gz", gzip.compress(b"flumpa" * 99)[:-9], "a.txt.gz: is not a whole gzip or tar file"),
+        ("a.txt.gz", gzip.compress(b"flumpa" * 99, mtime=0)[:-9], "a.txt.gz: is not a whole gzip or tar file"),
         ("a.tar.gz", b"nothing", "a.tar.gz: is not a whole gzip or tar file"),
         ("a.pdf", b"", "a.pdf: suffix says nothing of how documents lie in it; give a form: lines"),
     ],

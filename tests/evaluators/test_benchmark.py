@@ -24,7 +24,12 @@ settings:
   path: pairs/zorb.csv
   score: mean
 published:
-  - {system: Flumpa, metric: zorb_spearman, value: 0.5, source: "Terkia 1999, Table 1"}
+  - source: Terkia 1999, Table 1
+    protocol: three pairs, cosine
+    settings: {score: mean, path: pairs/zorb.csv}
+    n: 3
+    figures:
+      - {system: Flumpa, metric: zorb_spearman, value: 0.5}
 """
 
 
@@ -42,6 +47,7 @@ def test_a_file_becomes_an_evaluator(data: Path):
     benchmark = Benchmark.read(data.parent / "zorb.yaml")
     (evaluator,) = benchmark.protocol().evaluators(n_bootstrap=3)
     assert evaluator.primary_metric == benchmark.published[0].metric == "zorb_spearman"
+    assert (benchmark.published[0].protocol, benchmark.published[0].n) == ("three pairs, cosine", 3)
     assert evaluator.scores.tolist() == [1, 2, 3] and evaluator.n_bootstrap == 3
     assert (benchmark.title, benchmark.data.licence, benchmark.missing()) == ("Invented pairs", "CC0-1.0", [])
     (data / "pairs" / "zorb.csv").unlink()
@@ -62,8 +68,21 @@ def test_a_file_becomes_an_evaluator(data: Path):
             "files: pairs/zorb.csv",
             r"data: files has to be list\[str\], found 'pairs/zorb.csv'",
         ),
-        ("value: 0.5, ", "", r"published\[0\]: value is missing"),
-        ("value: 0.5", "value: high", r"published\[0\]: value has to be float, found 'high'"),
+        (", value: 0.5", "", r"published\[0\]: figures\[0\]: value is missing"),
+        ("value: 0.5", "value: high", r"published\[0\]: figures\[0\]: value has to be float, found 'high'"),
+        ("    protocol: three pairs, cosine\n", "", r"published\[0\]: protocol is missing"),
+        ("protocol: three pairs, cosine", "protocol: ''", r"published\[0\]: protocol is empty"),
+        ("source: Terkia 1999, Table 1", "source: ' '", r"published\[0\]: source is empty"),
+        (
+            "settings: {score: mean,",
+            "settings: {score: median,",
+            r"\[0\]: was measured with score 'median', .* 'mean': figures",
+        ),
+        (
+            "settings: {score: mean,",
+            "settings: {score.of: 1,",
+            r"\[0\]: was measured with score.of 1, the benchmark has None",
+        ),
         ("data:\n  files: [pairs/zorb.csv]\n  licence: CC0-1.0", "data: here", "data has to be .*, found 'here'"),
     ],
 )

@@ -87,10 +87,25 @@ def test_held_out_names_are_a_benchmark_too(tiny_bert: SentenceTransformer):
         suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
 
 
-@pytest.mark.parametrize("dictionary", ["medic:ncbi_disease/medic.txt", "terminology:toy"])
-def test_a_dictionary_may_name_its_form(protocol: LinkingProtocol, dictionary: str):
+def test_a_dictionary_may_name_its_form(protocol: LinkingProtocol):
     """Catches a form that is read as part of a path."""
-    assert len(LinkingProtocol(**{**vars(protocol), "dictionary": dictionary}).open().dictionary) > 3
+    medic = LinkingProtocol(**{**vars(protocol), "dictionary": "medic:ncbi_disease/medic.txt"})
+    assert len(medic.open().dictionary) > 3
+
+
+def test_a_terminology_is_a_dictionary_without_saying_so(protocol: LinkingProtocol, tmp_path: Path, monkeypatch):
+    """Catches a reader's path that is looked for in the working folder alone, and ids that no mention has unnoticed."""
+    (tmp_path / "wards").mkdir()
+    (tmp_path / "wards" / "test.tsv").write_text("flumpas\tZORB:1\nzorbs\tZORB:9\n")
+    (tmp_path / "zorb.obo").write_text("format-version: 1.2\n\n[Term]\nid: ZORB:1\nname: flumpa\n")
+    monkeypatch.setenv("ST_BIOMED_DATA", str(tmp_path))
+    for dictionary in ("obo:zorb.obo", "terminology:obo:zorb.obo"):
+        wards = LinkingProtocol("wards", "tsv", "wards", dictionary, dev="")
+        assert wards.open().dictionary.entry(0) == ("flumpa", frozenset({"ZORB:1"}))
+    Terminology.open(f"obo:{tmp_path / 'zorb.obo'}").save(tmp_path / "saved")
+    assert LinkingProtocol("wards", "tsv", "wards", "saved", dev="").open().dictionary.names == ["flumpa"]
+    with pytest.raises(InputError, match="wards: the dictionary has none of the ids that mentions have: 'ZORB:1' for"):
+        LinkingProtocol("wards", "tsv", "wards", "toy", dev="").open()
 
 
 def test_what_is_not_there_says_where_it_was_looked_for(protocol: LinkingProtocol):

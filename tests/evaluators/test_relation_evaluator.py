@@ -70,6 +70,32 @@ def test_texts_that_stand_in_several_pairs_keep_their_pairs():
     assert (metrics["n_relations"], metrics["n_missing"], metrics["n_excluded"]) == (2, 0, 0)
 
 
+def test_one_relation_has_an_interval_and_can_be_compared():
+    """Catches `.650 (.650 to .650)`, and a key that finds the results of before, whose units were the relations."""
+    evaluator = RelationEvaluator({"near": RELATIONS["relation_4"]}, NEGATIVES, name="zorb", n_bootstrap=200)
+    first, second = (evaluator.measure(embedder(evaluator, seed)[0]) for seed in (1, 2))
+    low, high = first["zorb_macro_auc_low"], first["zorb_macro_auc_high"]
+    assert 0.05 < high - low < 0.6 and low < first["zorb_macro_auc"] < high
+    units = evaluator.units["macro_auc"]
+    assert (units.unit, units.statistic, len(units)) == ("pair", "macro_auc", 8 + 60)
+    assert second["zorb_macro_auc"] == units.value
+    assert evaluator.get_config_dict()["resampling"] == "pairs"
+    many = RelationEvaluator({f"r{i}": [(f"a{i}", f"b{i}")] for i in range(20)}, NEGATIVES)
+    assert many.get_config_dict()["resampling"] == "relations and pairs"
+
+
+def test_units_of_relations_keep_their_own_negatives():
+    """Catches rows of one relation's negatives under the number of another."""
+    negatives = {"near": RANDOM[:2], "part_of": RANDOM[2:]}
+    evaluator = RelationEvaluator(PAIRS, negatives, n_bootstrap=0)
+    metrics = evaluator.measure(embedder(evaluator, 1)[0])
+    rows = evaluator.units["macro_auc"].rows
+    assert rows[:, 1:].tolist() == [[0, 1]] * 3 + [[1, 1]] * 2 + [[0, 0]] * 2 + [[1, 0]] * 2
+    for number, relation in enumerate(PAIRS):
+        of_it = rows[rows[:, 1] == number]
+        assert metrics[f"{relation}/auc"] == pytest.approx(roc_auc_score(of_it[:, 2], of_it[:, 0]))
+
+
 def test_relations_may_have_negatives_and_nulls_of_their_own():
     """Catches the negatives of one relation used for another, and a power that is taken from the negatives."""
     negatives = {"near": RANDOM[:2], "part_of": RANDOM[2:]}
@@ -122,15 +148,6 @@ def test_one_relation_with_one_pair_and_one_negative_is_enough():
         table_embedder(["a", "b", "c"], np.array([[1, 0], [1, 0.1], [0, 1]]))
     )
     assert (metrics["macro_auc"], metrics["macro_auc_low"], metrics["macro_auc_high"]) == (1, 1, 1)
-
-
-def test_units_are_the_relations():
-    """Catches an interval over pairs, which would say how sure the figure is for these relations alone."""
-    evaluator = RelationEvaluator(RELATIONS, NEGATIVES)
-    metrics = evaluator.measure(embedder(evaluator)[0])
-    units = evaluator.units["macro_auc"]
-    assert (units.unit, len(units)) == ("relation", 5)
-    assert units.rows[:, 0].tolist() == [metrics[f"{name}/auc"] for name in RELATIONS]
 
 
 def test_the_table_shows_the_mean_and_each_relation():

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import multiprocessing
+import shutil
+import subprocess
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -139,4 +143,49 @@ def test_what_cannot_be_stored_is_refused(tmp_path):
 def test_the_key_says_what_the_vectors_are(tmp_path):
     store(tmp_path)(TEXTS)
     (path,) = tmp_path.rglob("key.json")
-    assert json.loads(path.read_text()) == {"key": {**KEY, "dtype": "float32"}, "dimension": 3}
+    said = json.loads(path.read_text())
+    assert (said["key"], said["dimension"]) == ({**KEY, "dtype": "float32", "format": 2}, 3)
+
+
+def test_a_key_that_is_damaged_or_of_another_store_is_named(tmp_path):
+    """Would catch vectors of one model measured as those of another."""
+    for name in "ab":
+        VectorStore(tmp_path / name, {"model": name}, numbers)(TEXTS)
+    key, other = (next((tmp_path / name).rglob("key.json")) for name in "ab")
+    for content, message in ((b"{", "damaged"), (b"\xff", "damaged"), (other.read_bytes(), "is of another store")):
+        key.write_bytes(content)
+        with pytest.raises(InputError, match=rf"key\.json: {message}.*; remove .*its vectors are embedded anew"):
+            VectorStore(tmp_path / "a", {"model": "a"}, numbers)(TEXTS)
+
+
+def test_vectors_of_another_model_are_embedded_anew(tmp_path):
+    """Both files of another store, which fit each other."""
+    for name in "ab":
+        VectorStore(tmp_path / name, {"model": name}, lambda texts: numbers(texts) + 1)(TEXTS)
+    key, other = (next((tmp_path / name).rglob("key.json")) for name in "ab")
+    for name in ("vectors.bin", "entries.bin"):
+        shutil.copyfile(other.with_name(name), key.with_name(name))
+    embed = Counted()
+    np.testing.assert_array_equal(VectorStore(tmp_path / "a", {"model": "a"}, embed)(TEXTS), numbers(TEXTS))
+    assert sorted(embed.asked) == TEXTS
+
+
+HOLD = """
+import sys, time
+from st_biomed.files import lock
+with lock(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_who_is_waited_for_is_said(tmp_path, capsys, monkeypatch):
+    """Would catch a command that waits for another one of the same model without a word."""
+    monkeypatch.setattr("st_biomed.locks._SILENT", 0.1)
+    waits = store(tmp_path)
+    with subprocess.Popen([sys.executable, "-c", HOLD, waits.folder], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "held\n"
+        threading.Timer(0.5, process.kill).start()
+        np.testing.assert_array_equal(waits(TEXTS), numbers(TEXTS))
+    said = capsys.readouterr().err
+    assert f"(process {process.pid} on " in said and "waiting until it is done there" in said

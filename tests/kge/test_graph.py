@@ -91,18 +91,13 @@ def test_a_graph_is_saved_and_loaded(tmp_path: Path):
 
 
 def test_damaged_files_are_refused(tmp_path: Path):
-    with pytest.raises(InputError, match="no knowledge graph, graph.json is missing"):
+    with pytest.raises(InputError, match="no graph.json in it; expected a folder written by KnowledgeGraph.save"):
         KnowledgeGraph.load(tmp_path)
     folder = wheel().save(tmp_path / "graph")
     about = json.loads((folder / "graph.json").read_text())
     (folder / "graph.json").write_text(json.dumps({**about, "digest": "0"}))
-    with pytest.raises(InputError, match="the triples are not those that graph.json was written for"):
+    with pytest.raises(InputError, match="graph.json: damaged or edited"):
         KnowledgeGraph.load(folder)
-    for name in ("triples.parquet", "entities.parquet", "graph.json"):
-        folder = wheel().save(tmp_path / name)
-        (folder / name).write_bytes(b"x")
-        with pytest.raises(InputError, match="cannot be read as a knowledge graph"):
-            KnowledgeGraph.load(folder)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +12,11 @@ import torch
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators import LinkPredictionEvaluator
-from st_biomed.kge import KGESettings, KGETable, KnowledgeGraph, TrainedKGE, train_kge
+from st_biomed.kge import KGESettings, KGETable, KnowledgeGraph, TrainedKGE, train_into, train_kge
 from st_biomed.kge.scoring import MODELS
 from st_biomed.kge.steps import Epoch
-from st_biomed.kge.train import CHECKPOINT, validation_mrr
-from st_biomed.kge.trained import model_for
+from st_biomed.kge.train import validation_mrr
+from st_biomed.kge.trained import CHECKPOINT, model_for
 from st_biomed.metrics.link_prediction import KnownTriples
 from tests.kge.graphs import line, wheel
 
@@ -66,7 +66,8 @@ def test_a_resumed_run_ends_as_the_unbroken_one(
     lines: list[str] = []
     again = train_kge(wheel(), settings, device="cpu", folder=tmp_path, resume=True, progress=lines.append)
     assert again.table.digest == whole.table.digest and again.history == whole.history
-    assert [line.split(",")[0] for line in lines] == [f"complex: epoch {epoch}" for epoch in (4, 5, 6)]
+    assert lines[0].startswith("complex: goes on after epoch 3 of ")
+    assert [line.split(",")[0] for line in lines[1:]] == [f"complex: epoch {epoch}" for epoch in (4, 5, 6)]
     done = train_kge(wheel(), settings, device="cpu", folder=tmp_path, resume=True)
     assert done.table.digest == whole.table.digest
 
@@ -148,20 +149,77 @@ def test_a_trained_model_is_saved_and_loaded(tmp_path: Path) -> None:
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no graph embedding, settings.json is missing"):
+    with pytest.raises(InputError, match="no table.json in it; expected a folder written by"):
         TrainedKGE.load(tmp_path)
     trained = TrainedKGE(model_for(wheel(), SMALL), wheel(), SMALL)
-    folder = trained.save(tmp_path / "kge")
-    about = json.loads((folder / "settings.json").read_text())
-    for settings in ({**about["settings"], "dimension": 8}, {**about["settings"], "width": 3}, {"model": 3}):
-        (folder / "settings.json").write_text(json.dumps({**about, "settings": settings}))
-        with pytest.raises(InputError, match="cannot be read as a graph embedding"):
-            TrainedKGE.load(folder)
-    for name in ("settings.json", "model.safetensors"):
-        folder = trained.save(tmp_path / name)
-        (folder / name).write_bytes(b"x")
-        with pytest.raises(InputError, match="cannot be read as a graph embedding"):
-            TrainedKGE.load(folder)
+    with pytest.raises(InputError, match="holds a table of vectors without the model that they are of"):
+        TrainedKGE.load(trained.table.save(tmp_path / "table"))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["settings.json"],
+        ["model.safetensors"],
+        ["settings.json", "model.safetensors"],
+        ["vectors.safetensors", "codes.parquet", "table.json"],
+        ["graph/graph.json", "graph/entities.parquet", "graph/triples.parquet"],
+    ],
+    ids=" ".join,
+)
+def test_files_of_two_runs_are_refused(names: list[str], tmp_path: Path) -> None:
+    """Catches vectors of one run beside the weights, the settings or the graph of another, as a kill left them."""
+    folder, other = tmp_path / "kge", tmp_path / "other"
+    TrainedKGE(model_for(wheel(), SMALL), wheel(), SMALL).save(folder)
+    settings = replace(SMALL, seed=1)
+    TrainedKGE(model_for(wheel(14), settings), wheel(14), settings).save(other)
+    for name in names:
+        shutil.copyfile(other / name, folder / name)
+    with pytest.raises(InputError, match="of another folder|bytes and had"):
+        TrainedKGE.load(folder)
+    if "settings.json" in names or "table.json" in names:
+        with pytest.raises(InputError, match="settings.json: damaged or of another folder"):
+            KGETable.load(folder)
+
+
+def test_a_training_stands_until_the_next_one_is_whole(tmp_path: Path) -> None:
+    folder, begun = tmp_path / "kge", tmp_path / ".kge.begun"
+    first = train_into(folder, wheel(), SMALL, device="cpu").table.digest
+    with pytest.raises(InputError, match="kge: holds a graph embedding already; .*--overwrite"):
+        train_into(folder, wheel(), SMALL, device="cpu")
+
+    class Stop(Exception):
+        pass
+
+    def stop(line: str) -> None:
+        if "epoch 3" in line:
+            raise Stop
+
+    other = replace(SMALL, seed=1)
+    with pytest.raises(Stop):
+        train_into(folder, wheel(), other, device="cpu", overwrite=True, progress=stop)
+    assert TrainedKGE.load(folder, "cpu").table.digest == first and (begun / CHECKPOINT).is_file()
+    shutil.rmtree(folder)
+    with pytest.raises(InputError, match="checkpoint.pt: is of a training that was interrupted; resume it, or overwr"):
+        train_into(folder, wheel(), other, device="cpu")
+    lines: list[str] = []
+    train_into(folder, wheel(), other, device="cpu", resume=True, progress=lines.append)
+    assert lines[0].startswith("complex: goes on after epoch 2") and len(lines) == 3 and not begun.exists()
+    assert KGETable.load(folder).digest == train_kge(wheel(), other, device="cpu").table.digest
+    longer = train_into(folder, wheel(), replace(other, epochs=5), device="cpu", resume=True)  # the one in the folder
+    assert len(longer.history) == 5
+    longer.save(folder)
+    assert (folder / CHECKPOINT).is_file()
+
+
+def test_a_flipped_byte_in_a_checkpoint_is_seen(tmp_path: Path) -> None:
+    """torch itself does not look."""
+    train_kge(wheel(), SMALL, device="cpu", folder=tmp_path)
+    content = bytearray((tmp_path / CHECKPOINT).read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / CHECKPOINT).write_bytes(content)
+    with pytest.raises(InputError, match=r"cannot be read as a checkpoint \(its part .* is damaged\); begin anew"):
+        train_kge(wheel(), SMALL, device="cpu", folder=tmp_path, resume=True)
 
 
 def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
@@ -186,11 +244,11 @@ def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
         ({"dimension": 7}, "dimension must be even"),
         ({"negatives": 0}, "negatives must be at least 1"),
         ({"temperature": -1.0}, "temperature must be at least 0"),
-        ({"temperature": float("nan")}, "temperature must be at least 0, found nan"),
+        ({"temperature": float("nan")}, "temperature must be a finite number, found nan"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
         ({"chunk": 5}, r"chunk must divide batch_size \(16\), found 5"),
         ({"model": "rotate", "n3": 0.1}, "n3 is for models whose score is a product"),
-        ({"model": "transe", "norm": 3}, "norm must be 1 or 2"),
+        ({"model": "transe", "norm": 3}, "norm must be at most 2"),
         ({"learning_rate": 1e30, "loss": "one_vs_all", "n3": 1.0}, "the loss is (nan|inf) after epoch"),
     ],
 )

@@ -164,7 +164,7 @@ def test_no_file_is_a_pickle_and_a_copy_is_an_index(index: ConceptIndex, tmp_pat
     ]
     assert ConceptIndex.load(copy).search(["flumpa"]) == index.search(["flumpa"])
     assert json.loads((copy / "index.json").read_text())["sources"][0]["licence"] == "CC0-1.0"
-    with pytest.raises(InputError, match="copy: is in use, a new or empty folder is needed"):
+    with pytest.raises(InputError, match="copy: holds an index already"):
         index.save(copy)
 
 
@@ -186,7 +186,7 @@ def test_a_file_that_is_not_the_one_that_was_written_is_named(
     with pytest.raises(InputError, match=f"{name}: truncated, has {len(whole) - 7:,} bytes and had {len(whole):,}"):
         ConceptIndex.load(folder, verify=False)
     (folder / name).write_bytes(whole[:-7] + bytes(255 - byte for byte in whole[-7:]))
-    with pytest.raises(InputError, match=f"{name}: changed since the index was built"):
+    with pytest.raises(InputError, match=f"{name}: damaged or of another folder"):
         ConceptIndex.load(folder)
     (folder / name).unlink()
     with pytest.raises(InputError, match=f"{name}: is missing; build the index again"):
@@ -196,12 +196,10 @@ def test_a_file_that_is_not_the_one_that_was_written_is_named(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"format": 1', '"format": 7', "is of another format than 1"),
-        ('"names"', '"nouns"', r"index.json: damaged \(TypeError\)"),
+        ('"format": 2', '"format": 7', "is of format 7, this version reads 2; build the index again"),
+        ('"names"', '"nouns"', r"index.json: damaged or edited"),
         ("{", "[", r"index.json: damaged \(JSONDecodeError\)"),
-        ('"names": 7', '"names": 8', "holds 7 names, index.json says 8"),
-        ('"dimension": 16', '"dimension": 15', r"has shape \[7, 16\], expected \[7, 15\]"),
-        ('"kind": "exact"', '"kind": "exakt"', "vectors.faiss: missing or damaged"),
+        ('"names": 7', '"names": 8', "index.json: damaged or edited"),
     ],
 )
 def test_a_header_that_was_edited_is_one_line(
@@ -217,7 +215,9 @@ def test_a_header_that_was_edited_is_one_line(
 
 def test_folders_that_are_in_use_or_hold_no_index(index: ConceptIndex, zorb: Terminology, tmp_path: Path) -> None:
     model = index._encoder.model
-    with pytest.raises(InputError, match="index: holds an index already; --overwrite replaces it"):
+    with pytest.raises(
+        InputError, match="index: holds an index already; choose another folder, or replace it with --overwrite"
+    ):
         ConceptIndex.build(zorb, model, tmp_path / "index")
     assert ConceptIndex.build(zorb, model, tmp_path / "index", kind="hnsw", overwrite=True).manifest.kind == "hnsw"
     with pytest.raises(InputError, match="base model 'no/such' is no local folder"):
@@ -228,7 +228,7 @@ def test_folders_that_are_in_use_or_hold_no_index(index: ConceptIndex, zorb: Ter
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine")
     for overwrite in (False, True):
-        with pytest.raises(InputError, match="holds files that are not an index"):
+        with pytest.raises(InputError, match="full: is not empty and holds no index.json"):
             ConceptIndex.build(zorb, model, tmp_path / "full", overwrite=overwrite)
     with pytest.raises(InputError, match=r"full: no index.json in it; expected a folder written by"):
         ConceptIndex.load(tmp_path / "full")
@@ -274,18 +274,18 @@ import numpy as np
 from st_biomed.linking import ConceptIndex, EncodingOptions, vectors
 from st_biomed.terminology import Terminology
 
-write = vectors.write_json
+write = vectors.replace_text
 commits = 0
 
-def kill_at_the_third(path, content):
+def kill_at_the_third(path, text):
     # The rows of the third block are in the file, and encoding.json does not know of them yet.
     global commits
-    commits += content.get("done", 0) > 0
-    if commits == 3:
+    commits += 1
+    if commits == 4:  # the first one is of no row
         os.kill(os.getpid(), signal.SIGKILL)
-    write(path, content)
+    write(path, text)
 
-vectors.write_json = kill_at_the_third
+vectors.replace_text = kill_at_the_third
 terminology, model, folder = sys.argv[1:]
 ConceptIndex.build(Terminology.load(terminology), model, folder, encoding=EncodingOptions(rows_per_commit=10))
 """

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import Benchmark, PublishedFigure
+from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.evaluators.published import PublishedFigure
 from st_biomed.measuring.comparison import compare
 from st_biomed.measuring.models import MeasuredModel, OpenModel, named_models, read_baselines
 from st_biomed.measuring.report import html_page, markdown
@@ -25,7 +26,7 @@ TERMS = [f"flumpa {i}" for i in range(12)]
 def benchmark(tmp_path: Path) -> Benchmark:
     rows = "".join(f"{TERMS[2 * i]},{TERMS[2 * i + 1]},{i}\n" for i in range(6))
     (tmp_path / "pairs.csv").write_text(f"term1,term2,score\n{rows}")
-    published = [PublishedFigure("Terk", "zorb_spearman", 0.25, "Terk 1999, Table 1")]
+    published = [PublishedFigure("Terk", "zorb_spearman", 0.25, "Terk 1999, Table 1", "all six pairs")]
     return Benchmark("zorb", "relatedness", {"path": str(tmp_path / "pairs.csv")}, "Zorbs", published=published)
 
 
@@ -77,6 +78,7 @@ def test_a_model_keeps_its_figures_under_a_new_name(tmp_path, benchmark, models)
     renamed = measure([MeasuredModel("uno", models[0].model)], [benchmark], folder).results
     one, uno = lines(tmp_path / "out")
     assert [one.model for one in renamed] == [uno.pop("model")] == ["uno"] and one.pop("model") == "one"
+    assert one.pop("checksum") != uno.pop("checksum")  # each line is sealed with the name it has
     assert one == uno and len(list((tmp_path / "out" / "units").iterdir())) == 1
 
 
@@ -133,7 +135,9 @@ def test_tables_have_the_best_in_bold_intervals_and_published_figures(tmp_path, 
         and f"| spearman | {figures['one']} | {figures['two']} | 0.250 |" in text
     )
     assert (
-        "Zorbs.\n" in text and "Intervals over 6 pairs.\n" in text and "Published, Terk: Terk 1999, Table 1.\n" in text
+        "Zorbs.\n" in text
+        and "Intervals over 6 pairs.\n" in text
+        and "Published, Terk: Terk 1999, Table 1. Protocol: all six pairs.\n" in text
     )
 
 
@@ -233,7 +237,21 @@ def test_every_baseline_has_a_source():
     [
         (lambda path: np.savez(path, texts=np.array(["a"])), "needs the arrays 'texts' and 'vectors'"),
         (lambda path: path.write_bytes(b"PK"), "cannot be read as a table of vectors"),
-        (lambda path: np.savez(path, texts=np.array(["a", "b"]), vectors=np.eye(3)), "one row for each of 2 texts"),
+        (lambda path: path.write_bytes(b""), "x.npz: cannot be read as a table of vectors"),
+        (lambda path: np.save(path.open("wb"), np.eye(3)), "x.npz: cannot be read as a table of vectors"),
+        (
+            lambda path: np.savez(path, texts=np.array(["a", "b"]), vectors=np.eye(3)),
+            r"numbers \[2, D\], found float64",
+        ),
+        (
+            lambda path: np.savez(path, texts=np.array(["a"]), vectors=np.full((1, 2), np.inf)),
+            "vector of 'a' has NaN or inf",
+        ),
+        (
+            lambda path: np.savez(path, texts=np.array(["a"]), vectors=np.array([["x"]])),
+            r"numbers \[1, D\], found <U1",
+        ),
+        (lambda path: np.savez(path, texts=np.eye(2), vectors=np.eye(2)), r"texts are strings \[N\], found float64"),
     ],
 )
 def test_a_table_that_is_none_is_refused(tmp_path, write, message):

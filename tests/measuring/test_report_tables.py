@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from st_biomed.evaluators.benchmark import Benchmark, PublishedFigure
+from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.evaluators.published import PublishedFigure
 from st_biomed.measuring.meanings import better, largest_value
 from st_biomed.measuring.report import markdown
 from st_biomed.measuring.results import Result
@@ -86,6 +87,17 @@ def test_trees_say_what_a_duel_is_and_what_chance_is():
     assert "0.5 is chance" in written(result("one", "macro_auc", macro_auc=0.5))
 
 
+def test_relations_say_what_their_intervals_draw():
+    """Would catch an interval over pairs that is read as one over relations; results of before say nothing of it."""
+    plain = result("one", "macro_auc", macro_auc=0.5)
+    assert "draw" not in written(plain)
+    for drawn, told in (
+        ("pairs", "draw the pairs within each relation"),
+        ("relations and pairs", "draw relations, and"),
+    ):
+        assert told in written(replace(plain, settings={**SETTINGS, "resampling": drawn}))
+
+
 def test_scoring_as_published_is_said_where_it_differs():
     """Would catch the note below Spearman, which is scored in one way only."""
     settings = {**SETTINGS, "as_published": True}
@@ -103,9 +115,9 @@ def test_raw_is_said_to_be_before_the_steps():
 def test_published_figures_stand_beside_ours_or_are_named_once():
     """Would catch a figure that is dropped because its metric is misspelt, or not in the headline."""
     published = [
-        PublishedFigure("Terk", "zorb_pearson", 0.75, "Terk 1999"),
-        PublishedFigure("Terk", "zorb_raw_spearman", 0.5, "Terk 1999"),
-        PublishedFigure("Terk", "zorb_spaerman", 0.25, "Terk 1999"),
+        PublishedFigure("Terk", "zorb_pearson", 0.75, "Terk 1999", "cosine"),
+        PublishedFigure("Terk", "zorb_raw_spearman", 0.5, "Terk 1999", "cosine"),
+        PublishedFigure("Terk", "zorb_spaerman", 0.25, "Terk 1999", "cosine"),
     ]
     benchmark = Benchmark("zorb", "relatedness", {"path": "x"}, published=published)
     found = result("one", "spearman", spearman=0.5, pearson=0.625)
@@ -113,6 +125,20 @@ def test_published_figures_stand_beside_ours_or_are_named_once():
     text = written(found, result("one", "spearman", "zorb_raw", spearman=0.375), benchmark=benchmark)
     assert "| pearson | 0.625 | 0.750 |" in text and "| spearman | 0.375 | 0.500 |" in text
     assert text.count("Published, but not among what is measured here: zorb_spaerman.") == 1
+
+
+def test_the_protocol_of_a_figure_is_said_and_so_is_that_it_is_over_other_units():
+    """Would catch figures of 70,405 mentions that stand beside ours of 40,157 without a word."""
+    figures = [("Terk", "zorb_acc@1", 0.5), ("Terk", "zorb_acc@5", 0.75), ("Skark", "zorb_acc@1", 0.25)]
+    found = replace(result("one", "acc@1", **{"acc@1": 0.5, "acc@5": 0.5}), units={"zorb_acc@1": [40157, "mention"]})
+
+    def told(n: int) -> str:
+        published = [PublishedFigure(*figure, "Terk 1999, Table 1", "the whole corpus", n) for figure in figures]
+        return written(found, benchmark=Benchmark("zorb", "entity_linking", {}, published=published))
+
+    assert told(0).count("Published, Terk; Skark: Terk 1999, Table 1. Protocol: the whole corpus.\n") == 1
+    other = "The published figures are over 70,405 mentions, ours over 40,157."
+    assert other in told(70405) and other not in told(0) and "ours over" not in told(40157)
 
 
 def test_the_title_of_a_benchmark_that_is_gone_stays():

@@ -55,7 +55,11 @@ def test_processes_that_share_a_folder_keep_all_their_results(tmp_path: Path):
         (model, f"zorb{number}") for model in ("one", "two") for number in range(15)
     }
     assert all(len(folder.units(one)["spearman"]) == 4 for one in folder.results)
-    assert not list((tmp_path / "out").rglob("*.partial"))
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.suffix != ".npz") == [
+        "out",
+        "results.jsonl",
+        "units",
+    ]
 
 
 def test_what_is_asked_for_again_is_the_latest(tmp_path: Path):
@@ -86,7 +90,7 @@ def test_a_folder_of_an_older_version_is_read(tmp_path: Path):
     kept = folder.add(result(), UNITS)
     path = tmp_path / "results.jsonl"
     line = json.loads(path.read_text())
-    for field in ("units_file", "definition", "encoder", "computation", "measured_at"):
+    for field in ("units_file", "units_checksum", "definition", "encoder", "computation", "measured_at", "checksum"):
         del line[field]
     path.write_text(json.dumps(line) + "\n")
     (tmp_path / "units" / kept.units_file).rename(tmp_path / "units" / f"{kept.key}.npz")
@@ -145,8 +149,24 @@ def test_units_that_are_lost_or_damaged_are_named(tmp_path: Path, damage, messag
     folder = ResultsFolder(tmp_path)
     kept = folder.add(result(), UNITS)
     damage(tmp_path / "units" / kept.units_file)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match="cannot be read as the units"):
         folder.units(kept)
+    with pytest.raises(InputError, match=message):
+        folder.units(replace(kept, units_checksum=""))  # of an older version
+
+
+def test_a_line_that_was_changed_is_named(tmp_path: Path):
+    """Catches a figure that nobody measured."""
+    ResultsFolder(tmp_path).add(result(), UNITS)
+    path = tmp_path / "results.jsonl"
+    path.write_text(path.read_text().replace(": 0.5", ": 0.6"))
+    with pytest.raises(
+        InputError, match=r"results\.jsonl:1: is no result \(its checksum is not that .*measured again"
+    ):
+        ResultsFolder(tmp_path)
+    path.write_bytes(b"\xff" + path.read_bytes())
+    with pytest.raises(InputError, match=r"results\.jsonl:1: is no result \('utf-8' codec"):
+        ResultsFolder(tmp_path)
 
 
 def test_a_file_that_does_not_say_is_refused(tmp_path: Path):
@@ -164,6 +184,7 @@ def test_tests_are_kept_and_a_damaged_file_of_them_is_none(tmp_path: Path):
     folder.add_tests({"a": test})
     folder.add_tests({"b": test})
     assert ResultsFolder(tmp_path).tests() == {"a": test, "b": test}
-    for content in ("[1", "[1]", '{"a": 1}'):
+    kept = (tmp_path / "tests.json").read_text()
+    for content in ("[1", "[1]", '{"a": 1}', kept.replace("0.1", "0.7")):
         (tmp_path / "tests.json").write_text(content)
         assert folder.tests() == {}

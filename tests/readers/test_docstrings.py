@@ -32,4 +32,4 @@ def test_the_entries_of_options_are_taken_apart() -> None:
     """Catches a pattern that finds nothing, of which the test above would not notice half."""
     assert described("toy")["depth"] == "Levels of each tree; 3 by default."
     assert described("babelon")["scopes"].startswith("Scopes of the synonyms to read")
-    assert described("atc").keys() == {"dialect"}
+    assert described("atc").keys() == {"dialect", "encoding"}

@@ -63,11 +63,18 @@ def test_points_stand_after_three_characters_and_after_four_of_an_e_code() -> No
     assert terminology.sources["ICD9CM"].version == "99"
 
 
-def test_latin_1_and_gzip_read_like_utf_8(tmp_path: Path) -> None:
-    """Catches the published file refused: it is not UTF-8."""
-    (tmp_path / "CMS99_DESC_LONG_DX.txt.gz").write_bytes(gzip.compress(CODES.read_text("utf-8").encode("latin-1")))
-    read = Terminology.read("icd9cm", tmp_path / "CMS99_DESC_LONG_DX.txt.gz")
-    assert read.digest == Terminology.read("icd9cm", CODES).digest
+def test_utf_8_and_gzip_read_like_the_published_code_page(tmp_path: Path) -> None:
+    """Catches the published file refused, since it is not UTF-8, and read without a word of it."""
+    (tmp_path / "CMS99_DESC_LONG_DX.txt.gz").write_bytes(gzip.compress(CODES.read_text("cp1252").encode()))
+    read, published = (
+        Terminology.read("icd9cm", tmp_path / "CMS99_DESC_LONG_DX.txt.gz"),
+        Terminology.read("icd9cm", CODES),
+    )
+    assert read.digest == published.digest
+    assert read.tallies["icd9cm rows"].notes == []
+    assert published.tallies["icd9cm rows"].notes == [
+        "CMS99_DESC_LONG_DX.txt was read as cp1252, since line 3 is not UTF-8"
+    ]
 
 
 def test_procedures_have_a_prefix_of_their_own(tmp_path: Path) -> None:
@@ -322,7 +329,7 @@ CHAPTER = "1\t0\t1\tdiagnosi\tCH1\tMALATTIE (900-929)\t\n"
         ("00001 U10     0 Mimpic flumpa\n", r"x.txt:1: needs a code and a name, found '00001 U10"),
         ("9000 Mimpic\n9000 Flumpa\n", r"x.txt:2: code 9000 is listed twice"),
         ("9000 Mimpic\nE90 Flumpa\n", r"x.txt:2: 'E90' is no diagnosis code of ICD-9-CM \(ICD-10-CM has a reader"),
-        ("9000 Mimpic\n9001 Flumpa\x00\n", r"x.txt:2: is neither UTF-8 nor Latin-1, found '9001 Flumpa\\x00'"),
+        ("9000 Mimpic\n9001 Flumpa\x00\n", r"x.txt:2: holds a NUL character"),
         ("MIMPIC DISEASES (900-909)\nFLUMPA (900-909)\n", r"x.txt:2: 900-909 is the range of two chapters or blocks"),
         (HEADER + "A00,T,a,b,A00,c,d,e\n", r"x.txt:2: 'A00' is no diagnosis code of ICD-9-CM"),
         (HEADER + "900,T,a,b,900,c,d,e\n900,T,a,b,900,c,d,e\n", r"x.txt:3: code 900 is listed twice"),
@@ -397,6 +404,9 @@ def test_cms_version_32_has_14567_codes(realdata: Path) -> None:
     assert terminology.parents.num_rows == 0
     assert terminology.sources["ICD9CM"].version == "32"
     assert any("é" in name for name in terminology.strings)
+    assert terminology.tallies["icd9cm rows"].notes == [
+        "icd9cm_en_CMS32_DESC_LONG_DX.txt was read as cp1252, since line 622 is not UTF-8"
+    ]
 
 
 @pytest.mark.realdata

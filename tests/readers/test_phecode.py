@@ -27,8 +27,14 @@ class TestPhecode12(ReaderContract):
 
 
 class TestPhecodeX(ReaderContract):
+    """The official files of version X (1.1), which are cp1252, with their codes that have a letter in front."""
+
     reader = "phecode"
-    path = FIXTURES / "phecode_x.csv"
+    path = FIXTURES / "phecodeX_info.csv"
+    options = {
+        "icd_names": FIXTURES / "phecodeX_ICD_CM_map_flat.csv",
+        "icd_map": FIXTURES / "phecodeX_unrolled_ICD_CM.csv",
+    }
 
 
 def parents(terminology: Terminology) -> dict[str, str]:
@@ -47,7 +53,7 @@ def test_parent_is_the_longest_shorter_code_that_is_defined() -> None:
 
 def test_version_x_is_told_by_its_codes_and_loses_its_asterisks() -> None:
     """Catches the column "phenotype", which is the name in one version and the code in the other."""
-    terminology = Terminology.read("phecode", FIXTURES / "phecode_x.csv")
+    terminology = Terminology.read("phecode", FIXTURES / "phecodeX_R_labels.csv")
     assert parents(terminology) == {
         "PHECODEX:FL_705.1": "PHECODEX:FL_705",
         "PHECODEX:FL_705.11": "PHECODEX:FL_705.1",
@@ -55,6 +61,64 @@ def test_version_x_is_told_by_its_codes_and_loses_its_asterisks() -> None:
     }
     assert terminology.concept_names("PHECODEX:FL_705.1") == ["Mimpic flumpa disease"]
     assert terminology.sources["PHECODEX"].version == "X"
+
+
+@pytest.mark.parametrize("name", ["phecodeX_info.csv", "phecodeX_info_1.0.csv"])
+def test_the_official_files_of_version_x_are_cp1252_and_the_tally_says_so(name: str) -> None:
+    """Catches the official files refused, and a name with another letter: "MimpiÃ¨re"."""
+    terminology = Terminology.read("phecode", FIXTURES / name)
+    assert terminology.concept_names("PHECODEX:FL_008") == ["Mimpière flumpa [M. flumpa]"]
+    said = f"{name} was read as cp1252, since line 2 is not UTF-8"
+    assert terminology.tallies["phecode rows"].notes == [said]
+    assert said in str(terminology.tallies["phecode rows"])
+
+
+def test_some_codes_of_version_x_have_a_letter_in_front_of_the_number() -> None:
+    """Catches ``NB_N000.71`` refused, or without the code above it."""
+    terminology = Terminology.read("phecode", FIXTURES / "phecodeX_info.csv")
+    assert {"PHECODEX:NB_N000.71", "PHECODEX:NB_N000.4", "PHECODEX:PP_P000.1"} < set(terminology.codes)
+    assert parents(terminology)["PHECODEX:NB_N000.71"] == "PHECODEX:NB_N000.7"
+    assert terminology.concept_names("PHECODEX:PP_P000.1") == ['Drodthic – "terkic" – delivery of the flumpa']
+
+
+def test_the_maps_of_version_x_are_read_in_their_own_encodings() -> None:
+    """Catches the encoding of one table taken for that of another, and codes that R writes as numbers."""
+    terminology = Terminology.read(
+        "phecode",
+        FIXTURES / "phecodeX_info.csv",
+        icd_names=FIXTURES / "phecodeX_ICD_CM_map_flat.csv",
+        icd_map=FIXTURES / "phecodeX_unrolled_ICD_CM.csv",
+    )
+    assert "Mimpière's flumpa, unspecified" in terminology.concept_names("PHECODEX:FL_008")
+    assert ("PHECODEX:FL_705.1", "contains", "ICD9CM:805.40") in xrefs(terminology)
+    assert [note.split()[0] for note in terminology.tallies["phecode rows"].notes] == [
+        "phecodeX_info.csv",
+        "phecodeX_ICD_CM_map_flat.csv",
+    ]
+
+
+def test_the_beta_map_of_icd_10_cm_gives_names_and_codes() -> None:
+    """Catches its column ``icd10cm_str``, its encoding, and its rows without a phecode."""
+    beta = FIXTURES / "Phecode_map_icd10cm_beta.csv"
+    terminology = Terminology.read("phecode", TABLES["path"], icd_names=beta, icd_map=beta)
+    assert "Mimpière's flumpa, unspecified" in terminology.concept_names("PHECODE:008.5")
+    assert [target for _, _, target in xrefs(terminology)] == ["ICD10CM:U08.0", "ICD10CM:U08.1"]
+    assert len(terminology.tallies["phecode rows"].notes) == 1
+
+
+def test_a_damaged_utf_8_file_is_not_taken_for_cp1252(tmp_path: Path) -> None:
+    """Catches "MimpiÃ¨re" in a terminology, because one byte further down was broken."""
+    text = (FIXTURES / "phecodeX_info.csv").read_text("cp1252").encode()
+    (tmp_path / "x.csv").write_bytes(text.replace(b"Triplet flumpa", b"Triplet\xe8 flumpa"))
+    with pytest.raises(InputError, match=r"x.csv:6: is not UTF-8; convert the file"):
+        Terminology.read("phecode", tmp_path / "x.csv")
+
+
+def test_an_encoding_that_is_asked_for_is_taken(tmp_path: Path) -> None:
+    terminology = Terminology.read("phecode", FIXTURES / "phecodeX_info.csv", encoding="latin-1")
+    assert terminology.tallies["phecode rows"].notes == ["phecodeX_info.csv was read as latin-1"]
+    with pytest.raises(InputError, match=r"phecodeX_info.csv:2: is not UTF-8; convert the file"):
+        Terminology.read("phecode", FIXTURES / "phecodeX_info.csv", encoding="UTF8")
 
 
 def test_category_is_the_type_and_null_is_none() -> None:

@@ -56,16 +56,28 @@ def test_without_a_terminology_and_without_pieces(run, corpus: Path):
     folder = run("--corpus", corpus.parent, "--vocabulary_size", 0)
     said = json.loads((folder / "corpus.json").read_text())
     assert "vocabulary" not in said and said["corpus"]["mentions"] == 0
-    with pytest.raises(InputError, match="holds something; choose an empty folder, or --overwrite true"):
+    with pytest.raises(InputError, match="holds a release already; .* --overwrite"):
         run("--corpus", corpus)
 
 
 def test_what_is_refused(run, corpus: Path):
     for arguments, message in (
         ((), "corpus: files or folders"),
-        (("--corpus", corpus, "--held_out", 1), "held_out is a share"),
-        (("--corpus", corpus, "--max_length", 2), "max_length must leave room"),
+        (("--corpus", corpus, "--held_out", 1), "held_out must be above 0 and below 1"),
+        (("--corpus", corpus, "--max_length", 2), "max_length must be at least 3, found 2"),
         (("--corpus", corpus, "--form", "files"), "two documents are needed"),
     ):
         with pytest.raises(InputError, match=message):
             run(*arguments)
+
+
+def test_an_earlier_model_is_replaced_where_that_is_asked_for(run, corpus: Path):
+    """Catches a model of this recipe that it does not take for its own."""
+    folder = run("--corpus", corpus, "--vocabulary_size", 0)
+    (folder / "marker").write_text("mine")
+    with pytest.raises(InputError, match="holds marker besides a release"):
+        run("--corpus", corpus, "--overwrite", "true")
+    (folder / "marker").unlink()
+    assert run("--corpus", corpus, "--overwrite", "true", "--seed", 5) == folder
+    assert read_run(folder / "run.json")["seed"] == 5
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["out", "out-training", "texts"]

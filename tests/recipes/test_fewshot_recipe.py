@@ -295,7 +295,7 @@ AMBIGUOUS = {**NAMES, "Bone": [*NAMES["Bone"], "Heart attack"]}
         (["--prototypes", "some"], "unknown prototypes 'some'"),
         (["--names", "al"], "unknown names 'al'.*did you mean 'all'"),
         (["--benchmarks", "mayosrss"], "unknown benchmark 'mayosrss'"),
-        (["--smoke", "false", "--max_steps", "-1", "--hidden", "0"], "hidden must be an integer of at least 1, found 0"),
+        (["--smoke", "false", "--max_steps", "-1", "--hidden", "0"], "hidden must be at least 1, found 0"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -327,7 +327,7 @@ def test_a_table_of_ones_own_with_the_open_settings_can_be_released(tmp_path: Pa
     fewshot_names.main(
         [
             str(CONFIGS / "fewshot_open.yaml"), "--training_sets", f"Mine={table}", "--release", "Mine", "--shots", "3", "--hidden", "8",
-            "--rankings", "old heart", "--num_train_epochs", "2", "--base_model", str(tiny_bert_folder),
+            "--rankings", "knee", "--num_train_epochs", "2", "--base_model", str(tiny_bert_folder),
             "--output_dir", str(tmp_path / "out"),
         ]
     )  # fmt: skip

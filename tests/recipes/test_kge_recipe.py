@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from recipes import kge
+from st_biomed.errors import InputError
 from st_biomed.kge import KGESettings, KGETable
 from st_biomed.settings import read_settings, run_recipe
 
@@ -70,6 +71,35 @@ def test_finished_models_are_kept(run, capsys: pytest.CaptureFixture[str]):
     assert (folder / "transe" / "vectors.safetensors").read_bytes() == before
 
 
+def test_an_earlier_run_stands_until_the_next_one_is_whole(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Catches figures of one run beside the vectors of another, and a model lost that was not trained anew."""
+    folder = run("--models", "transe", "rotate")
+
+    def state() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+    before = state()
+    with monkeypatch.context() as patch:
+        patch.setattr(kge, "metrics_table", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run("--models", "rotate", "--seed", 1, "--overwrite", "true")
+    assert state() == before
+    folder.rename(tmp_path / "away")
+    with pytest.raises(InputError, match="holds a run that was interrupted; --resume true goes on with it"):
+        run("--models", "rotate", "--seed", 1, "--overwrite", "false")
+    (tmp_path / "away").rename(folder)
+    run("--models", "rotate", "--seed", 1, "--resume", "true")
+    results = json.loads((folder / "results.json").read_text())["results"]
+    assert list(results) == ["rotate"] and not (tmp_path / ".out.begun").exists()
+    assert KGETable.load(folder / "transe").model == "transe"
+    assert (
+        state()[str(folder / "transe" / "model.safetensors")] == before[str(folder / "transe" / "model.safetensors")]
+    )
+    assert (
+        state()[str(folder / "rotate" / "model.safetensors")] != before[str(folder / "rotate" / "model.safetensors")]
+    )
+
+
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("kge_*.yaml")), ids=lambda path: path.stem)
 def test_every_setting_of_every_configuration_is_an_argument(path: Path):
     recipe, _ = read_settings((kge.KGEArguments, KGESettings), [str(path)])
@@ -89,7 +119,7 @@ def test_the_regulariser_is_left_out_of_distances():
         (["--inverses", "isa"], "inverses are written NAME=INVERSE, found 'isa'"),
         (["--benchmarks", "icd10cm_tree"], "is measured by 'tree'|needs"),
         (["--terminology", "nowhere/at/all"], "terminology 'nowhere/at/all': no such folder"),
-        (["--overwrite", "false"], "holds the results of an earlier run"),
+        (["--overwrite", "false"], "holds a run of this recipe already"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, run, tmp_path: Path, capsys):

@@ -10,6 +10,7 @@ import pytest
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 
 from recipes import sapbert_finetune
+from st_biomed.linking_data import open_linking
 from st_biomed.release.privacy import check_training_arguments
 from st_biomed.settings import read_settings, run_recipe
 from st_biomed.terminology import Terminology
@@ -24,6 +25,20 @@ settings:
   path: ncbi_disease
   dictionary: ncbi_disease/medic.txt
   steps: {lower_case: {}, merge_names: {}}
+  seen: [train]
+"""
+
+
+FOLDS = """
+name: zorb
+evaluator: entity_linking
+settings:
+  format: folds
+  path: coder_folds
+  options: {columns: [id, mention], pattern: "fold_{fold}/{split}.txt", names: "fold_{fold}/standard.txt", quoted: true}
+  folds: [1, 2]
+  ks: [1, 3]
+  dev: ''
   seen: [train]
 """
 
@@ -65,6 +80,68 @@ def test_no_test_mention_is_trained_on(run):
     check_training_arguments(next(folder.glob("checkpoint-*")) / "training_args.bin", [])
 
 
+def mentions_of(fold: int, split: str) -> set[str]:
+    dataset = open_linking(
+        "folds",
+        FIXTURES / "coder_folds",
+        fold=fold,
+        columns="id,mention",
+        pattern="fold_{fold}/{split}.txt",
+        names="fold_{fold}/standard.txt",
+        quoted=True,
+    )
+    return {mention.text for mention in dataset.split(split)}
+
+
+def test_each_fold_is_trained_and_measured_by_itself(run, capsys: pytest.CaptureFixture[str]):
+    """Catches the first fold's training part under the test parts of all: a fold's test mentions are in the others'."""
+    folder = run("--save_strategy", "steps", "--save_steps", 1, protocol=FOLDS)
+    for fold in (1, 2):
+        terms = set(Terminology.load(folder / f"fold-{fold}-training" / "terminology").strings)
+        assert mentions_of(fold, "train") <= terms
+        assert not mentions_of(fold, "test") & terms
+        record = json.loads((folder / f"fold-{fold}" / "run.json").read_text())
+        assert record["configuration"]["fold"] == fold
+        assert record["results"]["zorb"]["after"]["zorb_n_mentions"] == len(mentions_of(fold, "test"))
+        assert SentenceTransformer(str(folder / f"fold-{fold}"), device="cpu").encode(["flumpa"]).shape == (1, 16)
+    printed = capsys.readouterr().out
+    table = printed[printed.index("zorb, mean of 2 folds") :].splitlines()
+    assert table[1].split() == ["before", "after", "change"]
+    assert table[2].split()[0] == "acc@1"
+
+
+def test_one_fold_may_be_asked_for(run):
+    folder = run("--fold", 2, protocol=FOLDS)
+    record = json.loads((folder / "run.json").read_text())
+    assert record["configuration"]["fold"] == 2
+    assert record["results"]["zorb"]["after"]["zorb_n_mentions"] == len(mentions_of(2, "test"))
+    assert not (folder / "fold-2").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "protocol", "message"),
+    [
+        (["--fold", 3], FOLDS, "fold: zorb has 1, 2, found 3"),
+        (["--fold", 1], PROTOCOL, "fold: data sets of format 'ncbi_disease' have no folds, found 1"),
+        (["--push_to_hub", "me/zorb"], FOLDS, "push_to_hub: zorb has 2 folds; --fold says which one, e.g. --fold 1"),
+        (
+            ["--resume_from_checkpoint", "true"],
+            FOLDS,
+            "resume_from_checkpoint: zorb has 2 folds; --fold says which one, e.g. --fold 1",
+        ),
+        ([], FOLDS.replace("[1, 2]", "[1, 7]"), "fold_7/standard.txt: no such file"),
+    ],
+)
+def test_what_a_fold_lacks_is_said_before_the_first_training(
+    run, capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[object], protocol: str, message: str
+):
+    """Catches an hour of training in front of an error."""
+    with pytest.raises(SystemExit):
+        run(*arguments, protocol=protocol)
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_back_off_finds_training_mentions(run):
     """Catches an option that changes nothing; the training mentions are linked here, which it has to find."""
     results = {}
@@ -81,7 +158,7 @@ def test_epochs_are_the_papers(form: str, epochs: int):
 
 
 def test_the_configuration_is_made_of_arguments():
-    arguments = [str(CONFIG), "--linking", "x.yaml", "--bf16", "false"]
+    arguments = [str(CONFIG), "--linking", "ncbi_disease", "--bf16", "false"]
     recipe, training = read_settings(
         (sapbert_finetune.FinetuningArguments, SentenceTransformerTrainingArguments), arguments
     )

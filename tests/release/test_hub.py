@@ -94,7 +94,7 @@ def test_a_plan_says_what_would_happen_and_sends_nothing(hub: LoopbackHub, plan,
         "new, private, branch main, tag v1, in the collection 'HiPrBERT', as writer",
         "base model example/tiny-bert, licence apache-2.0",
         "zorb_tree: auc_0v1 0.3142 before, 0.5772 after",
-        "no name of ZORB in any file (16 of 16 names searched for: those with at least 3 words or 20 characters)",
+        "no name of ZORB in any file: 16 of 16 names are looked for (16 of at least 3 words or 20 characters)",
         "model.safetensors",
         "1 of them through LFS",
     ):
@@ -283,6 +283,46 @@ def test_a_server_that_keeps_failing_is_one_line(hub: LoopbackHub, send) -> None
     assert "the Hub failed (503: told to fail)" in refused(send)
 
 
+@pytest.mark.parametrize(
+    ("status", "message", "told"),
+    [
+        (
+            403,
+            "Private repository storage limit reached, please upgrade your plan.",
+            "org has no room left on the Hub (403",
+        ),
+        (
+            403,
+            "Your storage patterns tripped our internal systems!\nPlease contact us",
+            "org has no room left on the Hub",
+        ),
+        (402, "Payment required", "org has no room left on the Hub (402: Payment required)"),
+        (
+            403,
+            "You don't have the rights to create a model under this namespace",
+            "one that may write to org is needed",
+        ),
+        (403, "Forbidden: pass `create_pr=1` as a query parameter", "is needed, or --pr, which opens a pull request"),
+        (403, "This token has only the scope of reading", "the token may not do this (403: This token has only"),
+        (403, "Access to this resource is disabled.", "is disabled on the Hub (403: Access to this resource"),
+        (403, "Not from your country", "the Hub forbids this (403: Not from your country)"),
+    ],
+)
+def test_a_refusal_is_told_as_what_it_says(status: int, message: str, told: str, hub: LoopbackHub, send) -> None:
+    """Catches somebody who makes one token after another while the storage is full."""
+    hub.fail("POST", "commit", times=20, status=status, message=message)
+    assert told in refused(send)
+
+
+def test_a_gated_repository_is_not_told_as_none(hub: LoopbackHub, plan, send) -> None:
+    """Catches a plan to make a repository that is there; the client counts gated ones among those that are not found."""
+    hub.fail(
+        "GET", "api/models/", 20, 403, "Access to model org/x is restricted and you are not in the list.", "GatedRepo"
+    )
+    assert "is gated (403: Access to model org/x is restricted" in plan().obstacle
+    assert "ask for access on its page" in refused(send)
+
+
 def test_a_full_disk_is_named(hub: LoopbackHub, send, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client keeps what it sends in files of its own where it has to."""
 
@@ -434,3 +474,55 @@ def test_a_copy_of_the_repository_is_a_release_again(hub: LoopbackHub, send, pla
     send(folder=copy, name="org/moved")
     assert 'SentenceTransformer("org/moved")' in hub.tree("org/moved")["README.md"].decode()
     shutil.rmtree(copy)
+
+
+# ---------------------------------------------------------------------- a folder that is replaced meanwhile
+
+
+def replace_with_another(release: Path) -> None:
+    """What a recipe does in one moment."""
+    new = Path(shutil.copytree(release, release.with_name("new")))
+    (new / "LICENSE").write_text("another")
+    shutil.move(release, release.with_name("old"))
+    shutil.move(new, release)
+
+
+def test_a_release_that_is_replaced_while_it_is_judged_is_refused(
+    plan, release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a verdict on files of which half belong to another model."""
+    from st_biomed.release import hub as module
+
+    def replaced(*arguments: object, **options: object) -> str:
+        replace_with_another(release)
+        return "no name in any file"
+
+    monkeypatch.setattr(module, "recheck", replaced)
+    with pytest.raises(InputError, match="release: was replaced while it was read; repeat the command"):
+        plan()
+
+
+def test_a_release_that_is_replaced_before_it_is_sent_is_not_sent(hub: LoopbackHub, plan, release: Path) -> None:
+    """Catches a push of what nobody judged."""
+    planned = plan()
+    replace_with_another(release)
+    with pytest.raises(InputError, match="release: was replaced"):
+        push_plan(planned, api=HfApi(endpoint=hub.url, token=WRITER))
+    assert hub.repos == {}
+
+
+def test_a_release_that_is_replaced_while_it_is_sent_is_not_published(
+    hub: LoopbackHub, plan, release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a commit of files of two models."""
+    planned = plan()
+    upload = HfApi.preupload_lfs_files
+
+    def replaced(self: HfApi, *arguments: object, **options: object) -> None:
+        replace_with_another(release)
+        upload(self, *arguments, **options)
+
+    monkeypatch.setattr(HfApi, "preupload_lfs_files", replaced)
+    with pytest.raises(InputError, match="release: was replaced"):
+        push_plan(planned, api=HfApi(endpoint=hub.url, token=WRITER))
+    assert set(hub.tree(NAME)) <= {".gitattributes"}

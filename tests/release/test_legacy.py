@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,11 +18,14 @@ from sentence_transformers.sentence_transformer.modules import Dropout, Pooling,
 from tokenizers import Tokenizer
 
 from st_biomed.errors import InputError
+from st_biomed.files import remove, settle
+from st_biomed.loading import load
 from st_biomed.modules.markers import pool_mentions
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
 from st_biomed.release.bake import bake
 from st_biomed.release.folder import save_release
 from st_biomed.release.legacy import save_legacy
+from tests.kills import every_kill
 
 TERMS = ["acute flenn", "chronic disease of the tove " * 9, "Ä"]
 
@@ -145,3 +149,41 @@ def test_version_5_loads_it(versions: tuple[str, str], legacy_folders: dict[str,
     words = [python, "-c", _LOAD, json.dumps(pairs), json.dumps(TERMS)]
     ended = subprocess.run(words, capture_output=True, text=True, env=here, cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
+
+
+def test_a_release_that_is_replaced_while_it_is_copied_is_refused(release: Path, tmp_path: Path, monkeypatch) -> None:
+    """Catches an older layout with the weights of one model and the record of another."""
+    from st_biomed.release import legacy
+
+    copied = shutil.copytree
+
+    def replaced(source: Path, target: Path, **options: bool) -> Path:
+        release.rename(tmp_path / "former")
+        copied(tmp_path / "former", release)
+        return copied(source, target, **options)
+
+    monkeypatch.setattr(legacy.shutil, "copytree", replaced)
+    with pytest.raises(InputError, match="release: was replaced while it was read"):
+        save_legacy(release, tmp_path / "older")
+    assert not (tmp_path / "older").exists()
+
+
+@pytest.mark.parametrize("stride", [9, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_kill_while_it_is_written_leaves_no_half_of_it(
+    stride: int, release: Path, tmp_path: Path, monkeypatch
+) -> None:
+    """Catches an older layout without its weights, and a release that its copy has changed."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    torch.set_num_threads(1)
+    before = {path: path.read_bytes() for path in release.rglob("*") if path.is_file()}
+    steps = 0
+    for step in every_kill(
+        lambda: save_legacy(release, tmp_path / "older"), lambda: remove(tmp_path / "older"), stride=stride
+    ):
+        steps = step + 1
+        settle(tmp_path / "older")
+        assert not (tmp_path / "older").exists() or load(tmp_path / "older", device="cpu")
+        assert before == {path: path.read_bytes() for path in release.rglob("*") if path.is_file()}
+    print(f"{steps} steps")
+    assert steps > 18 and load(tmp_path / "older", device="cpu")
+    assert {path.name for path in tmp_path.iterdir()} <= {"older", "release"}

@@ -43,10 +43,10 @@ def test_a_model_with_bottleneck_adapters_is_released(
     assert abs(vectors_elsewhere(folder, ["zoster"]) - adapted.encode(["zoster"])).max() < 1e-6
 
 
-def test_a_released_model_with_our_code_loads_here_and_one_with_other_code_does_not(
+def test_a_released_model_loads_here_with_the_classes_that_are_installed(
     adapted: SentenceTransformer, trained, licensed, tiny_bert_folder: Path, tmp_path: Path
 ):
-    """Catches a command line that cannot use what the recipe released, and one that runs anybody's code."""
+    """Catches a command line that cannot use what the recipe released, and one that runs the folder's code."""
     folder = save_release(
         adapted, tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
     )
@@ -63,9 +63,19 @@ def test_a_released_model_with_our_code_loads_here_and_one_with_other_code_does_
     assert float(loaded().stdout) == pytest.approx(float(adapted.encode("zoster")[0]), abs=1e-6)
     with (folder / "bottleneck_adapter.py").open("a") as file:
         file.write("print('this ran')\n")
-    refused = loaded()
-    assert "carries code of its own, which is not that of this package" in refused.stderr
-    assert "this ran" not in refused.stdout
+    assert float(loaded().stdout) == pytest.approx(float(adapted.encode("zoster")[0]), abs=1e-6)  # and no other word
+
+
+def test_a_release_that_names_code_of_others_is_not_run(
+    adapted: SentenceTransformer, trained, licensed, tiny_bert_folder: Path, tmp_path: Path, monkeypatch
+):
+    """Catches the proof of a release that runs what its base model named, and users who are told to."""
+    adapted[0].model.config.auto_map = {"AutoModelForMaskedLM": "attacker/code--modeling.Evil"}
+    with pytest.raises(
+        InputError, match=r"run code of others: config.json: auto_map asks for attacker/code--modeling.Evil"
+    ):
+        save_release(adapted, tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder)
+    assert not (tmp_path / "out").exists()
 
 
 def test_code_that_was_changed_does_not_leave(

@@ -10,9 +10,10 @@ import torch
 from sentence_transformers import SentenceTransformer
 from zorb_terms import OPEN, PAIRS, TERM, ZORB, terminology
 
+from st_biomed.corpus.vocabulary import extend_vocabulary
 from st_biomed.errors import InputError
 from st_biomed.readers.records import Term
-from st_biomed.release.privacy import check_release, check_training_arguments, find_breaches, is_telling
+from st_biomed.release.privacy import check_release, check_training_arguments, find_breaches
 from st_biomed.terminology import Terminology
 
 
@@ -103,10 +104,10 @@ def test_a_term_in_a_path_is_refused(file: str, release: Path, breaches) -> None
 @pytest.mark.parametrize("names", [("zorb gland x", "zorb-gland x"), ("zorb gland x", "Zorb-gland x")])
 def test_one_telling_spelling_of_a_term_is_enough(names: tuple[str, str], release: Path, breaches) -> None:
     """Would catch a term of three words that another spelling of it, with two, takes off the list."""
-    assert not is_telling(names[1])
     append(release / "README.md", "\nFor example zorb gland x.\n")
     spelled = terminology(ZORB, [names])
-    assert [breach.split(", known")[0] for breach in breaches(spelled)] == ["README.md: holds 'zorb gland x'"]
+    (breach,) = breaches(spelled)
+    assert breach.startswith(("README.md: holds 'zorb gland x'", "README.md: holds 'Zorb-gland x'"))
     torch.save({"sampler": ["zorb gland x"]}, release.parent / "training_args.bin")
     with pytest.raises(InputError, match="holds 'zorb gland x'"):
         check_training_arguments(release.parent / "training_args.bin", [spelled])
@@ -148,6 +149,7 @@ def test_a_term_joined_to_one_token_is_refused_and_excuses_no_file(token: str, r
         "results.json: holds 'acute zorbic gland failure'",
         "tokenizer.json: holds 'acute zorbic gland failure'",
         "results.json: holds 'mibbleglobulinaemiaopathy'",
+        "tokenizer.json: holds 'mibbleglobulinaemiaopathy'",
     ]
 
 
@@ -173,15 +175,14 @@ def test_phrases_of_the_base_tokenizer_are_not_ours(release: Path, licensed: Ter
 
 
 def test_a_module_may_repeat_the_vocabulary(release: Path, breaches) -> None:
-    """Token weights list every token; a long word that is a token is the tokenizer's business."""
+    """Token weights list every token; a long word that is a piece of words is the tokenizer's business."""
     term = PAIRS[3][0].split()[1]
     assert len(term) > 20
     (release / "2_WordWeights").mkdir()
     (release / "2_WordWeights" / "config.json").write_text(json.dumps({"vocab": [term]}))
     word = terminology(ZORB, [(term,)])
     assert breaches(word) != []
-    model = SentenceTransformer(str(release), device="cpu")
-    model.tokenizer.add_tokens([term])
+    extend_vocabulary(model := SentenceTransformer(str(release), device="cpu"), [term])
     model.tokenizer.save_pretrained(release)
     assert breaches(word) == []
 
@@ -202,11 +203,14 @@ def test_a_term_that_a_redistributable_source_has_too_may_appear(
         check_release(release, [undescribed], tiny_bert_folder)
 
 
-def test_what_the_template_or_the_source_says_of_itself_may_appear(breaches) -> None:
+def test_what_the_template_or_the_source_says_of_itself_may_appear(breaches, release: Path) -> None:
     """Would catch a release refused because a terminology has a name for a heading of the card, or for itself."""
     heading = terminology(ZORB, [("How open points of the paper were read",), (f"{ZORB.title}.",)])
-    assert [breach.split(":")[0] for breach in breaches(heading)] == ["README.md"]
-    assert breaches(heading, rendered_empty_card="## How open points of the paper were read") == []
+    assert breaches(heading) == []  # the card's template is ordinary text of this package
+    other = terminology(ZORB, [("How seven gyres of the borogove were read",)])
+    append(release / "README.md", "\n## How seven gyres of the borogove were read\n")
+    assert [breach.split(":")[0] for breach in breaches(other)] == ["README.md"]
+    assert breaches(other, own_text="## How seven gyres of the borogove were read") == []
 
 
 def test_a_refusal_is_one_line_with_the_breaches(release: Path, licensed: Terminology, tiny_bert_folder: Path) -> None:
@@ -217,21 +221,6 @@ def test_a_refusal_is_one_line_with_the_breaches(release: Path, licensed: Termin
     assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match="no such folder"):
         check_release(release / "nowhere", [licensed])
-
-
-@pytest.mark.parametrize(
-    ("term", "telling"),
-    [
-        ("foot of bed", True),
-        ("foot bed", False),
-        ("zorb - itis", False),
-        ("mibbleglobulinaemia", False),
-        ("mibbleglobulinaemias", True),
-        ("1 2 3 4 5 6 7 8 9 10 11", False),
-    ],
-)
-def test_three_words_or_twenty_characters_tell_a_term(term: str, telling: bool) -> None:
-    assert is_telling(term) is telling
 
 
 def test_the_trainers_own_arguments_pass(trained, licensed: Terminology) -> None:

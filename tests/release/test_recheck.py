@@ -37,7 +37,7 @@ def test_a_merged_terminology_is_put_together_from_its_sources(release: Path, tr
     """Catches a person with both sources who is told that neither is the right one."""
     run = run_of(trained, Terminology.merge(*both))
     assert recheck(release, run, both) == (
-        "no name of QUUX, ZORB in any file (17 of 17 names searched for: those with at least 3 words or 20 characters)"
+        "no name of QUUX, ZORB in any file: 17 of 17 names are looked for (17 of at least 3 words or 20 characters)"
     )
     with pytest.raises(InputError, match="names of QUUX, ZORB may not be redistributed, and .* is not at hand"):
         recheck(release, run, both[:1])
@@ -49,7 +49,7 @@ def test_a_merged_terminology_is_put_together_from_its_sources(release: Path, tr
 def test_it_is_found_where_the_recipe_had_it(release: Path, trained, both, tmp_path: Path) -> None:
     places = [str(each.save(tmp_path / name)) for name, each in zip("ab", both)]
     run = run_of(trained, Terminology.merge(*both), terminology=places)
-    assert "17 of 17 names searched for" in recheck(release, run)
+    assert "17 of 17 names are looked for" in recheck(release, run)
     (tmp_path / "b" / "terminology.json").unlink()
     with pytest.raises(InputError, match="is not at hand"):
         recheck(release, run)
@@ -61,7 +61,7 @@ def test_an_allowed_source_is_no_longer_searched_and_another_still_is(release: P
     plant(release, TERM)
     said = recheck(release, run, both[1:], allow_sources=["ZORB"])
     assert said == (
-        "no name of QUUX in any file (1 of 1 names searched for: those with at least 3 words or 20 characters); "
+        "no name of QUUX in any file: 1 of 1 names are looked for (1 of at least 3 words or 20 characters)\n"
         "ZORB: allowed to leave by --allow-source, not searched for"
     )
     assert recheck(release, run, both, allow_sources=["ZORB", "QUUX"]).startswith("QUUX, ZORB: allowed to leave")
@@ -96,10 +96,18 @@ def test_a_base_model_within_reach_vouches_for_the_tokenizer(
         recheck(release, run, [licensed], base_model="nobody/nothing")
 
 
-def test_names_too_short_to_be_told_from_ordinary_words_are_said_not_to_be_searched_for(
-    release: Path, trained
-) -> None:
-    """Catches a verdict that claims to have looked for "flumpa"."""
-    short = terminology(ZORB, [("flumpa", TERM)])
-    said = recheck(release, run_of(trained, short), [short])
-    assert said.startswith("no name of ZORB in any file (1 of 2 names searched for: those with at least 3 words")
+def test_what_cannot_be_told_from_ordinary_words_is_counted_by_kind_and_source(release: Path, trained) -> None:
+    """Catches a verdict that claims to have looked for "flumpa", and one that is silent on what it found and let pass."""
+    short = terminology(
+        ZORB, [("flumpa", TERM, "gradthic flumpitis", "急性流恩炎症", "肺炎", "a 1", "1 2"), ("gradtha",)]
+    )
+    other = terminology(QUUX, [("Heart attack",), ("snicker",)])
+    said = recheck(release, run_of(trained, short, other), [short, other])
+    assert said.splitlines() == [
+        "no name of QUUX, ZORB in any file: 4 of 10 names are looked for (1 of at least 3 words or 20 characters, "
+        "2 of two words and at least 6 letters, 1 of at least 4 Chinese, Japanese or Korean characters)",
+        "QUUX: not told from ordinary words, and not looked for: 1 of a single word",
+        "ZORB: not told from ordinary words, and not looked for: 2 of a single word, 1 of several words and fewer than 6 letters, "
+        "1 of fewer than 4 Chinese, Japanese or Korean characters, 1 without a letter",
+        "found, and ordinary text of a card or this package: 'Heart attack'",
+    ]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import pickle
-from pathlib import Path
-
-import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from st_biomed.release import term_search
-from st_biomed.release.term_search import TermSearch, strings_in
+from st_biomed.release.name_kinds import Kind, kinds_of
+from st_biomed.release.term_search import TermSearch
 
 TERM = "Chronic zorbal inflammation, of the left flenn"
 
@@ -34,7 +29,7 @@ def test_finds_exactly_the_terms_that_a_naive_search_finds(text: list[str], term
     naive = {
         " ".join(term)
         for term in terms
-        if term and any(text[i : i + len(term)] == term for i in range(len(text) - len(term) + 1))
+        if not set(term) <= {"7"} and any(text[i : i + len(term)] == term for i in range(len(text) - len(term) + 1))
     }
     assert set(found) == naive
 
@@ -67,61 +62,51 @@ def test_terms_beyond_the_first_batch_are_searched(monkeypatch: pytest.MonkeyPat
     assert TermSearch({"file": ["term number 9"]}).find(terms) == {"term number 9": "term number 9"}
 
 
-def write_json(path: Path) -> None:
-    path.write_text('{"a": 1, "a": {"x": ["\\u0043hronic zorbal inflammation\\nof the left flenn"]}, "a": 2}')
+def test_letters_in_a_row_count_where_words_begin_and_end_with_them() -> None:
+    """Catches a long name that another break than its own hides, and one found inside longer words."""
+    assert occurs("chroniczorbal inflam mation of the leftflenn")
+    assert not occurs("x-nonchroniczorbal inflam mation of the leftflenn")
+    assert not occurs("chroniczorbal inflam mation of the leftflennitis")
+    assert (
+        occurs("foot bed", "foot bed") and not occurs("football bed", "foot bed") and not occurs("footbed", "foot bed")
+    )
 
 
-def write_pickle(path: Path) -> None:
-    path.write_bytes(pickle.dumps({"sampler": [TERM, 5]}, protocol=4))
-
-
-def write_archive(path: Path) -> None:
-    torch.save({"sampler": (1, TERM, torch.zeros(3))}, path)
-
-
-def write_old_archive(path: Path) -> None:
-    torch.save({"sampler": TERM}, path, _use_new_zipfile_serialization=False)
-
-
-def write_array(path: Path) -> None:
-    torch.save({"texts": np.array(["x", TERM, TERM + " and more"])}, path)
-
-
-def write_safetensors(path: Path) -> None:
-    header = json.dumps({"__metadata__": {"note": TERM}}).encode()
-    path.write_bytes(len(header).to_bytes(8, "little") + header)
-
-
-def write_markdown(path: Path) -> None:
-    path.write_text("chronic&nbsp;zorbal inflammation&#44; of the left&#32;flenn")
-
-
-def write_log(path: Path) -> None:
-    path.write_bytes(b"\xff\x00 step 1: " + TERM.encode() + b"\x00\xfe")
+def test_a_clause_ends_with_a_sentence_a_cell_or_a_paragraph() -> None:
+    """Catches a name of two words put together from two sentences, and one that a line break hides."""
+    for text in ("zorb flenn", "zorb\nflenn", "zorb-flenn", "zorb, flenn", "the zorb (flenn)", "zorb `flenn`"):
+        assert TermSearch({"file": [text]}).where_in_a_clause("zorb flenn") == ["file"], text
+    for text in (
+        "a zorb. Flenn too",
+        "zorb | flenn",
+        "zorb\n\nflenn",
+        "zorb\n* flenn",
+        "zorb\n2. flenn",
+        "zorb? flenn",
+    ):
+        assert TermSearch({"file": [text]}).where_in_a_clause("zorb flenn") == [], text
 
 
 @pytest.mark.parametrize(
-    ("name", "write"),
+    ("name", "kind"),
     [
-        ("run.json", write_json),
-        ("sampler.pkl", write_pickle),
-        ("training_args.bin", write_archive),
-        ("training_args.bin", write_old_archive),
-        ("training_args.bin", write_array),
-        ("model.safetensors", write_safetensors),
-        ("README.md", write_markdown),
-        ("train.log", write_log),
+        ("foot of bed", Kind.TELLING),
+        ("mibbleglobulinaemias", Kind.TELLING),
+        ("foot bed", Kind.SHORT),
+        ("zorb - itis", Kind.SHORT),
+        ("beta-flumper", Kind.SHORT),
+        ("mibbleglobulinaemia", Kind.SINGLE),
+        ("zorb 12345678", Kind.BRIEF),
+        ("急性流恩", Kind.UNSPACED),
+        ("2型流恩", Kind.UNSPACED),
+        ("フルンパ", Kind.UNSPACED),
+        ("급성 췌장", Kind.UNSPACED),
+        ("肺炎", Kind.BRIEF_UNSPACED),
+        ("췌장", Kind.BRIEF_UNSPACED),
+        ("1 2 3 4 5 6 7 8 9 10 11", Kind.NUMBER),
+        ("", Kind.NUMBER),
     ],
-    ids=lambda value: getattr(value, "__name__", None),
 )
-def test_reads_the_strings_of_every_kind_of_file(tmp_path: Path, name: str, write) -> None:
-    """Would catch a term that hides in an escape, a repeated key, beside a pickle's opcodes or in a header."""
-    write(tmp_path / name)
-    assert TermSearch({name: strings_in(tmp_path / name)}).find(pa.array([TERM]))
-
-
-def test_a_pickle_is_read_without_being_executed(tmp_path: Path) -> None:
-    """Would catch reading a file to check by unpickling it."""
-    (tmp_path / "x.pkl").write_bytes(b"\x80\x02cos\nmkdir\n" + pickle.dumps(str(tmp_path / "made"))[2:-1] + b"\x85R.")
-    strings_in(tmp_path / "x.pkl")
-    assert not (tmp_path / "made").exists()
+def test_names_have_a_kind(name: str, kind: Kind) -> None:
+    """Catches a name that nobody looks for and nobody counts."""
+    assert kinds_of(pa.array([name, "x"])) == [kind, Kind.SINGLE]

@@ -12,11 +12,11 @@ from typing import Protocol
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.linking_data.gold_ids import with_prefix
 from st_biomed.linking_data.records import LinkingDictionary
-from st_biomed.readers import Tally
+from st_biomed.readers import Tally, reader_names
 from st_biomed.terminology import Terminology
 
 TERMINOLOGY = "terminology"
-"""The form that is no file: a saved terminology's folder, or whatever ``Terminology.open`` takes."""
+"""The form that is no file: a saved terminology's folder, or whatever ``Terminology.open`` takes, where it is named so."""
 
 
 class DictionaryForm(Protocol):
@@ -32,15 +32,22 @@ def dictionary_forms() -> tuple[str, ...]:
     return tuple(sorted((TERMINOLOGY, *(module.name for module in pkgutil.iter_modules(__path__)))))
 
 
+def is_terminology(source: str | Path) -> bool:
+    """Whether a dictionary is a terminology: the folder of a saved one, a reader's name, or ``reader:path``."""
+    name, _, _ = str(source).partition("?")[0].partition(":")
+    return Path(source).is_dir() or (name in reader_names() and not Path(source).exists())
+
+
 def open_dictionary(
     source: str | Path, *, form: str = "", prefix: str = "", tally: Tally | None = None
 ) -> LinkingDictionary:
     """Read a dictionary.
 
     Args:
-        source: A file; the folder of a saved terminology; or ``form:path`` (``"medic:medic_06Jul2012.txt.gz"``,
-            ``"terminology:icd10cm"``).
-        form: Its form where the source names none: a name of :func:`dictionary_forms`. A folder is a terminology.
+        source: A file; ``form:path`` (``"medic:medic_06Jul2012.txt.gz"``); or a terminology: the folder of a saved one, a
+            reader's name (``"icd10cm"``), or ``reader:path`` with or without options
+            (``"obo:doid.obo?scopes=EXACT,RELATED"``), also with ``terminology:`` in front.
+        form: Its form where the source names none: a name of :func:`dictionary_forms`.
         prefix: CURIE prefix of ids that come without one; empty leaves them bare. Those of a terminology have one.
         tally: Counts the names; one that repeats an entry, name and ids, is dropped.
 
@@ -51,13 +58,13 @@ def open_dictionary(
     head, colon, rest = str(source).partition(":")
     if colon and head in dictionary_forms():
         form, source = head, rest
-    elif Path(source).is_dir():
+    elif is_terminology(source):
         form = TERMINOLOGY
     if form not in dictionary_forms():
         if form:
             raise unknown_name("dictionary form", form, dictionary_forms())
         raise InputError(
-            f"dictionary {str(source)!r}: say its form, form:path; forms are {', '.join(dictionary_forms())}"
+            f"dictionary {str(source)!r}: say its form, form:path; forms are {', '.join(dictionary_forms())} and the readers"
         )
     if form == TERMINOLOGY:
         dictionary = LinkingDictionary.from_terminology(Terminology.open(source))

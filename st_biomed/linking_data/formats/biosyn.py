@@ -14,6 +14,7 @@ from st_biomed.linking_data.corpus import OFFSET, Corpus, check_folder
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.gzipped import matching, plain_or_gzipped, plain_stem
 from st_biomed.readers.tables import read_lines
 
 SOURCE = SourceInfo(
@@ -44,15 +45,16 @@ def read(path: Path, *, tally: Tally, processed: bool = True) -> Corpus:
         InputError: No ``.concept`` file, or a line of another form.
     """
     corpus = Corpus()
-    if any(check_folder(path).glob("*.concept")):
+    if matching(check_folder(path), "*.concept"):
         folders = {"all": path}
     else:
         folders = {split: path / (f"processed_{split}" if processed else split) for split in SPLITS}
     for split, folder in folders.items():
-        for file in sorted(folder.glob("*.concept")):
+        for file in matching(folder, "*.concept"):
             corpus.mentions.setdefault(split, [])
-            if (text := file.with_suffix(".txt")).is_file():
-                corpus.documents[file.stem] = "\n".join(line for _, line in read_lines(text))
+            document = plain_stem(file)
+            if text := plain_or_gzipped(file.with_name(f"{document}.txt")):
+                corpus.documents[document] = "\n".join(line for _, line in read_lines(text))
             for line, content in read_lines(file):
                 if content.strip():
                     tally.read()

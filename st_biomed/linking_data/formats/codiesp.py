@@ -14,6 +14,7 @@ from st_biomed.linking_data.corpus import OFFSET, Corpus, check_folder
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.gzipped import plain_or_gzipped
 from st_biomed.readers.tables import read_lines, read_table
 
 SOURCE = SourceInfo(
@@ -48,8 +49,7 @@ def read(path: Path, *, tally: Tally, label: str = "DIAGNOSTICO") -> Corpus:
         raise unknown_name("label", label, LABELS)
     corpus = Corpus(variant=label.lower())
     for split in SPLITS:
-        file = check_folder(path) / split / f"{split}X.tsv"
-        if file.is_file():
+        if file := plain_or_gzipped(check_folder(path) / split / f"{split}X.tsv"):
             corpus.mentions[split] = []
             _read_split(corpus, split, file, tally, label)
     if not corpus.mentions:
@@ -71,10 +71,8 @@ def _read_split(corpus: Corpus, split: str, file: Path, tally: Tally, label: str
             tally.drop(f"rows of {kind}")
             continue
         if document not in corpus.documents:
-            source = file.parent / "text_files" / f"{document}.txt"
-            corpus.documents[document] = (
-                "\n".join(content for _, content in read_lines(source)) if source.is_file() else ""
-            )
+            source = plain_or_gzipped(file.parent / "text_files" / f"{document}.txt")
+            corpus.documents[document] = "\n".join(content for _, content in read_lines(source)) if source else ""
         offsets = [int(number) for number in re.findall(r"\d+", positions)]
         gold = frozenset(f"{LABELS[label]}:{one.upper()}" for one in known_ids([code]))
         groups = (gold,) if gold else ()

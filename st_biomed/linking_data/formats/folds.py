@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data.corpus import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.encodings import settled
+from st_biomed.readers.gzipped import plain_or_gzipped
 from st_biomed.readers.options import listed
-from st_biomed.readers.tables import check_file
+from st_biomed.readers.tables import check_file, read_lines
 
 SOURCE = SourceInfo(
     name="FOLDS",
@@ -23,6 +27,7 @@ DICTIONARY = "names"
 PREFIX = ""
 
 COLUMNS = ("mention", "id", "name", "ignored")
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
 def read(
@@ -33,7 +38,8 @@ def read(
     columns: str | Iterable[str] = "mention,id",
     pattern: str = "*fold[-_]{fold}[._]{split}.*",
     names: str = "",
-    encoding: str = "utf-8",
+    encoding: str = "",
+    quoted: bool = False,
 ) -> Corpus:
     """Read one fold.
 
@@ -45,7 +51,10 @@ def read(
             dictionary) or ``ignored``.
         pattern: Where the files are, with ``{fold}`` and ``{split}``; ``fold_{fold}/{split}.tsv`` for folders.
         names: Where a fold has the names to link to, with ``{fold}``: lines of an id and a name.
-        encoding: Of the files.
+        encoding: Of the files, e.g. ``latin-1``; by default UTF-8, or UTF-16 where a file begins with its byte order
+            mark.
+        quoted: Whether the quoting of a CSV is undone, in which the mentions of CADEC and PsyTAR stand between the
+            tabs: ``"a ""flat"" mood"`` is ``a "flat" mood``. A cell that is not wrapped in quotes stays as it is.
 
     Raises:
         InputError: No such fold, an unknown column, none for the mention or the id, a line with another number of
@@ -57,15 +66,17 @@ def read(
         if cells_of.count(needed) != 1:
             raise InputError(f"columns: one of them has to be {needed!r}, found {', '.join(cells_of)}")
     corpus = Corpus(variant=f"fold-{fold}")
+    form = _Form(encoding, quoted, tally)
     if names:
         file = path / names.replace("{fold}", str(fold))
-        for line, row in _rows(file, ["id", "name"], encoding):
+        file = plain_or_gzipped(file) or file
+        for line, row in form.rows(file, ["id", "name"]):
             if not row["id"] or not row["name"]:
                 raise InputError(f"{file}:{line}: the {'name' if row['id'] else 'id'} is empty")
             corpus.add_name(row["name"], row["id"])
     for split, file in split_files(path, [pattern.replace("{fold}", str(fold))]).items():
         corpus.mentions[split] = []
-        for line, row in _rows(file, cells_of, encoding):
+        for line, row in form.rows(file, cells_of):
             tally.read()
             if not row["mention"]:
                 raise InputError(f"{file}:{line}: the mention is empty")
@@ -77,20 +88,27 @@ def read(
     return corpus
 
 
-def _rows(file: Path, columns: list[str], encoding: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """The lines that are not blank: number, and cell by column."""
-    try:
-        text = check_file(file).read_bytes().decode(encoding)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: is not {encoding}; encoding= names another") from error
-    except LookupError as error:
-        raise InputError(f"encoding: {encoding!r} is none that Python knows, e.g. 'utf-8' or 'latin-1'") from error
-    for line, content in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        if not content.strip():
-            continue
-        cells = [cell.strip() for cell in content.split("\t")]
-        if len(cells) != len(columns):
-            raise InputError(
-                f"{file}:{line}: {len(cells)} cells, expected {len(columns)} ({', '.join(columns)}), split at tabs"
-            )
-        yield line, dict(zip(columns, cells))
+class _Form(NamedTuple):
+    """How the files of a fold are read."""
+
+    encoding: str
+    quoted: bool
+    tally: Tally
+
+    def rows(self, file: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+        """The lines that are not blank: number, and cell by column."""
+        encoding = settled(check_file(file), self.encoding, self.tally)
+        for line, content in read_lines(file, encoding=encoding):
+            if not content.strip():
+                continue
+            cells = [cell.strip() for cell in content.split("\t")]
+            if len(cells) != len(columns):
+                raise InputError(
+                    f"{file}:{line}: {len(cells)} cells, expected {len(columns)} ({', '.join(columns)}), split at tabs"
+                )
+            yield line, dict(zip(columns, map(_unquoted, cells) if self.quoted else cells))
+
+
+def _unquoted(cell: str) -> str:
+    """A cell without the quotes that a CSV wraps it in, if it is wrapped in any."""
+    return cell[1:-1].replace('""', '"').strip() if _QUOTED.fullmatch(cell) else cell

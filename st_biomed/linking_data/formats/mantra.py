@@ -15,6 +15,7 @@ from st_biomed.linking_data.brat import BratEntity, read_brat
 from st_biomed.linking_data.corpus import Corpus, check_folder
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.gzipped import matching
 
 SOURCE = SourceInfo(
     name="MANTRA",
@@ -47,7 +48,7 @@ def read(path: Path, *, tally: Tally, language: str = "en", units: str = "") -> 
         raise unknown_name("units", units, UNITS)
     corpus = Corpus(mentions={"test": []}, variant="-".join(filter(None, (language, units.lower()))))
     folders = [path]
-    if not any(check_folder(path).glob("*.ann")):
+    if not matching(check_folder(path), "*.ann"):
         folders = sorted(folder for folder in path.glob(f"{LANGUAGES[language]}/{units}*") if folder.is_dir())
         if not folders:
             raise InputError(f"{path}: holds no .ann file and no folder {LANGUAGES[language]}/{units}*")

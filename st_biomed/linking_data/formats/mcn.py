@@ -11,10 +11,11 @@ import re
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import OFFSET, Corpus, check_folder
+from st_biomed.linking_data.corpus import OFFSET, Corpus, check_folder, read_text
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.gzipped import matching, plain_or_gzipped, plain_stem
 from st_biomed.readers.tables import read_lines
 
 SOURCE = SourceInfo(
@@ -43,12 +44,13 @@ def read(path: Path, *, tally: Tally) -> Corpus:
     corpus = Corpus()
     for split in SPLITS:
         folder = check_folder(path) / split
-        files = sorted((folder / f"{split}_norm").glob("*.norm"))
-        for file in files:
-            note = folder / f"{split}_note" / f"{file.stem}.txt"
-            if not note.is_file():
-                raise InputError(f"{file}: its note {note} is missing")
-            corpus.documents[file.stem] = note.read_text("utf-8")
+        for file in matching(folder / f"{split}_norm", "*.norm"):
+            document = plain_stem(file)
+            text = folder / f"{split}_note" / f"{document}.txt"
+            note = plain_or_gzipped(text)
+            if note is None:
+                raise InputError(f"{file}: its note {text} is missing")
+            corpus.documents[document] = read_text(note).replace("\r\n", "\n")
             _read_file(corpus, split, file, tally)
     if not corpus.mentions:
         raise InputError(f"{path}: holds none of {', '.join(f'{split}/{split}_norm/*.norm' for split in SPLITS)}")
@@ -56,7 +58,8 @@ def read(path: Path, *, tally: Tally) -> Corpus:
 
 
 def _read_file(corpus: Corpus, split: str, file: Path, tally: Tally) -> None:
-    text = corpus.documents[file.stem]
+    document = plain_stem(file)
+    text = corpus.documents[document]
     for line, content in read_lines(file):
         if not content.strip():
             continue
@@ -73,5 +76,5 @@ def _read_file(corpus: Corpus, split: str, file: Path, tally: Tally) -> None:
         pieces = " ".join(text[start:end] for start, end in spans)
         gold = gold_groups(found[2])
         start, end = min(start for start, _ in spans), max(end for _, end in spans)
-        corpus.add(split, Mention(" ".join(pieces.split()), gold, document=file.stem, start=start, end=end))
+        corpus.add(split, Mention(" ".join(pieces.split()), gold, document=document, start=start, end=end))
         tally.keep()

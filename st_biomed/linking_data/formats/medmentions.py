@@ -1,6 +1,6 @@
 """MedMentions: PubMed abstracts, all of UMLS or its ST21pv subset.
 
-A folder with ``corpus_pubtator.txt`` (or ``.txt.gz``) and the split lists ``corpus_pubtator_pmids_trng.txt``,
+A folder with ``corpus_pubtator.txt`` and the split lists ``corpus_pubtator_pmids_trng.txt``,
 ``..._dev.txt`` and ``..._test.txt``, one PubMed id a line, as ``full/data`` and ``st21pv/data`` are distributed.
 """
 
@@ -9,9 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import Corpus, check_folder, plain_or_gzipped
+from st_biomed.linking_data.corpus import Corpus, check_folder
 from st_biomed.linking_data.pubtator import read_pubtator
 from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.gzipped import plain_or_gzipped
 from st_biomed.readers.tables import read_lines
 
 SOURCE = SourceInfo(
@@ -39,7 +40,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
         InputError: The corpus or a list is missing, a list names a document of another split or one that the corpus
             does not have, or what :func:`~st_biomed.linking_data.pubtator.read_pubtator` finds wrong.
     """
-    file = plain_or_gzipped(check_folder(path), CORPUS)
+    file = plain_or_gzipped(check_folder(path) / CORPUS)
     if file is None:
         raise InputError(f"{path}: holds no {CORPUS}")
     split_of, listed = _split_lists(path)
@@ -64,11 +65,12 @@ def _split_lists(path: Path) -> tuple[dict[str, str], dict[str, str]]:
     split_of: dict[str, str] = {}
     listed: dict[str, str] = {}
     for split, name in LISTS.items():
-        for line, content in read_lines(path / name):
+        file = plain_or_gzipped(path / name) or path / name
+        for line, content in read_lines(file):
             document = content.strip()
             if not document:
                 continue
             if split_of.setdefault(document, split) != split:
-                raise InputError(f"{path / name}:{line}: document {document} is in the {split_of[document]} list too")
-            listed.setdefault(document, f"{path / name}:{line}")
+                raise InputError(f"{file}:{line}: document {document} is in the {split_of[document]} list too")
+            listed.setdefault(document, f"{file}:{line}")
     return split_of, listed

@@ -9,9 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import Corpus, check_folder, plain_or_gzipped
+from st_biomed.linking_data.corpus import Corpus, check_folder
 from st_biomed.linking_data.pubtator import read_pubtator
 from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.gzipped import plain_or_gzipped
 
 SOURCE = SourceInfo(
     name="NCBI-DISEASE",
@@ -39,7 +40,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
     """
     corpus = Corpus()
     for split, name in FILES.items():
-        file = plain_or_gzipped(check_folder(path), name)
+        file = plain_or_gzipped(check_folder(path) / name)
         for document in read_pubtator(file, tally=tally) if file else ():
             corpus.documents[document.id] = document.text
             for mention in document.mentions:

@@ -14,6 +14,7 @@ from st_biomed.linking_data.corpus import Corpus
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.gzipped import matching
 from st_biomed.readers.tables import read_lines
 
 SOURCE = SourceInfo(
@@ -43,7 +44,7 @@ def read(path: Path, *, tally: Tally, language: str = "") -> Corpus:
     if path.is_dir():
         if not language:
             raise InputError(f"{path}: is a folder; language= names a file of it, e.g. language='es'")
-        found = sorted(path.glob(f"{language}_*test_query*.txt"))
+        found = matching(path, f"{language}_*test_query*.txt")
         if len(found) != 1:
             raise InputError(f"{path}: {len(found)} files {language}_*test_query*.txt, expected one")
         file = found[0]

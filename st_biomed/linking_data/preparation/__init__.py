@@ -18,6 +18,7 @@ from st_biomed.linking_data.preparation.names import add_mentions, merge_names
 from st_biomed.linking_data.preparation.refined import refine
 from st_biomed.linking_data.preparation.spelling import correct_spelling
 from st_biomed.linking_data.preparation.surface import lower_case, remove_punctuation
+from st_biomed.linking_data.preparation.unknown import drop_unknown
 from st_biomed.linking_data.records import LinkingDataset
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "STEPS",
     "add_mentions",
     "correct_spelling",
+    "drop_unknown",
     "expand_abbreviations",
     "lower_case",
     "merge_names",
@@ -43,6 +45,7 @@ STEPS: dict[str, Callable[..., LinkingDataset]] = {
         lower_case,
         remove_punctuation,
         merge_names,
+        drop_unknown,
         add_mentions,
         refine,
     )
@@ -50,7 +53,8 @@ STEPS: dict[str, Callable[..., LinkingDataset]] = {
 """Step by name, in the order in which they are usually taken."""
 
 BIOSYN = ("expand_abbreviations", "split_composites", "lower_case", "remove_punctuation", "merge_names")
-"""BioSyn's preprocessing but for the spelling list (NCBI disease only) and the training mentions in the dictionary."""
+"""BioSyn's preprocessing but for the spelling list (NCBI disease only), the mentions of concepts that the dictionary lacks, and the
+training mentions in the dictionary."""
 
 
 def prepare(dataset: LinkingDataset, steps: Iterable[str] | Mapping[str, Mapping[str, Any] | None]) -> LinkingDataset:

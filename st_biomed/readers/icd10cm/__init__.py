@@ -15,6 +15,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.gzipped import plain_name
 from st_biomed.readers.icd10cm.codes import listed_codes, read_codes
 from st_biomed.readers.icd10cm.concepts import PREFIX
 from st_biomed.readers.icd10cm.tabular import INCLUDES, Tabular, tabular_list
@@ -43,7 +44,7 @@ def records(
 ) -> Iterator[Record]:
     """Read titles as preferred names, inclusion terms and "includes" notes as synonyms, and the hierarchy.
 
-    A file has one of four forms; all but the first may be gzipped:
+    A file, plain or gzipped, has one of four forms:
 
     - the tabular list (``icd10cm-tabular-*.xml``), with chapters, blocks and notes;
     - the order file (``icd10cm_order_*.txt``), with abbreviated names beside the long ones;
@@ -79,7 +80,7 @@ def records(
     if path is None:
         path, packaged_codes = _packaged()
         valid_codes = valid_codes or packaged_codes
-    if check_file(path).suffix.lower() != ".xml":
+    if Path(plain_name(check_file(path))).suffix.lower() != ".xml":
         yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
         yield from read_codes(path, tally, extensions, short_names)
         return

@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from st_biomed.errors import InputError
+from st_biomed.readers.gzipped import opened
 from st_biomed.readers.icd10cm.concepts import EXTENSIONS, curie, named
 from st_biomed.readers.records import Parent, Record, Tally
 
@@ -25,7 +26,8 @@ def tabular_list(path: Path) -> ElementTree.Element:
         InputError: It is none that can be read, or no tabular list.
     """
     try:
-        root = ElementTree.parse(path).getroot()
+        with opened(path) as (stream, _):
+            root = ElementTree.parse(stream).getroot()
     except ElementTree.ParseError as error:
         raise InputError(f"{path}:{error.position[0]}: is not well-formed XML ({error})") from error
     except (LookupError, ValueError) as error:  # an encoding that Python or the parser does not know

@@ -13,14 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.encodings import WINDOWS, settled
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept
-from st_biomed.readers.icd9cm.flat import CODE_LINE, latin_lines, read_code_file, read_hierarchy_table
+from st_biomed.readers.icd9cm.flat import CODE_LINE, read_code_file, read_hierarchy_table
 from st_biomed.readers.icd9cm.notes import LISTED
 from st_biomed.readers.icd9cm.parts import without_parts
 from st_biomed.readers.icd9cm.tabular import inclusion_terms, read_tabular
 from st_biomed.readers.icd9cm.tree import read_tree
 from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import check_file
+from st_biomed.readers.tables import check_file, read_lines
 
 SOURCE = SourceInfo(
     name=DIAGNOSES,
@@ -59,7 +60,7 @@ def records(
     A file, plain or gzipped, has one of four forms:
 
     - ``codes``: lines of a code without its point and a name (``CMS32_DESC_LONG_DX.txt``), in UTF-8 or, as CMS
-      publishes them, Latin-1. There is no hierarchy, but of codes that begin with another.
+      publishes them, ``cp1252``, which is said. There is no hierarchy, but of codes that begin with another.
     - ``tabular``: the tabular list as text (``Dtab12.txt``), with chapters, blocks and inclusion terms. Its titles
       lean on those above ("Due to Vibrio cholerae"), and codes that a table of fifth digits tells are not in it.
     - ``table``: a CSV with the columns ``code``, ``short_desc``, ``long_desc``, ``three_digit``, ``major``,
@@ -100,7 +101,8 @@ def records(
     if path is None:
         raise InputError("reader 'icd9cm' needs the path of a code file, a tabular list, a table or a tree")
     path = check_file(path)
-    form = _recognised(path) if form == "auto" else form
+    encoding = settled(path, "", tally, fallback=WINDOWS)
+    form = _recognised(path, encoding) if form == "auto" else form
     if tabular is not None and form not in ("codes", "table"):
         raise InputError(f"tabular of reader 'icd9cm' goes with a code file or a table; {path} is read as a {form}")
     source = SOURCE
@@ -112,7 +114,7 @@ def records(
     version = re.search(r"CMS(\d\d)", path.name)
     yield replace(source, version=version[1] if version else "")
 
-    concepts = list(_concepts(path, form, source, tally, includes, short_names))
+    concepts = list(_concepts(path, form, encoding, source, tally, includes, short_names))
     if form in ("tabular", "tree"):
         notes = {code: names[1:] for code, _, names in concepts}
         concepts = [concept._replace(names=concept.names[:1]) for concept in concepts]
@@ -130,13 +132,13 @@ def records(
         tally.drop("inclusion terms of codes that are not in the file", len(names))
 
 
-def _recognised(path: Path) -> str:
+def _recognised(path: Path, encoding: str) -> str:
     """The form that a file's first line has.
 
     Raises:
         InputError: It has none of them.
     """
-    _, first = next(latin_lines(path), (0, ""))
+    _, first = next(read_lines(path, encoding=encoding), (0, ""))
     first = first.strip()
     columns = set(re.split(r"[,\t]", first.replace('"', "")))
     if {"code", "three_digit"} <= columns:
@@ -154,10 +156,10 @@ def _recognised(path: Path) -> str:
 
 
 def _concepts(
-    path: Path, form: str, source: SourceInfo, tally: Tally, includes: str, short_names: bool
+    path: Path, form: str, encoding: str, source: SourceInfo, tally: Tally, includes: str, short_names: bool
 ) -> Iterator[Concept]:
     if form == "codes":
-        return read_code_file(path, source.name)
+        return read_code_file(path, source.name, encoding)
     if form == "table":
         return read_hierarchy_table(path, short_names)
     return (read_tabular if form == "tabular" else read_tree)(path, tally, includes)

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, Concept, code_above, curie
-from st_biomed.readers.tables import read_table
+from st_biomed.readers.tables import read_lines, read_table
 
 CODE_LINE = re.compile(r"([VE\d]\d{1,4})\s+(\S.*)")
 _ORDER_LINE = re.compile(r"\d{5}\s+[A-Z]\w{2,6}\s+[01]\s")  # whose numbers look like codes
 
 
-def latin_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a text file in UTF-8 or, as CMS publishes its code files, Latin-1.
-
-    Raises:
-        InputError: A line that is text in neither, a gzip file that is not whole.
-    """
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-            for number, raw in enumerate(lines, 1):
-                try:
-                    text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError:
-                    text = raw.decode("latin-1")
-                text = text.rstrip("\r\n")
-                if not text.replace("\t", " ").replace("\xa0", " ").isprintable():
-                    raise InputError(f"{path}:{number}: is neither UTF-8 nor Latin-1, found {text[:40]!r}")
-                yield number, text
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{path}: is not a whole gzip file ({error})") from error
-
-
-def read_code_file(path: Path, prefix: str) -> Iterator[Concept]:
+def read_code_file(path: Path, prefix: str, encoding: str) -> Iterator[Concept]:
     """Lines of a code without its point and a name."""
     names: dict[str, str] = {}
-    for line, text in latin_lines(path):
+    for line, text in read_lines(path, encoding=encoding):
+        if not text.replace("\t", " ").replace("\xa0", " ").isprintable():
+            raise InputError(f"{path}:{line}: holds characters that are no text, found {text[:40]!r}")
         if not text.strip():
             continue
         match = CODE_LINE.fullmatch(text.rstrip())

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data import dictionary_forms, open_dictionary
-from st_biomed.linking_data.dictionaries import TERMINOLOGY
-from st_biomed.readers import Tally
+from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
+from st_biomed.readers import Tally, reader_names
 from st_biomed.terminology import Terminology
 from tests.contracts.linking_contract import FIXTURES
 from tests.readers.mutations import mutated
@@ -79,6 +79,27 @@ def test_a_saved_terminology_and_the_form_in_front_of_a_path(tmp_path: Path) -> 
         assert (dictionary.names, dictionary.ids) == (terminology.strings, terminology.codes)
     (tmp_path / "m.gz").write_bytes(gzip.compress(FILES["medic"].read_bytes()))
     assert open_dictionary(f"medic:{tmp_path / 'm.gz'}", form="names").names[1] == "Flumpa, Mimpic"
+
+
+OBO = 'format-version: 1.2\n\n[Term]\nid: ZORB:1\nname: flumpa\nsynonym: "terkia" EXACT []\nsynonym: "gradtha" BROAD []\n'
+
+
+def test_a_reader_and_its_file_are_a_dictionary(tmp_path: Path) -> None:
+    """Catches `obo:doid.obo` that is opened as a file of this name, and options that are taken for a part of it."""
+    (tmp_path / "zorb.obo").write_text(OBO)
+    for form in ("", "names", "ctd"):
+        found = open_dictionary(f"obo:{tmp_path / 'zorb.obo'}", form=form, prefix="MESH")
+        assert (found.names, found.ids) == (["flumpa", "terkia"], ["ZORB:1"])
+    assert "gradtha" in open_dictionary(f"obo:{tmp_path / 'zorb.obo'}?scopes=EXACT,BROAD", form="names").names
+    assert open_dictionary("toy", form="names").names == Terminology.open("toy").strings
+    with pytest.raises(InputError, match=r"none\.obo: no such file"):
+        open_dictionary(f"obo:{tmp_path / 'none.obo'}", form="names")
+    assert not is_terminology(FILES["names"]) and not is_terminology("obos:x.obo") and is_terminology(tmp_path)
+
+
+def test_no_form_of_a_file_is_called_like_a_reader() -> None:
+    """Would catch a reader `ctd`, of which nobody could say whether it or the form is meant."""
+    assert not set(dictionary_forms()) & set(reader_names())
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,11 @@
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
 from st_biomed.linking_data import open_linking
 from tests.contracts.linking_contract import FIXTURES, LinkingContract
 
@@ -27,3 +33,14 @@ def test_a_fold_its_splits_and_its_dictionary() -> None:
         ("Zorb", {"90003"}),
     ]
     assert dataset.name == "askapatient-fold-1"
+
+
+def test_a_copy_with_the_mark_of_utf_8_is_refused(tmp_path: Path) -> None:
+    """Catches "flÃ¼mp", since the published files are in Latin-1."""
+    shutil.copytree(FOLDER, tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "AskAPatient.fold-1.train.txt"
+    file.write_bytes(file.read_text("latin-1").encode("utf-8-sig"))
+    with pytest.raises(
+        InputError, match=r"fold-1.train.txt: begins with the byte order mark of UTF-8, and so is not latin-1"
+    ):
+        open_linking("askapatient", tmp_path, fold=1)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data import open_linking
@@ -12,6 +13,7 @@ from tests.contracts.linking_contract import FIXTURES, LinkingContract
 
 FOLDER = FIXTURES / "folds"
 NAMES = FOLDER / "names.txt"
+BENCHMARKS = Path(__file__).parents[3] / "evaluation" / "benchmarks"
 
 
 class TestFolds(LinkingContract):
@@ -53,6 +55,54 @@ def test_a_fold_may_have_names_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "ZORB_0" / "standard.txt").write_text("X0001\t\n")
     with pytest.raises(InputError, match=r"standard.txt:1: the name is empty"):
         open_linking("folds", tmp_path, fold=0, **options)
+
+
+CODER = {
+    "columns": ["id", "mention"],
+    "pattern": "fold_{fold}/{split}.txt",
+    "names": "fold_{fold}/standard.txt",
+    "quoted": True,
+}
+"""The options of evaluation/benchmarks/psytar.yaml."""
+
+
+def test_the_quoting_of_a_csv_is_undone() -> None:
+    """PsyTAR and CADEC as CODER has them; catches quotes that no patient wrote, and an inch mark that is lost."""
+    dataset = open_linking("folds", FIXTURES / "coder_folds", fold=1, **CODER)
+    assert [mention.text for mention in dataset.split("train")] == [
+        "flumped",
+        'so "flumped" again',
+        "skarky all day",
+        'zorby 5" wide',
+    ]
+    assert [mention.text for mention in dataset.split("test")] == [
+        "at first, flumpish",
+        "so skarkish",
+        '"zorbs" at night',
+    ]
+    as_they_are = open_linking("folds", FIXTURES / "coder_folds", fold=1, **{**CODER, "quoted": False})
+    assert as_they_are.split("test")[0].text == '"at first, flumpish"'
+
+
+@pytest.mark.parametrize("name", ["cadec", "psytar"])
+def test_the_benchmarks_of_coders_folds_undo_it(name: str) -> None:
+    benchmark = yaml.safe_load((BENCHMARKS / f"{name}.yaml").read_text("utf-8"))
+    assert benchmark["settings"]["options"]["quoted"] is True
+
+
+def test_a_mention_of_quotes_alone_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "x_fold-0.test.txt").write_text('""\tX0001\n')
+    with pytest.raises(InputError, match=r"x_fold-0.test.txt:1: the mention is empty"):
+        open_linking("folds", tmp_path, dictionary=NAMES, quoted=True)
+
+
+def test_other_encodings_are_asked_for_or_recognised(tmp_path: Path) -> None:
+    (tmp_path / "x_fold-0.test.txt").write_bytes("flumpé\tX0001\n".encode("cp1252"))
+    with pytest.raises(InputError, match=r"x_fold-0.test.txt:1: is not UTF-8; encoding= names another"):
+        open_linking("folds", tmp_path, dictionary=NAMES)
+    dataset = open_linking("folds", tmp_path, dictionary=NAMES, encoding="cp1252")
+    assert dataset.split("test")[0].text == "flumpé"
+    assert dataset.tallies["mentions"].notes == ["x_fold-0.test.txt was read as cp1252"]
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,9 @@ def test_every_step_is_recorded_counted_and_leaves_its_input_alone(dataset: Link
     assert tally.n_read > 0
     assert tally.adds_up()
     assert sum(tally.changed.values()) + tally.n_dropped > 0, "the fixture shows nothing of this step"
+    if name == "drop_unknown":  # the one that leaves mentions out
+        assert set(after.split("test")) < set(dataset.split("test"))
+        return
     assert [m.text for m in after.split("test")] == [m.text for m in dataset.split("test")]
     assert [m.gold for m in after.split("test")] == [m.gold for m in dataset.split("test")]
 
@@ -156,6 +159,22 @@ def test_mentions_of_other_splits_become_names() -> None:
     }
     with pytest.raises(InputError, match=r"unknown splits 'dev': allowed are 'test', 'train'"):
         add_mentions(toy(train=train), splits=["train", "dev"])
+
+
+def test_mentions_of_concepts_that_the_dictionary_lacks_can_be_left_out() -> None:
+    """Catches a composite mention that stays with half of its concepts, and alternative ids that all have to be known."""
+    known = Mention("a", (frozenset({"X1", "X9"}),))
+    both, half = (Mention("b c", (frozenset({"X2"}), frozenset({other}))) for other in ("X3", "X9"))
+    dataset = toy(known, both, half, Mention("d", ()), train=(Mention("e", (frozenset({"X9"}),)), known))
+    after = prepare(dataset, ["drop_unknown"])
+    assert (after.split("test"), after.split("train")) == ((known, both), (known,))
+    tally = after.tallies["step 1: drop_unknown"]
+    assert tally.dropped == {
+        "of concepts that the dictionary lacks, in test": 2,
+        "of concepts that the dictionary lacks, in train": 1,
+    }
+    added = prepare(dataset, {"drop_unknown": None, "add_mentions": {"splits": ["train"]}})
+    assert "e" not in added.dictionary.names and "a" in added.dictionary.names
 
 
 def test_a_refined_set_has_each_mention_once_and_none_that_was_trained_on() -> None:

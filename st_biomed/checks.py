@@ -1,0 +1,214 @@
+"""What the value of an option has to be: small checks that stand beside the option, in its field or its annotation.
+
+In a dataclass: ``alpha: float = field(default=2.0, metadata=about("what it is", above(0)))``. In a command:
+``recall: Annotated[float, typer.Option(help="..."), within("(0, 1]")]``. What no option takes, NaN for one, is refused
+without a check.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from st_biomed.errors import InputError, shown, unknown_name
+from st_biomed.files import check_writable
+
+LARGEST = 2**31 - 1
+"""Of a count."""
+
+LARGEST_SEED = 2**32 - 1
+"""NumPy takes no larger one."""
+
+_LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes, on every file system in use
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one value has to be.
+
+    Args:
+        wrong: From the option's name and a value to the line that says what is wrong; ``None`` where nothing is.
+    """
+
+    wrong: Callable[[str, Any], str | None]
+
+
+def about(help: str, check: Check) -> dict[str, Any]:
+    """The metadata of a field: what ``--help`` says of it, and what its value has to be."""
+    return {"help": help, "check": check}
+
+
+def check_value(name: str, value: Any, check: Check | None = None) -> None:
+    """Refuse what an option cannot be.
+
+    Args:
+        name: The option's, as a person writes it.
+        value: The value, or a list of which each member is checked; ``None`` stands for "not given".
+        check: The option's own.
+
+    Raises:
+        InputError: The value is one that no option takes, or the check refuses it.
+    """
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if one is not None and (line := _never(name, one) or (check.wrong(name, one) if check else None)):
+            raise InputError(line)
+
+
+def check_fields(instance: Any) -> None:
+    """Refuse what the checks of a dataclass refuse, for its ``__post_init__``.
+
+    Raises:
+        InputError: As :func:`check_value`.
+    """
+    for one in fields(instance):
+        check_value(one.name, getattr(instance, one.name), one.metadata.get("check"))
+
+
+def _never(name: str, value: Any) -> str | None:
+    """Why no option takes a value."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{name} must be a finite number, found {value}"
+    if isinstance(value, int) and abs(value) > LARGEST_SEED:
+        return f"{name} is out of range, found {shown(value)}"
+    if isinstance(value, str | Path):
+        if "\0" in str(value):
+            return f"{name} holds a NUL character, found {shown(str(value))}"
+        if any("\ud800" <= letter <= "\udfff" for letter in str(value)):
+            return f"{name} holds bytes that are not UTF-8, found {shown(str(value))}"
+    return _too_long(name, value) if isinstance(value, Path) else None
+
+
+# ---------------------------------------------------------------------- numbers
+
+
+def at_least(low: int, high: int = LARGEST) -> Check:
+    """A number from ``low`` to ``high``."""
+
+    def wrong(name: str, value: Any) -> str | None:
+        if value < low:
+            return f"{name} must be at least {low}, found {shown(value)}"
+        return None if value <= high else f"{name} must be at most {high}, found {shown(value)}"
+
+    return Check(wrong)
+
+
+def above(low: float) -> Check:
+    """A number above ``low``."""
+    return Check(lambda name, value: None if value > low else f"{name} must be above {low:g}, found {shown(value)}")
+
+
+def within(interval: str) -> Check:
+    """A number in an interval, e.g. ``"[0, 1)"``: at least 0 and below 1."""
+    low, high = map(float, interval[1:-1].split(","))
+    words = f"{'at least' if interval[0] == '[' else 'above'} {low:g} and "
+    words += f"{'at most' if interval[-1] == ']' else 'below'} {high:g}"
+
+    def wrong(name: str, value: Any) -> str | None:
+        inside = (low <= value if interval[0] == "[" else low < value) and (
+            value <= high if interval[-1] == "]" else value < high
+        )
+        return None if inside else f"{name} must be {words}, found {shown(value)}"
+
+    return Check(wrong)
+
+
+COUNT = at_least(1)
+SIZE = at_least(0)
+WEIGHT = at_least(0)
+SEED = at_least(0, LARGEST_SEED)
+PROCESSES = at_least(1, 1024)
+DROPOUT = within("[0, 1)")
+
+
+# ---------------------------------------------------------------------- words
+
+
+def one_of(*allowed: str, called: str | None = None) -> Check:
+    """A name of a closed list.
+
+    Args:
+        *allowed: The names.
+        called: What one of them is called in a message; by default as the option.
+    """
+
+    def wrong(name: str, value: Any) -> str | None:
+        return None if value in allowed else str(unknown_name(called or name.lstrip("-"), value, allowed))
+
+    return Check(wrong)
+
+
+def _no_expression(name: str, value: str) -> str | None:
+    try:
+        re.compile(value)
+    except (re.error, OverflowError, RecursionError) as error:
+        return f"{name}: {shown(value)} is no regular expression: {error}"
+    return None
+
+
+PATTERN = Check(_no_expression)
+"""A regular expression."""
+
+
+def _no_mapping(name: str, value: Any) -> str | None:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            return f"{name}: {shown(value)} is not JSON: {error}"
+    return None if isinstance(value, dict) else f"{name} must be a JSON object like '{{\"name\": 1}}', found {value!r}"
+
+
+MAPPING = Check(_no_mapping)
+"""A JSON object."""
+
+
+# ---------------------------------------------------------------------- files and folders
+
+
+def _too_long(name: str, value: str | Path) -> str | None:
+    names = os.fsencode(str(value)).split(b"/")
+    if max(map(len, names)) > _LONGEST_NAME or sum(map(len, names)) + len(names) > _LONGEST_PATH:
+        return f"{name} is too long for a path, found {shown(str(value))}"
+    return None
+
+
+def _no_path(name: str, value: str | Path) -> str | None:
+    return _too_long(name, value) or (None if str(value).strip() else f"{name} is empty, a name or a path is needed")
+
+
+PATH = Check(_no_path)
+"""A path, or a name in its place: of a terminology, a benchmark, a model."""
+
+
+def _no_folder(name: str, value: str | Path) -> str | None:
+    try:
+        if (line := _too_long(name, value)) is None and str(value):
+            check_writable(value)
+    except InputError as error:
+        line = f"{name}: {error}"
+    return line
+
+
+FOLDER = Check(_no_folder)
+"""A folder to write to; empty for none."""
+
+
+def _no_file(name: str, value: str | Path) -> str | None:
+    try:
+        if (line := _no_path(name, value)) is None:
+            check_writable(value, file=True)
+            if Path(value).exists() and not Path(value).is_file():
+                line = f"{name}: {value}: is a device or a pipe, a file to write is needed"
+    except InputError as error:
+        line = f"{name}: {error}"
+    return line
+
+
+FILE = Check(_no_file)
+"""A file to write."""

@@ -1,0 +1,101 @@
+"""What the verbs share: options that several have, the checks of all, and errors in one line."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperGroup
+from typer.models import OptionInfo, ParameterInfo
+
+from st_biomed.checks import SEED, Check, check_value
+from st_biomed.errors import InputError, disk_error, one_line
+
+
+def _no_device(name: str, value: str) -> str | None:
+    from st_biomed.measuring.devices import DEVICE
+
+    return DEVICE.wrong(name, value)
+
+
+Device = Annotated[str | None, typer.Option(help="Where to compute; by default the best there is."), Check(_no_device)]
+DrawSeed = Annotated[int, typer.Option(help="Seed of the draw.", min=0), SEED]
+
+
+def checked(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb that refuses values before it begins: those that no option takes, and what its annotations refuse.
+
+    Args:
+        verb: A function whose parameters are ``Annotated`` with typer's options and arguments, and with the
+            :class:`~st_biomed.checks.Check` of those that have one.
+    """
+    extras = {
+        name: getattr(hint, "__metadata__", ()) for name, hint in get_type_hints(verb, include_extras=True).items()
+    }
+
+    @functools.wraps(verb)
+    def run(*args: Any, **kwargs: Any) -> None:
+        for name, value in inspect.signature(verb).bind(*args, **kwargs).arguments.items():
+            check = next((one for one in extras[name] if isinstance(one, Check)), None)
+            if any(isinstance(one, ParameterInfo) for one in extras[name]):
+                check_value(written(name, extras[name]), value, check)
+        verb(*args, **kwargs)
+
+    return run
+
+
+def written(name: str, extras: tuple[Any, ...]) -> str:
+    """How a person writes a parameter: ``--per-term``, or ``INPUT``."""
+    info = next(one for one in extras if isinstance(one, ParameterInfo))
+    if isinstance(info, OptionInfo):
+        named = [
+            info.default,
+            *(info.param_decls or ()),
+        ]  # in an annotation the first name stands where a default would
+        names = [one.partition("/")[0] for one in named if isinstance(one, str) and one.startswith("--")]
+        return names[0] if names else f"--{name.replace('_', '-')}"
+    return str(info.metavar or name).upper()
+
+
+class OneLineErrors(TyperGroup):
+    """Ends a person's mistake, and a disk that cannot be written, in one line on stderr and exit code 2.
+
+    A bug keeps its traceback.
+    """
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _one_line():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _one_line():
+            return super().invoke(ctx)
+
+
+_UsageError: Any = typer.BadParameter.__mro__[1]  # of the click that this typer is made of
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        line = one_line(error)
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # no mistake: it shows the help
+            raise
+        told = f" ({error.ctx.command_path} --help lists all)" if error.ctx is not None else ""
+        line = one_line(f"{error.format_message().rstrip('.')}{told}")
+    except Exception as error:
+        of_the_disk = disk_error(error)
+        if of_the_disk is None:
+            raise
+        line = one_line(of_the_disk)
+    else:
+        return
+    typer.echo(f"error: {line}", err=True)
+    raise typer.Exit(2)

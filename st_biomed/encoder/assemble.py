@@ -1,0 +1,203 @@
+"""A model made of its modules, each of an installed class, and what its folder says of the whole."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from huggingface_hub import is_offline_mode
+from sentence_transformers import SentenceTransformer, SentenceTransformerModelCardData
+from sentence_transformers.base.modules import Router, Transformer
+from sentence_transformers.sentence_transformer.modules import Pooling
+from sentence_transformers.util import check_version_requirements, get_device_name
+from transformers.utils import logging as transformers_logging
+
+from st_biomed.encoder.damage import told
+from st_biomed.encoder.json_files import AGAIN, read_object
+from st_biomed.encoder.listed import ListedModule, routes
+from st_biomed.encoder.sources import Source
+from st_biomed.encoder.trial import check_vectors, check_vocabulary
+from st_biomed.encoder.weights import check_files, check_loaded, check_numbers
+from st_biomed.errors import InputError
+
+_SETTINGS = "config_sentence_transformers.json"
+_LOCAL = {"local_files_only": True, "trust_remote_code": False}
+
+
+def assemble(
+    source: Source,
+    listed: Sequence[ListedModule],
+    *,
+    truncate_dim: int | None = None,
+    card: SentenceTransformerModelCardData | None = None,
+) -> SentenceTransformer:
+    """A model on the CPU, with its prompts, its similarity and its card.
+
+    Args:
+        source: Where it lies.
+        listed: Its modules; none for a plain checkpoint, which gets a pooling as sentence-transformers gives it.
+        truncate_dim: Numbers of a vector that are kept; by default what the folder says.
+        card: Card data; the host's by default.
+
+    Raises:
+        InputError: A damaged file, or a requirement that is not met.
+    """
+    folder = source.folder
+    settings = _settings(folder) if listed else {}
+    modules = {one.name: _module(folder, one) for one in listed} if listed else _plain(folder)
+    with told(folder):
+        model = SentenceTransformer(
+            modules=cast(Any, OrderedDict(modules)),
+            device="cpu",
+            prompts=settings.get("prompts"),
+            default_prompt_name=settings.get("default_prompt_name"),
+            similarity_fn_name=settings.get("similarity_fn_name"),
+            truncate_dim=settings.get("truncate_dim") if truncate_dim is None else truncate_dim,
+            model_card_data=card,
+            local_files_only=not source.repository,
+        )
+    if any(one.kwargs for one in listed):
+        model.module_kwargs = OrderedDict((one.name, one.kwargs) for one in listed)
+    _keep_card(model, source, keep=bool(listed))
+    for one in listed or [ListedModule(name="0", path="", kind=Transformer, kwargs=[])]:
+        check_numbers(folder / one.path, modules[one.name])
+        for where, module in _encoders(folder / one.path, modules[one.name]):
+            check_vocabulary(where, module)
+            check_loaded(where, module, model)
+            _forget_code(module)
+            if source.repository:
+                _named(module, source.repository)
+    return model
+
+
+def place(model: SentenceTransformer, source: Source, device: str | torch.device | None) -> SentenceTransformer:
+    """The model on its device, tried there.
+
+    Args:
+        model: On the CPU.
+        source: Where it is from.
+        device: Where to; the best there is by default.
+
+    Raises:
+        InputError: Its vectors are none.
+    """
+    model.to(str(device) if device is not None else get_device_name())
+    check_vectors(model, source.folder)
+    return model
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """What the folder says of the whole model."""
+    file = folder / _SETTINGS
+    found = read_object(file)
+    prompts, default = found.get("prompts") or {}, found.get("default_prompt_name")
+    if not isinstance(prompts, dict) or not all(isinstance(one, str) for one in prompts.values()):
+        raise InputError(f"{file}: prompts are name to text, found {prompts!r}: {AGAIN}")
+    if default is not None and default not in prompts:
+        raise InputError(f"{file}: default_prompt_name {default!r} is none of its prompts {sorted(prompts)}: {AGAIN}")
+    similarity = found.get("similarity_fn_name")
+    if similarity not in (None, *(str(one) for one in SentenceTransformer.SUPPORTED_SIMILARITY_FN_NAMES)):
+        raise InputError(f"{file}: similarity_fn_name {similarity!r} is unknown: {AGAIN}")
+    width = found.get("truncate_dim")
+    if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
+        raise InputError(f"{file}: truncate_dim has to be an integer of at least 1, found {width!r}: {AGAIN}")
+    try:
+        check_version_requirements(found.get("requirements"), source=str(folder))
+    except ImportError as error:
+        raise InputError(" ".join(str(error).split())) from error
+    return found
+
+
+def _module(folder: Path, one: ListedModule) -> Any:
+    """One module; its class looks for no code and for nothing outside of the folder."""
+    where = folder / one.path
+    for place in _checkpoints(where, one.kind):
+        check_files(place)
+    with _quiet(), told(where, one.kind):
+        return one.kind.load(
+            str(folder),
+            subfolder=one.path,
+            token=None,
+            cache_folder=None,
+            revision=None,
+            model_kwargs=None,
+            processor_kwargs=None,
+            config_kwargs=None,
+            backend="torch",
+            **_LOCAL,
+        )
+
+
+def _checkpoints(where: Path, kind: Any) -> list[Path]:
+    """Folders of a module in which weights have to be."""
+    if issubclass(kind, Router):
+        return [place for path, each in routes(where).items() for place in _checkpoints(where / path, each)]
+    if issubclass(kind, Transformer):
+        return [where, *(place for place in [where / "knowledge_injection"] if place.is_dir())]
+    return [where] if where.is_dir() and any((*where.glob("*.safetensors"), *where.glob("*.bin"))) else []
+
+
+def _plain(folder: Path) -> dict[str, Any]:
+    """An encoder of a plain checkpoint: mean pooling, the last token for a decoder."""
+    check_files(folder)
+    with _quiet(), told(folder, Transformer):
+        transformer = Transformer(
+            str(folder), model_kwargs=dict(_LOCAL), processor_kwargs=dict(_LOCAL), config_kwargs=dict(_LOCAL)
+        )
+        modules: dict[str, Any] = {"0": transformer}
+        if transformer.module_output_name == "token_embeddings":
+            config: Any = transformer.config
+            last = (config.architectures or [""])[0].endswith("ForCausalLM") and getattr(config, "is_causal", True)
+            modules["1"] = Pooling(transformer.get_embedding_dimension(), "lasttoken" if last else "mean")
+    return modules
+
+
+def _encoders(where: Path, module: Any) -> Iterator[tuple[Path, Any]]:
+    """The encoders of transformers in a module, each with the folder that it was read from."""
+    if isinstance(module, Transformer):
+        yield where, module
+    elif isinstance(module, Router):
+        file = where / module.config_file_name
+        structure = read_object(file if file.exists() else where / "config.json")["structure"]
+        for route, made in module.sub_modules.items():
+            each: Any
+            for path, each in zip(structure[route], made.children()):
+                yield from _encoders(where / path, each)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' own report of missing and unused tensors: what matters of it is told in a line."""
+    before = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(before)
+
+
+def _keep_card(model: Any, source: Source, *, keep: bool) -> None:
+    """What the host does where it loads a folder itself: saving keeps its README, a card names what it began from."""
+    card = source.folder / "README.md"
+    if keep and card.is_file() and hasattr(model, "_model_card_text"):
+        model._model_card_text = card.read_text("utf-8", errors="replace")
+    if source.repository and not is_offline_mode():
+        model.model_card_data.set_base_model(source.repository, revision=source.folder.name)
+
+
+def _forget_code(module: Any) -> None:
+    """Let an encoder forget the code that its files name and that was not run, so that no release of it names it again."""
+    vars(module.model.config).pop("auto_map", None)
+    if module.tokenizer is not None:
+        module.tokenizer.init_kwargs.pop("auto_map", None)
+
+
+def _named(module: Any, repository: str) -> None:
+    """Have an encoder know the repository that it is from, not the folder of the cache: adapters of peft record it."""
+    module.model.name_or_path = module.model.config.name_or_path = repository
+    if module.tokenizer is not None:
+        module.tokenizer.name_or_path = repository

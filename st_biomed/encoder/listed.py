@@ -1,0 +1,143 @@
+"""The modules that a model's folder lists, each with its installed class, and every class that they name in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+from st_biomed.encoder.classes import is_activation, is_host_module, module_classes, word_tokenizers
+from st_biomed.encoder.foreign import ForeignCode
+from st_biomed.encoder.json_files import AGAIN, read_list, read_object
+from st_biomed.encoder.transformer_files import check_plain_path, check_tokenizer, check_transformer
+from st_biomed.errors import InputError
+
+MODULES = "modules.json"
+
+
+@dataclass(frozen=True)
+class ListedModule:
+    """A line of ``modules.json``.
+
+    Attributes:
+        name: In the model.
+        path: Of its files, below the model's folder; empty for the folder itself.
+        kind: The installed class.
+        kwargs: Names of arguments of ``encode`` that it takes.
+    """
+
+    name: str
+    path: str
+    kind: Any
+    kwargs: list[str]
+
+
+def listed_modules(folder: Path) -> list[ListedModule]:
+    """What a folder's ``modules.json`` lists; nothing for a plain checkpoint of transformers.
+
+    Every file of the folder that names a class, a file or another repository is read for it, and nothing is loaded yet.
+
+    Args:
+        folder: Of the model.
+
+    Raises:
+        ForeignCode: Something is named that neither sentence-transformers nor this package has.
+        InputError: A damaged file, or a path that leads out of the folder.
+    """
+    listed = folder / MODULES
+    model = read_object(folder / "config_sentence_transformers.json")
+    if not listed.exists():
+        if model:
+            raise InputError(
+                f"{listed}: is missing, and config_sentence_transformers.json says that there was one: {AGAIN}"
+            )
+        check_transformer(folder, folder)
+        return []
+    if (kind := model.get("model_type", "SentenceTransformer")) != "SentenceTransformer":
+        raise InputError(f"{folder}: is a {kind}, whose vectors are of another kind; a SentenceTransformer is needed")
+    modules = [_listed(folder, one) for one in read_list(listed)]
+    if len({one.name for one in modules}) != len(modules):
+        raise InputError(f"{listed}: names two modules {[one.name for one in modules]}: {AGAIN}")
+    for one in modules:
+        _check(folder, folder / one.path, one.kind)
+    return modules
+
+
+def _listed(folder: Path, found: dict[str, Any]) -> ListedModule:
+    file = folder / MODULES
+    named, name, path, kwargs = (found.get(key) for key in ("type", "name", "path", "kwargs"))
+    if not isinstance(named, str) or not isinstance(name, str) or not isinstance(path, str) or not name or "." in name:
+        raise InputError(f"{file}: a module has a name, a path and a type, found {found}: {AGAIN}")
+    if not isinstance(kwargs or [], list) or not all(isinstance(one, str) for one in kwargs or []):
+        raise InputError(f"{file}: kwargs of a module are names, found {kwargs!r}: {AGAIN}")
+    kind = module_classes().get(named)
+    if kind is None:
+        raise ForeignCode(file, f"{named} is a class of neither sentence_transformers nor this package")
+    check_inside(file, path)
+    where = folder / path
+    if path and not where.is_dir() and kind.__name__ not in _WITHOUT_FILES:
+        raise InputError(f"{where}: is missing, the folder of module {name!r} of type {named}: {AGAIN}")
+    return ListedModule(name, path.rstrip("/"), kind, list(kwargs or []))
+
+
+_WITHOUT_FILES = ("Normalize",)
+"""Modules that have nothing to save: Git and the Hub keep no empty folder."""
+
+
+def check_inside(file: Path, path: str) -> None:
+    """Refuse a path that leads out of a model's folder, on any system.
+
+    Raises:
+        InputError: It does.
+    """
+    there = PureWindowsPath(path)
+    if there.anchor or ".." in there.parts or "\0" in path:
+        raise InputError(f"{file}: path {path!r} leads out of the model's folder; paths are below it")
+
+
+def _check(folder: Path, where: Path, kind: Any) -> None:
+    """What the files of one module name."""
+    from sentence_transformers.base.modules import Dense, Router, Transformer
+    from sentence_transformers.sentence_transformer.modules import WordEmbeddings
+
+    if issubclass(kind, Transformer):
+        check_transformer(folder, where)
+        return
+    if issubclass(kind, Router):
+        for path, route in routes(where).items():
+            _check(folder, where / path, route)
+        return
+    settings = read_object(where / kind.config_file_name)
+    if issubclass(kind, Dense):
+        named = settings.get("activation_function")
+        if named is not None and not (isinstance(named, str) and is_activation(named)):
+            raise ForeignCode(where / kind.config_file_name, f"activation_function {named!r} is no module of torch.nn")
+    elif issubclass(kind, WordEmbeddings):
+        named = settings.get("tokenizer_class")
+        if named not in word_tokenizers():
+            found = f"tokenizer_class {named!r} is none of sentence_transformers"
+            raise ForeignCode(where / kind.config_file_name, found)
+        if word_tokenizers()[named] == "TransformersTokenizerWrapper":
+            check_tokenizer(where, needed=True)
+
+
+def routes(where: Path) -> dict[str, Any]:
+    """The modules of a router by their folders below its own.
+
+    Raises:
+        ForeignCode: A class of somebody else; the router imports by name itself, so that ours are none for it.
+        InputError: A damaged file, or a folder that is none below its own.
+    """
+    file = where / "router_config.json"
+    file = file if file.exists() else where / "config.json"  # as earlier versions called it
+    types = read_object(file).get("types")
+    if not isinstance(types, dict) or not types:
+        raise InputError(f"{file}: a router has types, folder to class, found {types!r}: {AGAIN}")
+    found = {}
+    for path, named in types.items():
+        kind = module_classes().get(named) if isinstance(named, str) else None
+        if kind is None or not is_host_module(kind):
+            raise ForeignCode(file, f"{named} is no class of sentence_transformers")
+        check_plain_path(file, path)
+        found[path] = kind
+    return found

@@ -1,0 +1,130 @@
+"""The one loader of models: every path that reads an encoder goes through it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from st_biomed.encoder.foreign import ForeignCode
+from st_biomed.encoder.own_code import code_of_others
+from st_biomed.encoder.sources import Source, find_model
+from st_biomed.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import SentenceTransformer, SentenceTransformerModelCardData
+
+POOLINGS = ("cls", "mean", "max", "lasttoken")
+
+
+def load_encoder(
+    name: str | Path,
+    *,
+    pooling: str | None = None,
+    max_length: int | None = None,
+    device: str | torch.device | None = None,
+    card: SentenceTransformerModelCardData | None = None,
+    trust_remote_code: bool = False,
+) -> SentenceTransformer:
+    """A model to train or to measure: as :func:`load_model`, with its pooling and its length chosen.
+
+    Args:
+        name: A local folder or a Hub id. A plain transformers checkpoint becomes an encoder with ``pooling``.
+        pooling: ``"cls"``, ``"mean"``, ``"max"`` or ``"lasttoken"`` (of a decoder); ``None`` keeps the model's own, and is mean for
+            a plain checkpoint, the last token for one of a decoder.
+        max_length: Tokens a text is cut at, special tokens included; ``None`` keeps the model's own.
+        device: Where to load it; ``None`` for the best there is.
+        card: Card data for the model; before training give :class:`st_biomed.release.card.BiomedCard`, since the
+            host's own writes training strings into the README of every checkpoint.
+        trust_remote_code: As :func:`load_model` has it.
+
+    Raises:
+        InputError: As :func:`load_model`; unknown pooling, or a length that leaves no room for a token.
+    """
+    if pooling is not None and pooling not in POOLINGS:
+        raise unknown_name("pooling", pooling, POOLINGS)
+    if max_length is not None and max_length < 3:
+        raise InputError(f"max_length must leave room for a token between [CLS] and [SEP], found {max_length}")
+    model = load_model(name, device=device, card=card, trust_remote_code=trust_remote_code)
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    for i, module in enumerate(model):
+        if isinstance(module, Pooling) and pooling is not None:
+            model[i] = Pooling(module.embedding_dimension, pooling)
+    if max_length is not None:
+        model.max_seq_length = max_length
+    return model
+
+
+def load_model(
+    name: str | Path,
+    *,
+    device: str | torch.device | None = None,
+    revision: str | None = None,
+    token: str | None = None,
+    truncate_dim: int | None = None,
+    card: SentenceTransformerModelCardData | None = None,
+    trust_remote_code: bool = False,
+) -> SentenceTransformer:
+    """A model from a folder, the Hub or the packaged weights.
+
+    Its modules are made here, of classes that are installed: those of sentence-transformers and of this package. Files of
+    code that a model carries are never read, and a model that names others is refused before anything of it is loaded.
+    What was loaded is tried: weights that are damaged, missing or not numbers are told in a line.
+
+    Args:
+        name: A local folder, or ``owner/name`` on the Hub.
+        device: Where to; the best there is by default.
+        revision: Branch, tag, commit or ``refs/pr/N`` on the Hub.
+        token: Of the Hub; by default the one that is stored.
+        truncate_dim: Numbers of a vector that are kept.
+        card: Card data; the host's by default.
+        trust_remote_code: Whether a model that asks for code of somebody else, or for another repository, is left to
+            sentence-transformers, which runs it. Others, releases of this package among them, are loaded as without it.
+
+    Raises:
+        ForeignCode: The model needs such code, which was not allowed.
+        InputError: No such model within reach, or a damaged one.
+    """
+    source = find_model(name, revision=revision, token=token)
+    from st_biomed.encoder.assemble import assemble, place
+    from st_biomed.encoder.listed import listed_modules
+
+    foreign = trust_remote_code and code_of_others(source.folder) is not None
+    if not foreign:
+        try:
+            model = assemble(source, listed_modules(source.folder), truncate_dim=truncate_dim, card=card)
+        except ForeignCode:
+            if not trust_remote_code:
+                raise
+            foreign = True
+    if foreign:
+        model = _as_the_host_does(source, revision, token, truncate_dim, card)
+    return place(model, source, device)
+
+
+def _as_the_host_does(
+    source: Source,
+    revision: str | None,
+    token: str | None,
+    truncate_dim: int | None,
+    card: SentenceTransformerModelCardData | None,
+) -> SentenceTransformer:
+    """The model with the code that it names, which is run: the person has allowed it."""
+    from sentence_transformers import SentenceTransformer
+
+    options: dict[str, Any] = (
+        {"revision": revision, "token": token} if source.repository else {"local_files_only": True}
+    )
+    try:
+        return SentenceTransformer(
+            source.repository or str(source.folder),
+            device="cpu",
+            truncate_dim=truncate_dim,
+            model_card_data=card,
+            trust_remote_code=True,
+            **options,
+        )
+    except (OSError, ValueError, ImportError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"model {source.name!r}: cannot be loaded with the code that it names: {reason}") from error

@@ -1,0 +1,53 @@
+"""A masked language model and its tokenizer, loaded by the rules of the one loader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from st_biomed.encoder.foreign import ForeignCode
+from st_biomed.encoder.own_code import code_of_others
+from st_biomed.encoder.sources import find_model
+from st_biomed.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def load_masked_model(
+    name: str | Path, *, trust_remote_code: bool = False
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A checkpoint as a masked language model; with a new head where it has none, of which transformers tells.
+
+    Args:
+        name: A local folder or a Hub id; of a sentence-transformers model the checkpoint at its top.
+        trust_remote_code: Whether a checkpoint that needs code of somebody else may run it.
+
+    Raises:
+        ForeignCode: It needs such code, which was not allowed.
+        InputError: No such checkpoint within reach, or a damaged one.
+    """
+    source = find_model(name)
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    from st_biomed.encoder.damage import told
+    from st_biomed.encoder.transformer_files import check_transformer
+    from st_biomed.encoder.weights import check_files, shown
+
+    where, options = str(source.folder), {"local_files_only": True, "trust_remote_code": False}
+    try:
+        if trust_remote_code and (named := code_of_others(source.folder)):
+            raise ForeignCode(*named)
+        check_transformer(source.folder, source.folder)
+        check_files(source.folder)
+    except ForeignCode:
+        if not trust_remote_code:
+            raise
+        where, options = source.repository or where, {"trust_remote_code": True}
+    with told(source.folder):
+        model: Any
+        model, report = AutoModelForMaskedLM.from_pretrained(where, output_loading_info=True, **options)
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(where, **options)
+    if lost := sorted(name for name in report["missing_keys"] if name.startswith(f"{model.base_model_prefix}.")):
+        raise InputError(f"{source.folder}: the weights lack {shown(lost)}, which transformers would draw at random")
+    return model, tokenizer

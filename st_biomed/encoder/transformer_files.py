@@ -1,0 +1,127 @@
+"""What the files of a transformers checkpoint may name: types and tokenizers that are installed, and nothing to import."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from st_biomed.encoder.classes import is_model_type
+from st_biomed.encoder.foreign import ForeignCode
+from st_biomed.encoder.json_files import AGAIN, nested, read_object
+from st_biomed.encoder.sentence_settings import check_kernel, check_sentence_settings
+from st_biomed.errors import InputError
+
+_CLASSES = {
+    "tokenizer_class": re.compile(r"\w*Tokenizer(Fast)?|\w+Backend"),
+    "slow_tokenizer_class": re.compile(r"\w*Tokenizer(Fast)?|\w+Backend"),
+    "processor_class": re.compile(r"\w*Processor"),
+    "image_processor_type": re.compile(r"\w*ImageProcessor(Fast|Pil)?"),
+    "video_processor_type": re.compile(r"\w*VideoProcessor"),
+    "feature_extractor_type": re.compile(r"\w*FeatureExtractor"),
+}
+_KERNELS = ("attn_implementation", "experts_implementation")
+_PROCESSORS = ("processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json")
+_OF_BYTES = ("ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer")
+_WITHOUT_VOCABULARY = ("canine", "perceiver")
+_VOCABULARIES = re.compile(
+    r"tokenizer\.json|vocab\.(txt|json|model)|.*\.(model|spm|tiktoken)|bpe\.codes|tekken\.json|vocab\.bpe|tokenizer\.model\..*"
+)
+
+
+def check_transformer(folder: Path, where: Path) -> None:
+    """Refuse what would run or import code, or read another repository, and files that are damaged.
+
+    Args:
+        folder: Of the model.
+        where: Of the checkpoint: the model's folder or one in it.
+
+    Raises:
+        ForeignCode: A file names code, a kernel or another repository.
+        InputError: A file that is damaged or missing.
+    """
+    for place in dict.fromkeys((folder, where)):
+        if (adapter := place / "adapter_config.json").exists():
+            base = read_object(adapter).get("base_model_name_or_path")
+            raise ForeignCode(
+                adapter,
+                f"the folder holds an adapter alone, for {base!r} (peft's merge_and_unload makes one model of both)",
+            )
+    kind = check_configuration(where / "config.json")
+    check_tokenizer(where, needed=kind not in _WITHOUT_VOCABULARY)
+    check_sentence_settings(where)
+
+
+def check_configuration(path: Path) -> str:
+    """The configuration of an encoder, and those that it names in its place.
+
+    Returns:
+        The encoder's type.
+
+    Raises:
+        ForeignCode: A type that is not installed and has code elsewhere, or a kernel of a repository.
+        InputError: A damaged file, or a type that nobody knows.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: is missing: {AGAIN}")
+    found = read_object(path)
+    kind, code = found.get("model_type"), found.get("auto_map")
+    if not isinstance(kind, str) or not is_model_type(kind):
+        if code:
+            raise ForeignCode(path, f"model_type {kind!r} is not of transformers, auto_map asks for {_shown(code)}")
+        raise InputError(f"{path}: model_type {kind!r} is unknown to the transformers that is installed: {AGAIN}")
+    for keys, value in nested(found):
+        if keys[-1] == "auto_map" and len(keys) > 1:
+            raise ForeignCode(path, f"{'.'.join(map(str, keys))} asks for {_shown(value)}")
+        if str(keys[-1]).strip("_").removesuffix("_internal") in _KERNELS:
+            check_kernel(path, keys[-1], value)
+    if "transformers_weights" in found:
+        raise InputError(f"{path}: transformers_weights is not read: name the weights model.safetensors")
+    _check_classes(path, found)
+    for name in found.get("configuration_files") or []:
+        check_plain_path(path, name)
+        if name != path.name:
+            check_configuration(path.with_name(name))
+    return kind
+
+
+def check_tokenizer(where: Path, *, needed: bool) -> None:
+    """The settings of a tokenizer and of the processors that may stand in its place.
+
+    Raises:
+        ForeignCode: A class that is none of transformers.
+        InputError: A damaged file, or none with a vocabulary where one is needed.
+    """
+    for name in ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", *_PROCESSORS):
+        found = read_object(where / name)
+        _check_classes(where / name, found)
+        if name in _PROCESSORS and found.get("auto_map"):
+            raise ForeignCode(where / name, f"auto_map asks for {_shown(found['auto_map'])}")
+    needed = needed and read_object(where / "tokenizer_config.json").get("tokenizer_class") not in _OF_BYTES
+    if needed and not any(_VOCABULARIES.fullmatch(file.name) for file in where.iterdir()):
+        raise InputError(f"{where}: has no vocabulary, tokenizer.json or vocab.txt for example: {AGAIN}")
+
+
+def check_plain_path(path: Path, name: object) -> None:
+    """Refuse what is not the name of a file beside another.
+
+    Raises:
+        InputError: It has a folder in it.
+    """
+    if not isinstance(name, str) or not name or "/" in name or "\\" in name or name in (".", ".."):
+        raise InputError(f"{path}: names {name!r}, the name of a file beside it is expected")
+
+
+def _check_classes(path: Path, found: dict[str, Any]) -> None:
+    """Names of classes, which transformers looks up among its own: nothing else may be there."""
+    for key, pattern in _CLASSES.items():
+        value = found.get(key)
+        if value is not None and not (isinstance(value, str) and pattern.fullmatch(value)):
+            raise ForeignCode(path, f"{key} {value!r} is no class of transformers")
+
+
+def _shown(code: object) -> str:
+    """The first of the classes that an ``auto_map`` names."""
+    named = next(iter(code.values()), None) if isinstance(code, dict) else code
+    named = next(filter(None, named), None) if isinstance(named, list) else named
+    return f"{named}"

@@ -1,0 +1,118 @@
+"""A loaded model is tried on a few terms: do its modules fit together, and does it give vectors?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Router, Transformer
+from sentence_transformers.util import batch_to_device
+from torch import Tensor
+
+from st_biomed.encoder.json_files import AGAIN
+from st_biomed.errors import InputError
+
+TERMS = ["heart attack", "broken wrist"]
+
+
+def check_vectors(model: SentenceTransformer, folder: Path) -> None:
+    """Whether a model gives vectors of finite numbers, not all of them 0.
+
+    A table of words or names knows no other texts: of its weights some have to differ from 0.
+
+    Args:
+        model: Stays as it is.
+        folder: Where it is from, for the message.
+
+    Raises:
+        InputError: It does not.
+    """
+    if not isinstance(model[0], (Transformer, Router)):
+        if (weights := list(model.parameters())) and not any(bool(tensor.any()) for tensor in weights):
+            raise InputError(f"{folder}: the weights are zeros alone: {AGAIN}")
+        return
+    try:
+        with _as_it_was(model), torch.inference_mode():
+            vectors = _vectors(model)
+    except (torch.cuda.OutOfMemoryError, InputError):
+        raise
+    except (RuntimeError, ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
+        reason = (str(error).strip().splitlines() or [""])[0]
+        raise InputError(
+            f"{folder}: was loaded, and fails on {TERMS[0]!r} ({type(error).__name__}: {reason}): {AGAIN}"
+        ) from error
+    if not bool(torch.isfinite(vectors).all()) or not bool(vectors.any()):
+        found = "zeros alone" if bool(torch.isfinite(vectors).all()) else "NaN or infinity"
+        raise InputError(f"{folder}: the vectors of the model hold {found}, of {TERMS[0]!r} for example: {AGAIN}")
+
+
+def check_vocabulary(where: Path, transformer: Any) -> None:
+    """Whether the tokenizer of an encoder knows words, and no token that the encoder has no vector for.
+
+    transformers makes an empty tokenizer, without a word about it, where the vocabulary is missing.
+
+    Args:
+        where: Folder of the encoder.
+        transformer: The module with the encoder.
+
+    Raises:
+        InputError: It does not.
+    """
+    tokenizer, encoder = transformer.tokenizer, transformer.model
+    if tokenizer is None:
+        return
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        raise InputError(
+            f"{where}: the tokenizer knows no token but its special ones, the vocabulary is lost: {AGAIN}"
+        )
+    rows = getattr(encoder.get_input_embeddings(), "num_embeddings", None)
+    if rows is not None and tokenizer.vocab_size > rows:
+        raise InputError(
+            f"{where}: the tokenizer has {tokenizer.vocab_size:,} tokens, the encoder vectors for {rows:,}: they are not of "
+            f"one model: {AGAIN}"
+        )
+
+
+def unused_parameters(model: SentenceTransformer, encoder: Any, names: set[str]) -> set[str]:
+    """Those of some parameters of an encoder that no vector of the model depends on.
+
+    Args:
+        model: Stays as it is.
+        encoder: In it.
+        names: Of its parameters.
+    """
+    chosen = {name: encoder.get_parameter(name) for name in names}
+    with _as_it_was(model), torch.enable_grad():
+        gradients = torch.autograd.grad(_vectors(model).float().sum(), list(chosen.values()), allow_unused=True)
+    return {name for name, gradient in zip(chosen, gradients) if gradient is None}
+
+
+def _vectors(model: SentenceTransformer) -> Tensor:
+    """``[2, D]``."""
+    features = batch_to_device(model.preprocess(TERMS), model.device)
+    return model(features)["sentence_embedding"]
+
+
+@contextmanager
+def _as_it_was(model: SentenceTransformer) -> Iterator[None]:
+    """In evaluation, and afterwards as before: what trains, and what the tokenizer cuts and pads its next batch to."""
+    training = [module for module in model.modules() if module.training]
+    backend = getattr(model.tokenizer, "backend_tokenizer", None)
+    left = (backend.truncation, backend.padding) if backend is not None else None
+    model.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
+        if left is not None:
+            _restore(backend, *left)
+
+
+def _restore(backend: Any, truncation: dict[str, Any] | None, padding: dict[str, Any] | None) -> None:
+    backend.no_truncation() if truncation is None else backend.enable_truncation(**truncation)
+    backend.no_padding() if padding is None else backend.enable_padding(**padding)

@@ -1,0 +1,161 @@
+"""The weights of a model: files that are whole, every tensor that its vectors depend on, and numbers in all of them."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from st_biomed.encoder.json_files import AGAIN, read_object
+from st_biomed.encoder.trial import unused_parameters
+from st_biomed.errors import InputError
+
+Shapes = dict[str, tuple[int, ...]]
+
+_FILES = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+"""The host reads the first of them that there is."""
+_DISTRIBUTED = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors|\.metadata")
+_OF_OTHERS = ("*.h5", "*.msgpack", "*.onnx", "*.gguf", "*.ckpt", "*.pt", "*.pth", "*.safetensors", "*.bin")
+_SAFE_TORCH = (2, 6)
+"""Before it, a pickle could run code where torch was told to read tensors alone (CVE-2025-32434)."""
+_SHOWN = 3
+
+
+def check_files(where: Path) -> Shapes:
+    """Read the names and shapes of the tensors that a module's folder holds.
+
+    Args:
+        where: The folder.
+
+    Returns:
+        Tensor to shape.
+
+    Raises:
+        InputError: A file that is missing, damaged or cut off, or that holds something else than tensors.
+    """
+    if sharded := [file.name for file in where.iterdir() if _DISTRIBUTED.fullmatch(file.name)]:
+        raise InputError(f"{where / sharded[0]}: is of a distributed checkpoint: save the model as one")
+    first = next((where / name for name in _FILES if (where / name).exists()), None)
+    if first is None:
+        others = sorted(file.name for pattern in _OF_OTHERS for file in where.glob(pattern))
+        held = f", it holds {', '.join(others[:_SHOWN])}" if others else ""
+        raise InputError(f"{where / _FILES[0]}: is missing, the weights{held}: {AGAIN}")
+    if first.suffix != ".json":
+        return _tensors(first)
+    shapes: Shapes = {}
+    listed = read_object(first).get("weight_map")
+    if not isinstance(listed, dict) or not listed:
+        raise InputError(f"{first}: has no weight_map, tensor to file: {AGAIN}")
+    for name in sorted({str(file) for file in listed.values()}):
+        if not re.fullmatch(r"[\w.-]+\.(safetensors|bin)", name) or not (where / name).is_file():
+            raise InputError(f"{where / name}: is missing, {first.name} names it: {AGAIN}")
+        shapes |= _tensors(where / name)
+    if lost := [tensor for tensor in listed if tensor not in shapes]:
+        raise InputError(f"{first}: lists {shown(lost)}, which none of its files holds: {AGAIN}")
+    return shapes
+
+
+def _tensors(file: Path) -> Shapes:
+    if file.suffix == ".safetensors":
+        try:
+            with safe_open(file, framework="pt") as tensors:
+                return {name: tuple(tensors.get_slice(name).get_shape()) for name in tensors.keys()}  # noqa: SIM118
+        except (OSError, SafetensorError) as error:
+            raise InputError(f"{file}: is damaged or cut off ({error}): {AGAIN}") from error
+    if tuple(int(part) for part in torch.__version__.split(".")[:2]) < _SAFE_TORCH:
+        raise InputError(
+            f"{file}: is a pickle, which torch {torch.__version__} cannot read without running it: install torch "
+            f"{'.'.join(map(str, _SAFE_TORCH))} or newer, or save the model as safetensors"
+        )
+    try:
+        found = torch.load(file, map_location="meta", weights_only=True, mmap=zipfile.is_zipfile(file) or None)
+        return {name: tuple(tensor.shape) for name, tensor in found.items() if isinstance(tensor, torch.Tensor)}
+    except Exception as error:  # whatever the pickle in a damaged file makes torch raise
+        raise InputError(
+            f"{file}: holds something else than tensors, or is cut off ({type(error).__name__}); nothing of it was run: "
+            f"{AGAIN}, as safetensors if you can"
+        ) from error
+
+
+def check_loaded(where: Path, transformer: Any, model: Any) -> None:
+    """Whether every tensor that a model's vectors depend on was in its files.
+
+    transformers gives a tensor that is missing random values. Some may be: a checkpoint of a masked language model has no
+    pooler, which no vector is made of.
+
+    Args:
+        where: Folder of the encoder.
+        transformer: The module with the encoder, on the CPU.
+        model: The whole model.
+
+    Raises:
+        InputError: With the tensors' names.
+    """
+    encoder, held = transformer.model, check_files(where)
+    suspects = _not_by_name(encoder, held)
+    if suspects and (suspects := suspects - unused_parameters(model, encoder, suspects)):
+        lost = sorted(suspects & _reported_missing(where, encoder))
+        if lost:
+            raise InputError(
+                f"{where}: the weights lack {shown(lost)}, which transformers would draw at random: {AGAIN}"
+            )
+
+
+def check_numbers(where: Path, module: Any) -> None:
+    """Whether the weights of a module are numbers.
+
+    Args:
+        where: Its folder.
+        module: On the CPU.
+
+    Raises:
+        InputError: With the tensor's name: it holds NaN or infinity.
+    """
+    for name, tensor in module.named_parameters():
+        if tensor.is_floating_point() and tensor.numel() and not all(edge.isfinite() for edge in tensor.aminmax()):
+            file = next((where / file for file in _FILES if (where / file).exists()), where)
+            raise InputError(f"{file}: tensor {name} holds NaN or infinity: {AGAIN}")
+
+
+def _not_by_name(encoder: Any, held: Shapes) -> set[str]:
+    """Parameters that no tensor of the files is named after, whatever stands before the name; of tied ones none if one is."""
+    names = {old.replace(".gamma", ".weight").replace(".beta", ".bias") for old in held} | set(held)
+    ends = {".".join(parts[i:]) for parts in (name.split(".") for name in names) for i in range(len(parts))}
+    groups: dict[int, list[str]] = {}
+    for name, tensor in encoder.named_parameters(remove_duplicate=False):
+        groups.setdefault(tensor.data_ptr(), []).append(name)
+    return {group[0] for group in groups.values() if not any(name in ends for name in group)}
+
+
+def _reported_missing(where: Path, encoder: Any) -> set[str]:
+    """What transformers itself says is missing: it knows of tensors that have changed their names."""
+    with torch.random.fork_rng(devices=[]):
+        _, report = type(encoder).from_pretrained(
+            str(where), config=encoder.config, output_loading_info=True, local_files_only=True
+        )
+    return set(report["missing_keys"])
+
+
+def wrong_shapes(where: Path) -> list[str]:
+    """Tensors of another shape than the configuration asks for, each told."""
+    from transformers import AutoModel
+
+    with torch.random.fork_rng(devices=[]):
+        _, report = AutoModel.from_pretrained(
+            str(where),
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            local_files_only=True,
+            trust_remote_code=False,
+        )
+    return [f"{name} is {list(found)}, not {list(asked)}" for name, found, asked in report["mismatched_keys"]]
+
+
+def shown(tensors: list[str]) -> str:
+    """The first of some tensors, and how many more there are."""
+    more = f" and {len(tensors) - _SHOWN:,} more" if len(tensors) > _SHOWN else ""
+    return f"{', '.join(tensors[:_SHOWN])}{more}"

@@ -1,0 +1,95 @@
+"""Figures from the literature, and the protocol that they were measured by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from st_biomed.errors import InputError
+from st_biomed.settings import filled
+
+
+@dataclass(frozen=True)
+class PublishedFigure:
+    """A figure from the literature.
+
+    Attributes:
+        system: The model.
+        metric: As the evaluator names it, with its prefix.
+        value: On the metric's own scale.
+        source: Paper and table.
+        protocol: What it was measured on and how, in words.
+        n: Over how many units (mentions, pairs); 0 where the source does not say.
+    """
+
+    system: str
+    metric: str
+    value: float
+    source: str
+    protocol: str
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class _Publication:
+    """An entry of ``published``: figures of one source that were measured in one way.
+
+    Attributes:
+        source, protocol, n: Of each figure.
+        settings: Settings of the benchmark, as ``name`` or ``name.key``, that were the publication's too.
+        figures: System, metric and value of each.
+    """
+
+    source: str
+    protocol: str
+    figures: list[dict[str, Any]]
+    settings: dict[str, Any] = field(default_factory=dict)
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class _Figure:
+    system: str
+    metric: str
+    value: float
+
+
+def read_published(entries: Sequence[Any], protocol: object, where: str) -> list[PublishedFigure]:
+    """The figures of a benchmark's file.
+
+    Args:
+        entries: As they are written there.
+        protocol: The benchmark's settings as the dataclass of its evaluator.
+        where: File and key, for messages.
+
+    Raises:
+        InputError: An entry without a source or a protocol, a key or value that does not belong there, or a setting of the
+            publication that the benchmark does not have.
+    """
+    figures: list[PublishedFigure] = []
+    for i, entry in enumerate(entries):
+        at = f"{where}[{i}]"
+        one = filled(_Publication, entry, at)
+        for name in ("source", "protocol"):
+            if not getattr(one, name).strip():
+                raise InputError(f"{at}: {name} is empty")
+        for setting, wanted in one.settings.items():
+            found = _setting(protocol, setting)
+            if found != wanted:
+                raise InputError(
+                    f"{at}: was measured with {setting} {wanted!r}, the benchmark has {found!r}: figures stand beside their "
+                    "own protocol alone"
+                )
+        for j, figure in enumerate(one.figures):
+            each = filled(_Figure, figure, f"{at}: figures[{j}]")
+            figures.append(PublishedFigure(each.system, each.metric, each.value, one.source, one.protocol, one.n))
+    return figures
+
+
+def _setting(protocol: object, name: str) -> Any:
+    """A setting by its name, or an entry of one that is a mapping by ``name.key``; ``None`` where it is not there."""
+    found: Any = protocol
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else getattr(found, part, None)
+    return found

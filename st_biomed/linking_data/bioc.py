@@ -1,0 +1,242 @@
+"""BioC: documents of passages, perhaps of sentences, with annotations at offsets of the document; as XML and as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.bioc_xml import element_documents
+from st_biomed.linking_data.corpus import OFFSET
+from st_biomed.readers.gzipped import plain_name
+from st_biomed.readers.tables import check_file, read_lines
+
+SUFFIXES = {".xml": "xml", ".json": "json", ".jsonl": "json"}
+"""Suffix to the form that it stands for, in any case and ``.gz`` aside."""
+
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF, which must not stand alone
+_DOCUMENTS = (
+    "documents",
+    "PubTator3",
+)  # what holds the documents of a collection; the second one in PubTator3's exports
+
+
+class BioCAnnotation(NamedTuple):
+    """An annotation: what is said of it by key in lower case, the string it covers, offset and length of its pieces."""
+
+    infons: dict[str, str]
+    text: str
+    locations: list[tuple[int, int]]
+
+
+class BioCPassage(NamedTuple):
+    """A passage, or a sentence where the passage has no text of its own; its text begins at its offset."""
+
+    offset: int
+    text: str
+    annotations: list[BioCAnnotation]
+
+
+class BioCDocument(NamedTuple):
+    """A document.
+
+    Attributes:
+        where: ``file:line`` where it begins.
+        id: Its id.
+        passages: In the order of the file.
+        n_relations: How many relations it has.
+    """
+
+    where: str
+    id: str
+    passages: list[BioCPassage]
+    n_relations: int
+
+
+def composite_parts(annotations: Sequence[BioCAnnotation]) -> dict[int, list[int]]:
+    """Which annotations are the parts of which composite mention, ``CompositeRole`` in BC5CDR.
+
+    Args:
+        annotations: Those of a passage.
+
+    Returns:
+        Composite mention to the annotations within its span that are individual mentions, by their places.
+    """
+    found: dict[int, list[int]] = {}
+    whole: dict[int, tuple[int, int]] = {}
+    for i, one in enumerate(annotations):
+        if one.infons.get("compositerole", "") == "CompositeMention" and one.locations:
+            found[i], whole[i] = [], _extent(one)
+    for i, one in enumerate(annotations):
+        if one.infons.get("compositerole", "") == "IndividualMention" and one.locations:
+            start, end = _extent(one)
+            around = next((j for j, (first, last) in whole.items() if first <= start and end <= last), None)
+            if around is not None:
+                found[around].append(i)
+    return found
+
+
+def _extent(annotation: BioCAnnotation) -> tuple[int, int]:
+    return annotation.locations[0][0], max(offset + length for offset, length in annotation.locations)
+
+
+def bioc_form(path: Path) -> str:
+    """``"xml"`` or ``"json"`` by the suffix of a file; empty where it stands for neither."""
+    return SUFFIXES.get(Path(plain_name(path)).suffix.lower(), "")
+
+
+def read_bioc(path: Path) -> Iterator[BioCDocument]:
+    """Stream the documents of a file, plain or gzipped.
+
+    XML is read one document after the other; entities are refused, and a document type is not fetched. JSON is one
+    collection (in PubTator3's wrapper, too), a list of documents or of collections, or one of these on each line.
+
+    Args:
+        path: A file whose suffix is ``.xml``, ``.json`` or ``.jsonl``.
+
+    Raises:
+        InputError: With file and line: no XML or JSON, no document, a field of another form, a document without an id.
+    """
+    form = bioc_form(check_file(path))
+    if not form:
+        raise InputError(f"{path}: BioC is .xml, .json or .jsonl, found another suffix")
+    empty = True
+    documents = element_documents(path) if form == "xml" else _json_documents(path)
+    for where, document in documents:
+        empty = False
+        yield _document(where, document)
+    if empty:
+        raise InputError(f"{path}: holds no document; is it BioC?")
+
+
+def _json_documents(path: Path) -> Iterator[tuple[str, Any]]:
+    """``file:line`` and object of each document."""
+    held: list[str] = []
+    by_line = False
+    for line, text in read_lines(path):
+        if held or not text.strip():
+            held += [text] if held else []
+            continue
+        try:
+            value = _parsed(f"{path}:{line}", text)
+        except InputError:
+            if by_line:
+                raise
+            held, first = [text], line
+            continue
+        by_line = True
+        yield from _in_value(f"{path}:{line}", value)
+    if held:
+        yield from _in_value(f"{path}:{first}", _parsed(f"{path}:{first}", "\n".join(held)))
+
+
+def _parsed(where: str, text: str) -> Any:
+    try:
+        value = json.loads(text)
+        if _HALF.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        file, _, line = where.rpartition(":")
+        raise InputError(f"{file}:{int(line) + error.lineno - 1}: is not JSON ({error.msg})") from error
+    except (RecursionError, ValueError) as error:  # too deep, a number of thousands of digits, half a character
+        raise InputError(f"{where}: is not JSON that can be read ({type(error).__name__})") from error
+    return value
+
+
+def _in_value(where: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """The documents in a document, a collection, or a list of either."""
+    if isinstance(value, dict) and "passages" in value:
+        yield where, value
+        return
+    held = next((value[key] for key in _DOCUMENTS if key in value), None) if isinstance(value, dict) else value
+    if not isinstance(held, list) or depth > 1:  # a list of collections is as deep as it gets
+        raise InputError(
+            f"{where}: a document has 'passages' and a collection a list of 'documents', found {str(value)[:60]!r}"
+        )
+    for one in held:
+        yield from _in_value(where, one, depth + 1)
+
+
+def _document(where: str, document: dict[str, Any]) -> BioCDocument:
+    name = document.get("id")
+    if not isinstance(name, str | int) or not str(name).strip():
+        raise InputError(f"{where}: a document has an 'id', found {str(name)[:40]!r}")
+    where, name = f"{where}: document {name}", str(name).strip()
+    passages = [part for one in _list(where, document, "passages") for part in _parts(where, one)]
+    loose = _annotations(where, document)
+    if loose and not passages:
+        raise InputError(f"{where} has annotations and no passage")
+    if loose:
+        passages[0].annotations.extend(loose)  # offsets are the document's, whatever holds an annotation
+    n_relations = len(_list(where, document, "relations"))
+    for passage in _list(where, document, "passages"):
+        n_relations += len(_list(where, passage, "relations"))
+        n_relations += sum(len(_list(where, one, "relations")) for one in _list(where, passage, "sentences"))
+    return BioCDocument(where, name, passages, n_relations)
+
+
+def _parts(where: str, passage: Any) -> Iterator[BioCPassage]:
+    """A passage with all its annotations, or its sentences where it has no text."""
+    offset, text = _offset(where, passage), _text(where, passage)
+    sentences = _list(where, passage, "sentences")
+    if text or not sentences:
+        yield BioCPassage(offset, text, [one for part in (passage, *sentences) for one in _annotations(where, part)])
+        return
+    held = _annotations(where, passage)
+    for sentence in sentences:
+        yield BioCPassage(_offset(where, sentence), _text(where, sentence), [*held, *_annotations(where, sentence)])
+        held = []
+
+
+def _annotations(where: str, holder: dict[str, Any]) -> list[BioCAnnotation]:
+    found = []
+    for annotation in _list(where, holder, "annotations"):
+        infons = annotation.get("infons")
+        if infons is not None and not isinstance(infons, dict):
+            raise InputError(f"{where}: 'infons' of an annotation is an object, found {str(infons)[:40]!r}")
+        said = {key.lower(): _said(value) for key, value in (infons or {}).items()}
+        locations = [
+            (_offset(where, place), _number(where, place, "length")) for place in _list(where, annotation, "locations")
+        ]
+        found.append(BioCAnnotation(said, _text(where, annotation), sorted(locations)))
+    return found
+
+
+def _said(value: Any) -> str:
+    """The value of an infon as text: ids may be numbers, and lists of ids."""
+    if isinstance(value, list):
+        return "|".join(map(_said, value))
+    return "" if value is None or isinstance(value, dict) else str(value)
+
+
+def _text(where: str, holder: dict[str, Any]) -> str:
+    text = holder.get("text")
+    if text is not None and not isinstance(text, str):
+        raise InputError(f"{where}: 'text' is a string, found {str(text)[:40]!r}")
+    return text or ""
+
+
+def _list(where: str, holder: Any, key: str) -> list[dict[str, Any]]:
+    """A list of objects; an empty one where it is missing."""
+    if not isinstance(holder, dict):
+        raise InputError(f"{where}: an object is needed that may have {key!r}, found {str(holder)[:40]!r}")
+    values = holder.get(key)
+    if values is None:
+        return []
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise InputError(f"{where}: {key!r} is a list of objects, found {str(values)[:40]!r}")
+    return values
+
+
+def _offset(where: str, holder: dict[str, Any]) -> int:
+    return _number(where, holder, "offset")
+
+
+def _number(where: str, holder: dict[str, Any], key: str) -> int:
+    value = str(holder.get(key))
+    if not re.fullmatch(OFFSET, value):
+        raise InputError(f"{where}: {key!r} is a number of characters, found {value[:20]!r}")
+    return int(value)

@@ -1,0 +1,53 @@
+"""Any corpus in PubTator, such as BioRED: title, abstract, and annotations with tabs between their cells.
+
+A file, or a folder with a file for each split (``Train.PubTator``, ``CDR_TestSet.PubTator.txt``). Corpora that have a format
+of their own here come with what is usual for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from st_biomed.linking_data.corpus import Corpus, files_by_split
+from st_biomed.linking_data.pubtator import read_pubtator
+from st_biomed.readers import SourceInfo, Tally
+from st_biomed.readers.options import listed
+
+SOURCE = SourceInfo(
+    name="PUBTATOR",
+    title="A corpus in PubTator (Wei, Kao and Lu, Nucleic Acids Research 2013)",
+    licence="that of the corpus",
+    url="https://www.ncbi.nlm.nih.gov/research/pubtator3/tutorial",
+)
+DICTIONARY = "names"
+PREFIX = ""
+
+
+def read(path: Path, *, tally: Tally, types: str | Iterable[str] = ()) -> Corpus:
+    """Read the splits that are there; files of no split are ``all``. Relations are passed over.
+
+    Args:
+        path: The file or folder.
+        tally: Counts annotation rows, relations among them.
+        types: Types of the annotations to read, e.g. ``DiseaseOrPhenotypicFeature``; all by default.
+
+    Raises:
+        InputError: No file, or what :func:`~st_biomed.linking_data.pubtator.read_pubtator` finds wrong.
+    """
+    wanted = listed("types", types)
+    corpus = Corpus()
+    for split, files in files_by_split(path, lambda file: "pubtator" in file.name.lower()).items():
+        corpus.mentions[split] = []
+        for document in (one for file in files for one in read_pubtator(file, tally=tally)):
+            repeated = document.id in corpus.documents
+            corpus.documents.setdefault(document.id, document.text)
+            for mention in document.mentions:
+                if repeated:
+                    tally.drop("mentions of a document that came before")
+                elif wanted and mention.type not in wanted:
+                    tally.drop(f"mentions of type {mention.type}")
+                else:
+                    corpus.add(split, mention)
+                    tally.keep()
+    return corpus

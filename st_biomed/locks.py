@@ -1,0 +1,132 @@
+"""One process at a time writes to a folder or file, and the next one is told which."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from st_biomed.errors import InputError
+
+_SOMEBODY = "another process is writing to it"
+_SILENT = 1.0
+"""Seconds that a process waits for another before it says so."""
+
+
+class FolderInUse(InputError):
+    """Another process writes to the folder or file."""
+
+
+@contextmanager
+def lock(path: str | Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold a folder or file for writing. A process that holds it already may take it again.
+
+    The operating system releases the lock of a process that ends, however it ends. ``.NAME.lock`` beside the folder, and
+    ``.NAME.lock.json``, which says who holds it, are there for as long as it is held; a kill leaves them, and they hold
+    nobody up.
+
+    Args:
+        path: The folder or file; it need not exist.
+        wait: Whether to wait for another process; after a second a line on stderr says for which one.
+
+    Raises:
+        FolderInUse: Another process holds it, and ``wait`` is false: which one, and since when.
+        InputError: The folder that it lies in cannot be written to.
+    """
+    path = real_path(path)
+    check_writable(path.parent)
+    made = [above for above in path.parents if not above.exists()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.with_name(f".{path.name}.lock")
+    held = FileLock(file, is_singleton=True)
+    again = held.is_locked
+    try:
+        held.acquire(timeout=_SILENT if wait else 0)
+    except Timeout:
+        if not wait:
+            _acquire_or_say(held, path)
+        else:
+            print(f"{path}: {_holder(path) or _SOMEBODY}; waiting until it is done there", file=sys.stderr, flush=True)
+            held.acquire()
+    try:
+        if not again:
+            _say_holder(path)
+        yield
+    finally:
+        if not again:
+            _holder_file(path).unlink(missing_ok=True)
+            with suppress(OSError):  # Windows removes no open file
+                file.unlink()  # while it is held: whoever has it open already sees that it has no name any more
+        held.release()
+        with suppress(OSError):  # there is something in it by now
+            for above in made:
+                above.rmdir()
+
+
+def _holder_file(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock.json")
+
+
+def _say_holder(path: Path) -> None:
+    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]]) if sys.argv and sys.argv[0] else "python"
+    said = {"command": command, "pid": os.getpid(), "host": socket.gethostname()}
+    said["since"] = datetime.now().astimezone().isoformat(" ", "seconds")
+    _holder_file(path).write_text(json.dumps(said) + "\n", "utf-8")
+
+
+def _acquire_or_say(held: FileLock, path: Path) -> None:
+    """Say who has the lock; where nobody has said so yet, who took it a moment ago is about to, or has ended by now."""
+    for _ in range(10):
+        if (holder := _holder(path)) is not None:
+            break
+        with suppress(Timeout):
+            held.acquire(timeout=0.05)
+            return
+    raise FolderInUse(f"{path}: {holder or _SOMEBODY}; wait for it to end, or write elsewhere") from None
+
+
+def _holder(path: Path) -> str | None:
+    """Who writes there, in words; nothing where it does not say so."""
+    try:
+        said = json.loads(_holder_file(path).read_text("utf-8"))
+        return (
+            f"{said['command']} (process {said['pid']} on {said['host']}) has been writing to it since {said['since']}"
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def check_writable(path: str | Path, *, file: bool = False) -> Path:
+    """Refuse a folder or a file that could not be written.
+
+    Args:
+        path: The folder, or the file.
+        file: Whether it is a file.
+
+    Raises:
+        InputError: A file is where a folder has to be, a folder where a file has to be, or permission is missing.
+    """
+    path = Path(path)
+    if file and path.is_dir():
+        raise InputError(f"{path}: is a folder, a file to write is needed")
+    folders = real_path(path).parents if file else [real_path(path), *real_path(path).parents]
+    for above in folders:
+        if above.is_dir():
+            if not os.access(above, os.W_OK | os.X_OK):
+                raise InputError(f"{above}: no permission to write there; choose another folder")
+            break
+        if above.exists() or above.is_symlink():
+            raise InputError(f"{above}: is a file, a folder is needed there")
+    return path
+
+
+def real_path(path: str | Path) -> Path:
+    """Absolute and without links, so that one folder has one lock."""
+    return Path(os.path.realpath(path))

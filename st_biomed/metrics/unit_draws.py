@@ -1,0 +1,145 @@
+"""How the units of a figure are drawn anew and exchanged between two models, by the statistic that the figure is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, Self
+
+import numpy as np
+from scipy.stats import rankdata
+
+from st_biomed.metrics.discrimination import mean_auc
+from st_biomed.metrics.ranking import spearman
+from st_biomed.metrics.relation_draws import RelationScores
+
+
+def _mean(sums: np.ndarray) -> np.ndarray:
+    return sums[..., 0] / sums[..., 1]
+
+
+def _macro_mean(sums: np.ndarray) -> np.ndarray:
+    totals, weights = sums[..., ::2], sums[..., 1::2]
+    means = np.divide(totals, weights, out=np.zeros_like(totals), where=weights > 0)
+    return means.sum(axis=-1) / np.maximum(1, (weights > 0).sum(axis=-1))
+
+
+def _f1(sums: np.ndarray) -> np.ndarray:
+    right, wanted = 2 * sums[..., 0], sums[..., 1] + sums[..., 2]
+    return np.divide(right, wanted, out=np.zeros_like(right), where=wanted > 0)
+
+
+OF_SUMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"mean": _mean, "macro_mean": _macro_mean, "f1": _f1}
+"""Statistics of the sums of the columns ``[..., C]``: ``mean`` of (value, 1); ``macro_mean`` of (value, 1) or (0, 0) for
+each group, two columns a group; ``f1`` of (true positives, predicted, gold)."""
+
+OF_RANKS: dict[str, Callable[[np.ndarray], float]] = {
+    "spearman": lambda rows: spearman(rows[:, 0], rows[:, 1]),
+    "mean_auc": lambda rows: mean_auc(rows[:, 0], rows[:, 1]),
+}
+"""Statistics of (score of the model, given number), ``[N, 2]``, that depend on the order of the scores alone."""
+
+OF_RELATIONS: dict[str, Callable[[np.ndarray], RelationScores]] = {"macro_auc": RelationScores}
+"""Statistics of (score of the model, number of the relation, related), ``[N, 3]``: pairs are drawn within their relation, see
+:class:`~st_biomed.metrics.relation_draws.RelationScores`."""
+
+STATISTICS = (*OF_SUMS, *OF_RANKS, *OF_RELATIONS)
+
+
+class Draws(Protocol):
+    """Units of one model as they are drawn."""
+
+    def __len__(self) -> int:
+        """How many are drawn at once."""
+        ...
+
+    @property
+    def value(self) -> float:
+        """The figure itself."""
+        ...
+
+    def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """The figure of n draws with replacement, ``[n]``; which units are drawn depends on their number alone."""
+        ...
+
+    def exchanged(self, other: Self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """Differences of the figure after n random exchanges of units between two models, ``[n]``."""
+        ...
+
+
+class SumDraws:
+    """A statistic of sums.
+
+    Args:
+        rows: Numbers of each unit ``[N, C]``.
+        statistic: One of :data:`OF_SUMS`.
+        clusters: What is drawn with all its units, ``[N]``; single units without.
+    """
+
+    def __init__(self, rows: np.ndarray, statistic: str, clusters: np.ndarray | None = None) -> None:
+        self.of = OF_SUMS[statistic]
+        self.rows = rows
+        if clusters is not None:
+            of = np.unique(clusters, return_inverse=True)[1]
+            self.rows = np.zeros((int(of.max()) + 1, rows.shape[1]))
+            np.add.at(self.rows, of, rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def value(self) -> float:
+        return float(self.of(self.rows.sum(axis=0)))
+
+    def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        drawn = rng.integers(len(self), size=(n, len(self)))
+        times = np.stack([np.bincount(one, minlength=len(self)) for one in drawn])
+        return self.of(times.astype(np.float64) @ self.rows)
+
+    def exchanged(self, other: SumDraws, rng: np.random.Generator, n: int) -> np.ndarray:
+        moved = _coins(rng, n, len(self)) @ (other.rows - self.rows)
+        return self.of(self.rows.sum(axis=0) + moved) - self.of(other.rows.sum(axis=0) - moved)
+
+
+class RankDraws:
+    """A statistic of ranks, of single units.
+
+    Args:
+        rows: Score and given number of each unit ``[N, 2]``.
+        statistic: One of :data:`OF_RANKS`.
+    """
+
+    def __init__(self, rows: np.ndarray, statistic: str) -> None:
+        self.of, self.rows = OF_RANKS[statistic], rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def value(self) -> float:
+        return self.of(self.rows)
+
+    def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        drawn = rng.integers(len(self), size=(n, len(self)))
+        return np.array([self.of(self.rows[one]) for one in drawn])
+
+    def exchanged(self, other: RankDraws, rng: np.random.Generator, n: int) -> np.ndarray:
+        given = self.rows[:, 1]
+        first, second = rankdata(self.rows[:, 0]), rankdata(other.rows[:, 0])
+        found = []
+        for swap in _coins(rng, n, len(self)):
+            sides = np.where(swap, second, first), np.where(swap, first, second)
+            ours, theirs = (self.of(np.stack([side, given], axis=1)) for side in sides)
+            found.append(ours - theirs)
+        return np.array(found)
+
+
+def draws_of(rows: np.ndarray, statistic: str, clusters: np.ndarray | None = None) -> Draws:
+    """Units as they are drawn, by one of :data:`STATISTICS`."""
+    if statistic in OF_SUMS:
+        return SumDraws(rows, statistic, clusters)
+    return RankDraws(rows, statistic) if statistic in OF_RANKS else OF_RELATIONS[statistic](rows)
+
+
+def _coins(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
+    """Which units are exchanged in each of n draws, boolean ``[n, size]``."""
+    return rng.integers(2, size=(n, size), dtype=np.int8).astype(bool)

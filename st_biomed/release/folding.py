@@ -1,0 +1,42 @@
+"""Names and text in a form in which equal names are equal, for millions of names at once."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_INVISIBLE = (
+    r"[\p{Cf}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}"
+    r"\x{E0100}-\x{E01EF}]+"
+)
+"""Format characters (soft hyphens, zero-width and direction marks), fillers and variation selectors."""
+
+_ACCENTS = r"[\x{0300}-\x{036F}]+"
+_WITHOUT_ACCENT = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ"}
+"""Letters that no decomposition takes the accent off."""
+
+UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\x{30FC}]"
+"""Characters of scripts that put no space between words, or may leave it out: each is a word of its own."""
+
+_SEPARATORS = r"[^\pL\pM\pN]+"
+
+
+def folded(strings: pa.Array) -> pa.Array:
+    """Strings without case, accents, invisible characters and variants of characters (NFKC)."""
+    strings = pc.replace_substring_regex(strings, _INVISIBLE, "")
+    strings = pc.replace_substring_regex(pc.utf8_normalize(strings, "NFKD"), _ACCENTS, "")
+    strings = pc.utf8_lower(pc.utf8_normalize(strings, "NFKC"))
+    for letter, plain in _WITHOUT_ACCENT.items():
+        strings = pc.replace_substring(strings, letter, plain)
+    return strings
+
+
+def words_of(strings: pa.Array) -> pa.Array:
+    """The words of strings, folded, with one space between them: letters, marks and digits, and nothing else."""
+    apart = pc.replace_substring_regex(folded(strings), f"({UNSPACED})", r" \1 ")
+    return pc.utf8_trim(pc.replace_substring_regex(apart, _SEPARATORS, " "), " ")
+
+
+def letters_of(strings: pa.Array) -> pa.Array:
+    """The same without the spaces."""
+    return pc.replace_substring_regex(folded(strings), _SEPARATORS, "")

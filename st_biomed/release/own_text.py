@@ -1,0 +1,62 @@
+"""Ordinary text: what may stand in any release, whatever a terminology has a name for.
+
+It is the text of the package that releases are written from: the recipes, their settings and help, the benchmarks and
+their published figures, what is said of each recipe's models, the template of the card, the code that names metrics,
+losses and modules, and the host's description of a trainer's arguments. What somebody trained, or measured on, is no
+part of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+from sentence_transformers import SentenceTransformerTrainingArguments
+
+from st_biomed.bundled import bundled_folder
+from st_biomed.release.run_data import RunData
+from st_biomed.release.term_search import TermSearch
+from st_biomed.terminology import Terminology
+
+_FOLDERS = ("recipes", "recipes/configs", "evaluation", "evaluation/benchmarks", "model_cards")
+"""Without what lies below these: results and cards of runs."""
+_CODE = ("evaluators", "few_shot", "kge", "losses", "metrics", "modules", "release")
+_TEXT = (".md", ".py", ".yaml")
+
+
+@cache
+def package() -> TermSearch:
+    """The texts, ready to be asked for names."""
+    return TermSearch({"": _texts()})
+
+
+def said_of_sources(run: RunData) -> str:
+    """What a record says of the sources of every stage that may be redistributed: their names need not be at hand here.
+
+    Args:
+        run: The record.
+    """
+    terminologies = chain(run["terminologies"], *(stage["terminologies"] for stage in run["earlier"]))
+    sources = (source for each in terminologies for source in each["sources"] if source["redistributable"])
+    return "\n\n".join(source[part] for source in sources for part in ("name", "title", "version", "licence", "url"))
+
+
+def labels_of(terminologies: Sequence[Terminology]) -> Iterator[str]:
+    """What terminologies say of themselves and call classes and relations; tables of results have these as headings."""
+    for terminology in terminologies:
+        for source in terminology.sources.values():
+            yield from (source.name, source.title, source.version, source.licence, source.url)
+        for table, column in ((terminology.types, "type"), (terminology.relations, "relation")):
+            yield from table[column].unique().to_pylist()
+
+
+def _texts() -> Iterator[str]:
+    written = [folder for folder in map(bundled_folder, _FOLDERS) if folder is not None]
+    for folder in [*written, *(Path(__file__).parents[1] / name for name in _CODE)]:
+        yield from (path.read_text("utf-8") for path in sorted(folder.iterdir()) if path.suffix in _TEXT)
+    for host in inspect.getmro(SentenceTransformerTrainingArguments)[:-1]:
+        yield host.__doc__ or ""
+        yield "\n\n".join(vars(host).get("__annotations__", {}))

@@ -1,0 +1,172 @@
+"""Saved folders that say what they hold: a JSON header with size and checksum of each file, and with its own checksum.
+
+The header is written last. Whoever loads the folder finds a file that was cut short, changed, lost or taken from another
+folder before anything is read from it, the header included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from st_biomed.errors import InputError
+from st_biomed.files import replace_text
+
+_OWN, _FILES, _KIND = "checksum", "files", "xxh3_128"
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Seal:
+    """How the folders of one kind are sealed.
+
+    Attributes:
+        header: Name of the header.
+        format: Its number, raised where older folders can no longer be read.
+        made_by: What writes such a folder, for messages.
+        remedy: What to do where one is damaged, for messages.
+    """
+
+    header: str
+    format: int
+    made_by: str
+    remedy: str
+
+    def write(self, folder: Path, content: Mapping[str, Any], files: Iterable[str]) -> dict[str, Any]:
+        """Write the header of a folder whose other files are there.
+
+        Args:
+            folder: Where they lie.
+            content: What the header says besides.
+            files: Their paths in the folder, with ``/``.
+
+        Returns:
+            What the header says, without its own checksum.
+        """
+        described = {name: _described(folder / name) for name in files}
+        said = {"format": self.format, **content, _FILES: described}
+        replace_text(folder / self.header, sealed(said))
+        return said
+
+    def read(self, folder: Path) -> dict[str, Any]:
+        """What a header says.
+
+        Raises:
+            InputError: There is none, it is damaged, or of another format.
+        """
+        path = folder / self.header
+        if not path.is_file():
+            what = "no such folder" if not folder.exists() else f"no {self.header} in it"
+            raise InputError(f"{folder}: {what}; expected a folder written by {self.made_by}")
+        said = read_sealed(path, self.remedy, self.format)
+        if not isinstance(said.get(_FILES), dict):
+            raise InputError(f"{path}: damaged (it lists no files); {self.remedy}")
+        return said
+
+    def check(self, folder: Path, said: Mapping[str, Any], files: Iterable[str], *, sizes_only: bool = False) -> None:
+        """Compare files with what the header says of them.
+
+        Args:
+            folder: Where they lie.
+            said: What :meth:`read` gave.
+            files: The files that have to be there; one that the header does not list is none of the folder's.
+            sizes_only: Whether their content is not read.
+
+        Raises:
+            InputError: With the first that is missing, cut short, changed, or of another folder.
+        """
+        for name in files:
+            path = folder / name
+            if not isinstance(expected := said[_FILES].get(name), dict):
+                raise InputError(f"{folder / self.header}: does not list {name}, so they are of two; {self.remedy}")
+            if not path.is_file():
+                raise InputError(f"{path}: is missing; {self.remedy}")
+            found, size = path.stat().st_size, expected.get("bytes")
+            if found != size:
+                what = "truncated" if isinstance(size, int) and found < size else "changed"
+                raise InputError(f"{path}: {what}, has {found:,} bytes and had {size:,}; {self.remedy}")
+            if not sizes_only and checksum_of(path) != expected.get(_KIND):
+                raise InputError(f"{path}: damaged or of another folder (its checksum is another); {self.remedy}")
+
+
+def sealed(content: Mapping[str, Any], *, indent: int | None = 1) -> str:
+    """JSON that holds its own checksum, and ends with the line.
+
+    Args:
+        content: What it says; what JSON does not know becomes its text.
+        indent: Of its lines; ``None`` for a single one.
+    """
+    content = json.loads(json.dumps(content, default=str))  # as it will be read: tuples are lists, keys are strings
+    return json.dumps({**content, _OWN: _checksum(content)}, indent=indent, ensure_ascii=False) + "\n"
+
+
+def has_seal(content: Mapping[str, Any]) -> bool:
+    """Whether content that was read says what its checksum is."""
+    return _OWN in content
+
+
+def unsealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Content that was read, without its checksum.
+
+    Raises:
+        ValueError: The checksum is not that of the content.
+    """
+    said = dict(content)
+    if said.pop(_OWN, None) != _checksum(said):
+        raise ValueError("its checksum is not that of its content")
+    return said
+
+
+def read_sealed(path: Path, remedy: str, format: int | None = None) -> dict[str, Any]:
+    """What :func:`sealed` was given.
+
+    Args:
+        path: The file.
+        remedy: What to do where it is damaged.
+        format: What its ``format`` has to be; ``None`` for files without one.
+
+    Raises:
+        InputError: It is damaged, cannot be read, or of another format.
+    """
+    try:
+        said = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: damaged ({type(error).__name__}); {remedy}") from error
+    if not isinstance(said, dict):
+        raise InputError(f"{path}: damaged (a JSON object is needed); {remedy}")
+    if format is not None and said.get("format") != format:
+        raise InputError(
+            f"{path}: is of format {said.get('format', 'unknown')!s:.20}, this version reads {format}; {remedy}"
+        )
+    try:
+        return unsealed(said)
+    except ValueError as error:
+        raise InputError(f"{path}: damaged or edited ({error}); {remedy}") from None
+
+
+def checksum(content: bytes) -> str:
+    """XXH3 (128 bits)."""
+    return xxhash.xxh3_128_hexdigest(content)
+
+
+def checksum_of(path: Path) -> str:
+    """XXH3 (128 bits) of a file: it sees damage in a fraction of the time of SHA-256 (`benchmarks/checksums.py`)."""
+    digest = xxhash.xxh3_128()
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _described(path: Path) -> dict[str, Any]:
+    return {"bytes": path.stat().st_size, _KIND: checksum_of(path)}
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return checksum(text.encode())

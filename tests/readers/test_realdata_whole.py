@@ -1,0 +1,72 @@
+"""Open files read whole, one after the other: how many rows each has, and what becomes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from st_biomed.readers import Tally, Term, reader
+
+pytestmark = pytest.mark.realdata
+
+FILES = [
+    ("obo", "ontologies/uberon.2015-04-23.obo.gz", {}, 36_507, 173_781, 116_226),
+    ("obo", "ontologies/cl.2017-04-14.obo.gz", {}, 17_066, 55_195, 37_168),
+    ("obo", "ontologies/bio-chebi.2023-03-10.obo.gz", {}, 24_627, 86_964, 86_948),
+    ("babelon", "multilingual/hpo/hp-cs.synonyms.tsv.gz", {}, 14_698, 18_812, 14_698),
+    ("babelon", "multilingual/hpo/hp-de.babelon.tsv.gz", {}, 587, 3_488, 587),
+    ("babelon", "multilingual/hpo/hp-de.synonyms.tsv.gz", {}, 745, 747, 745),
+    ("babelon", "multilingual/hpo/hp-fr.babelon.tsv.gz", {}, 13_990, 14_693, 13_990),
+    ("babelon", "multilingual/hpo/hp-fr.synonyms.tsv.gz", {}, 31, 19_830, 31),
+    ("babelon", "multilingual/hpo/hp-ja.babelon.tsv.gz", {}, 17_649, 17_868, 17_649),
+    ("babelon", "multilingual/hpo/hp-nl.synonyms.tsv.gz", {}, 0, 20_736, 0),
+    ("babelon", "multilingual/hpo/hp-nna.babelon.tsv.gz", {}, 201, 201, 201),
+    ("babelon", "multilingual/hpo/hp-pt.babelon.tsv.gz", {}, 7_213, 7_214, 7_213),
+    ("babelon", "multilingual/hpo/hp-tr.synonyms.tsv.gz", {}, 10_637, 18_707, 10_637),
+    ("babelon", "multilingual/hpo/hp-tw.babelon.tsv.gz", {}, 83, 83, 83),
+    ("babelon", "multilingual/hpo/hp-zh.babelon.tsv.gz", {}, 18_988, 18_988, 18_988),
+    (
+        "phecode",
+        "hierarchies/phecode1.2_pheinfo.csv.gz",
+        {"icd_map": "hierarchies/phecode1.2_map_icd10who.csv.gz"},
+        1_817,
+        11_322,
+        10_159,
+    ),
+    (
+        "parent_child",
+        "open2026/omop/gibleed/CONCEPT.csv",
+        {"code": "CONCEPT_ID", "string": "CONCEPT_NAME"},
+        444,
+        444,
+        444,
+    ),
+    (
+        "parent_child",
+        "open2026/mesh/data_mesh_thesaurus.tsv.gz",
+        {"code": "DescriptorUI", "string": "TermName"},
+        255_859,
+        255_864,
+        255_859,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "options", "terms", "n_read", "n_kept"),
+    FILES,
+    ids=[f"{one[0]}-{Path(one[1]).name}" for one in FILES],
+)
+def test_a_file_is_read_whole(
+    realdata: Path, name: str, file: str, options: dict[str, Any], terms: int, n_read: int, n_kept: int
+) -> None:
+    """Catches rows that are refused, or lost, in files that nobody made for a test."""
+    tally = Tally()
+    found = {key: realdata / value if "/" in value else value for key, value in options.items()}
+    records = list(reader(name).records(realdata / file, tally=tally, **found))
+    assert sum(isinstance(record, Term) for record in records) == terms
+    assert (tally.n_read, tally.n_kept) == (n_read, n_kept)
+    assert tally.adds_up()
+    assert tally.notes == []

@@ -1,0 +1,83 @@
+"""Every recipe in a form that takes a second, for tests of what happens to it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import torch
+
+from recipes import (
+    bergamot,
+    extend_bert,
+    fewshot_names,
+    hiprbert,
+    italian_kge,
+    knowledge_injection,
+    sapbert,
+    sapbert_finetune,
+)
+from st_biomed.kge import KGETable
+from st_biomed.terminology import Terminology
+
+CONFIGS = Path(sapbert.__file__).parent / "configs"
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "linking"
+PROTOCOL = """name: zorb
+evaluator: entity_linking
+settings: {format: ncbi_disease, path: ncbi_disease, dictionary: ncbi_disease/medic.txt, steps: {lower_case: {}}, seen: [train]}
+"""
+ENDINGS = {
+    "sapbert": (sapbert, "sapbert_smoke.yaml", ()),
+    "sapbert, adapters": (sapbert, "sapbert_smoke.yaml", ("--adapter", "bottleneck")),
+    "sapbert, lora": (sapbert, "sapbert_smoke.yaml", ("--adapter", "lora")),
+    "sapbert_finetune": (sapbert_finetune, "sapbert_finetune.yaml", ("--linking", "{zorb}", "--smoke", "true")),
+    "hiprbert": (hiprbert, "hiprbert_smoke.yaml", ()),
+    "bergamot": (bergamot, "bergamot_smoke.yaml", ("--graph", "sage")),
+    "fewshot_names": (fewshot_names, "fewshot_smoke.yaml", ("--shots", "1", "--seeds", "{seed}")),
+    "extend_bert": (extend_bert, "extend_bert_smoke.yaml", ("--corpus", "{texts}", "--vocabulary_size", "0")),
+    "italian_kge, contrastive": (italian_kge, "italian_smoke.yaml", ("--stage", "contrastive", "--loss", "v2")),
+    "italian_kge, pipelined": (italian_kge, "italian_smoke.yaml", ("--stage", "pipelined", "--loss", "v2")),
+    "knowledge_injection": (
+        knowledge_injection,
+        "knowledge_injection_smoke.yaml",
+        ("--corpus", "{texts}", "--terminology", "toy", "--language", "en", "--kge", "{kge}"),
+    ),
+}
+KEEPS = {"italian_kge, contrastive"}
+"""Whose trained model stays, as it is more than what is released."""
+
+
+def sources_of(folder: Path, base: Path, patch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """What recipes start from, written into a folder."""
+    patch.setenv("ST_BIOMED_DATA", str(FIXTURES))
+    toy = Terminology.read("toy")
+    (folder / "zorb.yaml").write_text(PROTOCOL)
+    lines = [f"a case of {one} with {two}.\n" for one, two in zip(toy.strings[:40], toy.strings[5:])]
+    (folder / "texts.txt").write_text("".join(lines))
+    codes = toy.concepts["code"].to_pylist()
+    KGETable(codes, torch.randn(len(codes), 8).numpy(), model="complex", terminology=toy.digest).save(folder / "kge")
+    return {"base": base, "zorb": folder / "zorb.yaml", "texts": folder / "texts.txt", "kge": folder / "kge"}
+
+
+def release_of(name: str, out: Path) -> Path:
+    """Where a recipe of the list releases to, given its ``output_dir``."""
+    return out / name.partition(", ")[2] if name.startswith("italian_kge") else out
+
+
+def run_ending(name: str, sources: dict[str, Path], out: Path, *arguments: object, seed: int = 1) -> None:
+    """Run a recipe of the list, with a stage that it needs before it."""
+    recipe, configuration, own = ENDINGS[name]
+    if name == "italian_kge, pipelined" and not (out / "injected").is_dir():
+        run_ending("knowledge_injection", sources, out / "injected")
+    filled = [one.format(**sources, seed=seed) for one in own]
+    given = ["--base_model", sources["base"], "--output_dir", out, "--seed", seed, *filled, *arguments]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", [str(word) for word in (f"{name}.py", CONFIGS / configuration, *given)])
+        recipe.main()
+
+
+def weights(folder: Path) -> str:
+    """The weights of all modules of a saved model, and not those of what was trained beside it."""
+    paths = [path for path in sorted(folder.rglob("*.safetensors")) if path.parent.name != "graph_encoder"]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
