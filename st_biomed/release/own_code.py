@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,15 @@ def file_of(module: nn.Module) -> str:
     return f"{type(module).__module__.rpartition('.')[2]}.py"
 
 
+def run_elsewhere(
+    code: str, *words: str, environment: Mapping[str, str], cwd: str
+) -> subprocess.CompletedProcess[str]:
+    """Run code in a new interpreter."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, env=environment, cwd=cwd
+    )
+
+
 def vectors_elsewhere(folder: Path, probes: list[str]) -> np.ndarray:
     """What a saved model gives in a fresh process without this package, loaded with ``trust_remote_code``.
 
@@ -65,13 +75,7 @@ def vectors_elsewhere(folder: Path, probes: list[str]) -> np.ndarray:
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "vectors.npy")
         environment = {**os.environ, "HF_MODULES_CACHE": scratch, "CUDA_VISIBLE_DEVICES": ""}
-        ended = subprocess.run(
-            [sys.executable, "-c", _LOAD, str(folder.resolve()), str(out), *probes],
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=scratch,
-        )
+        ended = run_elsewhere(_LOAD, str(folder.resolve()), str(out), *probes, environment=environment, cwd=scratch)
         if ended.returncode:
             reason = (ended.stderr.strip().splitlines() or ["no message"])[-1]
             raise InputError(f"the saved model does not load in a process without this package: {reason}")

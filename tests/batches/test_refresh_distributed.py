@@ -11,6 +11,8 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
+from tests.fresh import START
+
 
 def process(rank: int, model_folder: str, out: str) -> None:
     """What one of the two processes does; its results go to a file."""
@@ -39,7 +41,7 @@ def process(rank: int, model_folder: str, out: str) -> None:
 @pytest.fixture(scope="module")
 def ranks(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     out = tmp_path_factory.mktemp("ranks")
-    mp.spawn(process, args=(str(tiny_bert_folder), str(out)), nprocs=2)
+    mp.start_processes(process, args=(str(tiny_bert_folder), str(out)), nprocs=2, start_method=START)
     return [torch.load(out / f"{rank}.pt", weights_only=False) for rank in range(2)]
 
 

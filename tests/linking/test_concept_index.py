@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from st_biomed.linking import ConceptIndex, EncodingOptions
 from st_biomed.linking_data.records import LinkingDictionary
 from st_biomed.readers.records import Record, SourceInfo, Term
 from st_biomed.terminology import Terminology
+from tests.fresh import run_fresh
 
 
 def naive(zorb: Terminology, model: SentenceTransformer, text: str) -> list[tuple[str, float]]:
@@ -298,7 +297,7 @@ def test_a_build_that_was_killed_goes_on_and_ends_as_an_unbroken_one(
     terminology = many_names(64)
     terminology.save(tmp_path / "terminology")
     words = [str(path) for path in (tmp_path / "terminology", tiny_bert_folder, tmp_path / "broken")]
-    process = subprocess.run([sys.executable, "-c", _KILLED, *words], capture_output=True, text=True, check=False)
+    process = run_fresh(_KILLED, *words)
     assert process.returncode == -9, process.stderr
     with pytest.raises(InputError, match="encoding was interrupted at 20 of 64 names; run the same build again"):
         ConceptIndex.load(tmp_path / "broken")

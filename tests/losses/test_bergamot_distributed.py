@@ -14,6 +14,7 @@ import torch.multiprocessing as mp
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from tests.fresh import START
 from tests.losses.graph_steps import CLASSES, RELATIONS, TEXTS, encoder_of, step_of
 
 CASES = ("sage", "rgcn", "gat", "cached", "one without edges")
@@ -108,7 +109,7 @@ def process(rank: int, folder: str, out: str) -> None:
 @pytest.fixture(scope="module")
 def ranks(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     out = tmp_path_factory.mktemp("ranks")
-    mp.spawn(process, args=(str(tiny_bert_folder), str(out)), nprocs=2)
+    mp.start_processes(process, args=(str(tiny_bert_folder), str(out)), nprocs=2, start_method=START)
     return [torch.load(out / f"{rank}.pt") for rank in range(2)]
 
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from st_biomed.errors import InputError
+from tests.fresh import START
 
 # Half of the names per process, so that one cuts its names into more chunks than the other.
 NAMES = ["flu", "flue", "gout", "gots", "other", "acute gout", "zoster of the ear", "chronic disease (simple)"]
@@ -141,7 +142,7 @@ def process(rank: int, folder: str, out: str) -> None:
 @pytest.fixture(scope="module")
 def ranks(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     out = tmp_path_factory.mktemp("ranks")
-    mp.spawn(process, args=(str(tiny_bert_folder), str(out)), nprocs=2)
+    mp.start_processes(process, args=(str(tiny_bert_folder), str(out)), nprocs=2, start_method=START)
     return [torch.load(out / f"{rank}.pt") for rank in range(2)]
 
 

@@ -10,6 +10,8 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import Tensor, nn
 
+from tests.fresh import START
+
 KINDS = ("kge table", "kge similarity given", "barlow twins, one column", "barlow twins, two columns")
 LABELS = torch.tensor([0, 1, 2, 0, 3, 1, 4, 4])
 
@@ -59,7 +61,7 @@ def process(rank: int, out: str) -> None:
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, tuple[Tensor, Tensor]]]:
     out: Path = tmp_path_factory.mktemp("ranks")
-    mp.spawn(process, args=(str(out),), nprocs=2)
+    mp.start_processes(process, args=(str(out),), nprocs=2, start_method=START)
     return [torch.load(out / f"{rank}.pt") for rank in range(2)]
 
 

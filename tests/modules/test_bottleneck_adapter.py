@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +30,7 @@ from st_biomed.losses import CachedMultiSimilarityLoss, MultiSimilarityLoss
 from st_biomed.modules import bottleneck_adapter
 from st_biomed.modules.adapt import SIZES, adapt, trained_share
 from st_biomed.modules.bottleneck_adapter import AdaptedBertConfig, AdaptedBertModel, adapter_parameters
+from tests.fresh import run_fresh
 
 NAMES = ["flu", "flue", "acute gout of the ear", "gots", "zoster", "other disease, type 2"]
 LABELS = torch.tensor([0, 0, 1, 1, 2, 2])
@@ -212,14 +211,7 @@ def test_a_saved_model_loads_without_this_package(tiny_bert, tmp_path):
     assert (folder / "bottleneck_adapter.py").read_bytes() == Path(bottleneck_adapter.__file__).read_bytes()
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment["HF_MODULES_CACHE"] = str(tmp_path / "modules")
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH, str(folder), json.dumps(NAMES)],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_fresh(FRESH, folder, json.dumps(NAMES), environment=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "UNEXPECTED" not in done.stderr and "MISSING" not in done.stderr
     found = json.loads(done.stdout.splitlines()[-1])

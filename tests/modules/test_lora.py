@@ -5,8 +5,6 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +21,7 @@ from st_biomed.losses import CachedMultiSimilarityLoss, MultiSimilarityLoss
 from st_biomed.modules import lora
 from st_biomed.modules.adapt import adapt
 from st_biomed.modules.lora import add_lora, merge_lora
+from tests.fresh import run_fresh
 
 NAMES = ["flu", "flue", "acute gout of the ear", "gots", "zoster", "other disease, type 2"]
 LABELS = torch.tensor([0, 0, 1, 1, 2, 2])
@@ -95,8 +94,7 @@ def test_a_merged_model_has_the_same_vectors_and_loads_without_peft(tiny_bert_fo
         "import json, sys; sys.modules['peft'] = None; from sentence_transformers import SentenceTransformer; "
         "print(json.dumps(SentenceTransformer(sys.argv[1], device='cpu').encode(json.loads(sys.argv[2])).tolist()))"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "merged"), json.dumps(NAMES)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_fresh(code, tmp_path / "merged", json.dumps(NAMES))
     np.testing.assert_allclose(json.loads(done.stdout.splitlines()[-1]), vectors, atol=1e-5)
 
 

@@ -7,7 +7,6 @@ import copy
 import json
 import os
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from st_biomed.errors import InputError
 from st_biomed.modules import mention_pooling
 from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.modules.mention_pooling import MARKERS, MentionPooling
+from tests.fresh import run_fresh
 from tests.modules.mention_texts import MARKED, TERMS, family
 
 CASES = {
@@ -166,8 +166,7 @@ def load_elsewhere(folder: Path, texts: list[str]) -> list:
     """Whether the flag is needed, and vectors of a model loaded, saved and loaded, twice, without this package."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment["HF_MODULES_CACHE"] = str(folder.parent / "modules")
-    words = [sys.executable, "-c", FRESH, str(folder), json.dumps(texts)]
-    done = subprocess.run(words, env=environment, cwd=folder.parent, capture_output=True, text=True, check=False)
+    done = run_fresh(FRESH, folder, json.dumps(texts), environment=environment, cwd=folder.parent)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
 

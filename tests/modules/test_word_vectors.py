@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.modules.fasttext_binary import FastTextBinary
 from st_biomed.modules.name_tokens import name_tokenizer, shown, tokens_of
 from st_biomed.modules.word_vectors import word_coverage, word_vectors_encoder
+from tests.fresh import run_fresh
 from tests.modules.fasttext_files import fasttext_bytes, random_matrix, write
 
 VEC = "5 2\nfever 1 2\nFever 9 9\nglorp 3 -4 \near 0.5 1e1\nZoster 7 7\n"
@@ -80,8 +79,7 @@ numpy.save(sys.argv[2], model.encode(sys.argv[3:]))
 def test_it_loads_anywhere_without_a_flag(vec, tmp_path):
     """Catches a tokenizer that forgets to leave words out once it is saved."""
     word_vectors_encoder(vec).save_pretrained(str(tmp_path / "m"), create_model_card=False)
-    command = [sys.executable, "-c", FRESH, str(tmp_path / "m"), str(tmp_path / "out.npy"), *MEANS]
-    subprocess.run(command, check=True, cwd=tmp_path)
+    assert run_fresh(FRESH, tmp_path / "m", tmp_path / "out.npy", *MEANS, cwd=tmp_path).returncode == 0
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), list(MEANS.values()), rtol=1e-6)
     loaded = SentenceTransformer(str(tmp_path / "m"), device="cpu")
     assert word_coverage(loaded, MEANS).without_words == ["unheardof", "e", ""]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from recipes import fewshot_names
 from st_biomed.release.recheck import recheck
 from st_biomed.release.run_data import read_run
 from st_biomed.settings import read_settings, run_recipe
+from tests.fresh import run_fresh
 from tests.modules.fasttext_files import BUCKETS, fasttext_bytes, random_matrix
 
 CONFIGS = Path(fewshot_names.__file__).parent / "configs"
@@ -128,7 +128,7 @@ def test_the_release_needs_neither_this_package_nor_a_flag(run, tmp_path: Path):
         "from sentence_transformers import SentenceTransformer\n"
         f"print(SentenceTransformer({str(folder)!r}, device='cpu').encode('acute disease').shape)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    done = run_fresh(code, cwd=tmp_path)
     assert done.stdout.strip() == "(16,)", done.stderr
 
 

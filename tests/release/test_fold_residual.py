@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +20,7 @@ from st_biomed.modules.word_vectors import word_vectors_encoder
 from st_biomed.release.bake import bake
 from st_biomed.release.fold_residual import fold_residual
 from st_biomed.release.folder import check_built_in, save_release
+from tests.fresh import run_fresh
 
 NAMES = ["flu", "acute gout of the ear", "zoster", "", "other disease, type 2"]
 
@@ -61,8 +60,7 @@ def test_one_stage_and_three_load_without_this_package(tiny_bert, tmp_path):
         np.testing.assert_allclose(baked.encode(NAMES), expected[-1], atol=1e-6)
         folders.append(str(tmp_path / name))
         baked.save_pretrained(folders[-1], create_model_card=False)
-    command = [sys.executable, "-c", FRESH, json.dumps(NAMES), *folders]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_fresh(FRESH, json.dumps(NAMES), *folders, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     for found, vectors in zip(json.loads(done.stdout.splitlines()[-1]), expected):
         np.testing.assert_allclose(found, vectors, atol=1e-6)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from st_biomed.errors import InputError
 from st_biomed.modules.adapt import adapt
 from st_biomed.release.folder import save_release
 from st_biomed.release.own_code import code_of, vectors_elsewhere
+from tests.fresh import run_fresh
 
 
 @pytest.fixture
@@ -30,6 +30,7 @@ def adapted(tiny_bert: SentenceTransformer) -> SentenceTransformer:
     return model
 
 
+@pytest.mark.usefixtures("new_interpreter")
 def test_a_model_with_bottleneck_adapters_is_released(
     adapted: SentenceTransformer, trained, licensed, tiny_bert_folder: Path, tmp_path: Path
 ):
@@ -57,8 +58,7 @@ def test_a_released_model_loads_here_with_the_classes_that_are_installed(
     def loaded() -> subprocess.CompletedProcess[str]:
         """In a process that has not met the adapters yet."""
         environment = {**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules"), "HF_HUB_OFFLINE": "1"}
-        words = [sys.executable, "-c", load, str(folder)]
-        return subprocess.run(words, capture_output=True, text=True, env=environment)
+        return run_fresh(load, folder, environment=environment)
 
     assert float(loaded().stdout) == pytest.approx(float(adapted.encode("zoster")[0]), abs=1e-6)
     with (folder / "bottleneck_adapter.py").open("a") as file:
@@ -99,6 +99,7 @@ def test_a_plain_model_needs_no_code(tiny_bert: SentenceTransformer, pristine_re
     assert "trust_remote_code" not in (pristine_release / "README.md").read_text()
 
 
+@pytest.mark.usefixtures("new_interpreter")
 def test_what_does_not_load_elsewhere_is_one_line(tmp_path: Path):
     with pytest.raises(InputError, match="does not load in a process without this package: ") as error:
         vectors_elsewhere(tmp_path, ["x"])
