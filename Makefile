@@ -21,7 +21,7 @@ quickstart: $(STAMP)  ## train and evaluate a hierarchical term encoder on ICD-1
 	HF_HUB_OFFLINE=1 $(BIN)/python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml
 
 test: $(STAMP)  ## every test that needs neither a network nor the development data; WORKERS processes of one thread
-	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(WORKERS) --dist loadfile
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 realdata: $(STAMP)  ## the tests on the open development data (ST_BIOMED_DATA)
 	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m realdata

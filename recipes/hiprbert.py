@@ -183,10 +183,10 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
 
     # One dataset, one loss and one way to batch for each part.
     model = recipe.encoder()
+    parts = training_parts(model, train, folders.work / "terminology", recipe, training.seed)
     with training.main_process_first(desc="terminology"):
         if training.should_save:
             folders.begin(train)
-    parts = training_parts(model, train, folders.work / "terminology", recipe, training.seed)
     losses = {name: part.loss for name, part in parts.items()}
     training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
     training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=recipe.temperature)
