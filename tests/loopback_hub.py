@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+import transformers.utils.hub as transformers_hub
 from huggingface_hub import constants, hf_api
 
 WRITER, READER, STRANGER = "hf_writer", "hf_reader", "hf_stranger"
@@ -346,6 +347,8 @@ def loopback_hub(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Iterator[Loopb
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr(constants, "ENDPOINT", hub.url)
     monkeypatch.setattr(hf_api.api, "endpoint", hub.url)
+    if hasattr(transformers_hub, "_hf_api"):  # made once with the address of then: another Hub's, which is closed
+        monkeypatch.setattr(transformers_hub, "_hf_api", None)
     template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     try:

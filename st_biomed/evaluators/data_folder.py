@@ -30,15 +30,25 @@ def resolved(source: str) -> str:
 def open_terminology(sources: Sequence[str]) -> Terminology:
     """What :meth:`Terminology.open` takes, paths being looked for in the folder of data, too; several are merged.
 
-    The last few stay in memory, since several benchmarks may be over one terminology.
+    The last few stay in memory, since several benchmarks may be over one terminology; until their files change.
 
     Raises:
         InputError: As :meth:`Terminology.open` and :meth:`Terminology.merge` do.
     """
-    return _opened(tuple(map(resolved, sources)))
+    found = tuple(map(resolved, sources))
+    return _opened(found, tuple(map(_version, found)))
+
+
+def _version(source: str) -> tuple[str, int, int] | None:
+    """What tells the files of a source from others of the same name, here or in another folder."""
+    path = Path(source.partition("?")[0].rpartition(":")[2])
+    if not path.exists():
+        return None
+    found = path.stat()
+    return str(path.resolve()), found.st_ino, found.st_mtime_ns
 
 
 @lru_cache(maxsize=2)
-def _opened(sources: tuple[str, ...]) -> Terminology:
+def _opened(sources: tuple[str, ...], versions: tuple[object, ...]) -> Terminology:
     opened = [Terminology.open(source) for source in sources]
     return opened[0] if len(opened) == 1 else Terminology.merge(*opened)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from st_biomed.evaluators.benchmark import PROTOCOLS, Benchmark, benchmark_names
 from st_biomed.evaluators.data_folder import data_path, open_terminology
 from st_biomed.evaluators.linking_protocol import LinkingProtocol
 from st_biomed.evaluators.relatedness import RelatednessProtocol
+from st_biomed.terminology import Terminology
 
 TEXT = """
 name: zorb
@@ -154,3 +156,21 @@ def test_a_source_keeps_its_options_below_the_folder_of_data(data: Path):
     (data / "names.txt").write_text("X1||flumpa\nX1||terkia\n")
     opened = open_terminology(["parent_child:names.txt?name=ZORB"])
     assert list(opened.sources) == ["ZORB"]
+
+
+def test_a_terminology_of_one_name_is_that_of_the_folder_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Catches the figures of a terminology that is not the one in its place: in another folder, or replaced meanwhile."""
+    toy = Terminology.read("toy")
+    few = toy.subset(below=[toy.codes[1]])
+    for place, terminology in (("one", toy), ("two", few)):
+        terminology.save(tmp_path / place / "toy")
+        monkeypatch.chdir(tmp_path / place)
+        assert open_terminology(["toy"]).digest == terminology.digest
+        assert open_terminology(["toy"]) is open_terminology(["toy"])
+    shutil.rmtree(tmp_path / "two" / "toy")
+    toy.save(tmp_path / "two" / "toy")
+    assert open_terminology(["toy"]).digest == toy.digest
+    monkeypatch.chdir(tmp_path)
+    assert open_terminology(["toy"]).digest == toy.digest
