@@ -20,8 +20,10 @@ $(STAMP): pyproject.toml constraints.txt
 quickstart: $(STAMP)  ## train and evaluate a hierarchical term encoder on ICD-10-CM in a few minutes
 	HF_HUB_OFFLINE=1 $(BIN)/python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml
 
+PYTEST = HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+
 test: $(STAMP)  ## every test that needs neither a network nor the development data; WORKERS processes of one thread
-	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
 
 realdata: $(STAMP)  ## the tests on the open development data (ST_BIOMED_DATA)
 	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m realdata
@@ -56,13 +58,13 @@ bench: $(STAMP)  ## speed and memory against named peers; writes benchmarks/resu
 	HF_HUB_OFFLINE=1 $(BIN)/python -m benchmarks
 
 test-lowest:  ## the tests with the lowest declared versions
-	bash tests/lowest_versions.sh
+	OMP_NUM_THREADS=1 bash tests/lowest_versions.sh --numprocesses $(WORKERS) --dist loadfile
 
 search: $(STAMP)  ## slow: new damaged inputs for every reader
 	ST_BIOMED_EXAMPLES=search HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -k damage tests/readers
 
 release-check: $(STAMP) test-lowest  ## slow: the lowest declared versions, and the wheel with each extra in a clean environment
-	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m slow
+	$(PYTEST) -m slow
 
 clean:
 	rm -rf .venv .venv-* build dist out docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache
