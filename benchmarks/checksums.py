@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.harness import Table, interleaved
 from benchmarks.synthetic_umls import write_meta
-from st_biomed.sealed import checksum_of
+from st_biomed.files.sealed import checksum_of
 from st_biomed.terminology import Terminology
 
 

@@ -33,7 +33,7 @@ def main(quick: bool = False) -> Table:
         rows,
         notes=[
             "Forward and backward of all-MiniLM-L6-v2 on random ICD-10-CM names cut at 25 tokens, in chunks that "
-            "minimise padded tokens plus `chunk_cost` (the columns) for each chunk: `CHUNK_COST_CPU` in "
+            "minimize padded tokens plus `chunk_cost` (the columns) for each chunk: `CHUNK_COST_CPU` in "
             f"`st_biomed/losses/embed.py` comes from here. Medians of {repeats} interleaved rounds."
         ],
         peers=["sentence-transformers", "transformers"],

@@ -22,14 +22,14 @@ TOP_K = (20_000, 50_000)
 def invented(n: int) -> tuple[list[str], list[str], np.ndarray]:
     """Terms, a concept of each, and unit vectors float32 ``[N, D]``.
 
-    Two and a half terms a concept, as in UMLS, around its centre, some close and some far; five concepts a family, so
+    Two and a half terms a concept, as in UMLS, around its center, some close and some far; five concepts a family, so
     that terms of different concepts are alike, too.
     """
     rng = np.random.default_rng(0)
     concept = rng.integers(n * 2 // 5, size=n)
-    family, centre = (rng.standard_normal((size, DIMENSION), dtype=np.float32) for size in (n // 12, n * 2 // 5))
+    family, center = (rng.standard_normal((size, DIMENSION), dtype=np.float32) for size in (n // 12, n * 2 // 5))
     vectors = rng.standard_normal((n, DIMENSION), dtype=np.float32) * rng.uniform(0.2, 1.0, (n, 1)).astype(np.float32)
-    vectors += (0.7 * centre)[concept] + family[concept % len(family)]
+    vectors += (0.7 * center)[concept] + family[concept % len(family)]
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return [f"invented term {i}" for i in range(n)], [f"C{c}" for c in concept], vectors
 
@@ -50,7 +50,7 @@ def ours(n: int, mode: str) -> Callable[[], float]:
 
 
 def peer(n: int) -> Callable[[], float]:
-    """The way of CODER++'s script, with sets for its automata: for each threshold, loops over gold pairs and neighbours."""
+    """The way of CODER++'s script, with sets for its automata: for each threshold, loops over gold pairs and neighbors."""
     terms, concepts, vectors = invented(n)
     groups: dict[str, list[int]] = {}
     for i, concept in enumerate(concepts):
@@ -59,37 +59,37 @@ def peer(n: int) -> Callable[[], float]:
     def measure() -> float:
         index = faiss.IndexFlatIP(DIMENSION)
         index.add(vectors)
-        similarity, neighbours = index.search(vectors, 30)
-        return max(f1_by_loops(terms, groups, similarity.copy(), neighbours, theta) for theta in PUBLISHED_THETAS)
+        similarity, neighbors = index.search(vectors, 30)
+        return max(f1_by_loops(terms, groups, similarity.copy(), neighbors, theta) for theta in PUBLISHED_THETAS)
 
     return measure
 
 
 def f1_by_loops(
-    terms: list[str], groups: dict[str, list[int]], similarity: np.ndarray, neighbours: np.ndarray, theta: float
+    terms: list[str], groups: dict[str, list[int]], similarity: np.ndarray, neighbors: np.ndarray, theta: float
 ) -> float:
-    """F1 at a threshold. A pair's similarity is set to 0 on its other side, so that it counts once, and every neighbour
+    """F1 at a threshold. A pair's similarity is set to 0 on its other side, so that it counts once, and every neighbor
     is looked up among the gold pairs, whose keys are made of strings: the script lists the similarities of the others."""
     gold: set[str] = set()
     right, wrong = 0, []
     for group in groups.values():
         for a, b in combinations(group, 2):
             gold |= {f"{a}{b}{terms[a]}{terms[b]}", f"{b}{a}{terms[b]}{terms[a]}"}
-            if b in neighbours[a]:
-                right += bool(similarity[a, np.where(neighbours[a] == b)[0][0]] > theta)
-            elif a in neighbours[b]:
-                right += bool(similarity[b, np.where(neighbours[b] == a)[0][0]] > theta)
+            if b in neighbors[a]:
+                right += bool(similarity[a, np.where(neighbors[a] == b)[0][0]] > theta)
+            elif a in neighbors[b]:
+                right += bool(similarity[b, np.where(neighbors[b] == a)[0][0]] > theta)
     predicted = 0
     for a in range(len(terms)):
-        for rank in range(1, neighbours.shape[1]):
-            b = neighbours[a, rank]
+        for rank in range(1, neighbors.shape[1]):
+            b = neighbors[a, rank]
             value = similarity[a, rank]
             is_false = value > 0 and f"{a}{b}{terms[a]}{terms[b]}" not in gold
             if is_false:
                 wrong.append(value)
             predicted += bool(value > theta)
-            if (is_false or value > theta) and a in neighbours[b]:
-                similarity[b, np.where(neighbours[b] == a)[0][0]] = 0
+            if (is_false or value > theta) and a in neighbors[b]:
+                similarity[b, np.where(neighbors[b] == a)[0][0]] = 0
     return 2 * right / (predicted + len(gold) // 2)
 
 
@@ -119,8 +119,8 @@ def main(quick: bool = False) -> Table:
         rows,
         notes=[
             f"Invented terms, two and a half a concept, whose vectors of {DIMENSION} dimensions lie around the concept's "
-            f"centre. The published way searches the 30 nearest terms with faiss and, for each of its "
-            f"{len(PUBLISHED_THETAS)} thresholds, loops over the gold pairs and over all neighbours. All pairs are counted "
+            f"center. The published way searches the 30 nearest terms with faiss and, for each of its "
+            f"{len(PUBLISHED_THETAS)} thresholds, loops over the gold pairs and over all neighbors. All pairs are counted "
             "at the true best threshold, with the areas under the curve. The evaluator is made anew each time, without "
             "intervals. Goal: 200,000 terms within 10 minutes and 4 GB on two cores."
         ],

@@ -18,8 +18,8 @@ from st_biomed.few_shot.stage import StageSettings, TrainedStage, train_stage
 from st_biomed.losses import FewShotLoss
 from st_biomed.losses.few_shot_callbacks import embed_vectors
 from st_biomed.modules.residual_feed_forward import HIDDEN, ResidualFeedForward
-from st_biomed.samples.high_level_concepts import top_concepts
 from st_biomed.terminology import Terminology
+from st_biomed.training_data.high_level_concepts import top_concepts
 
 SHOTS, GOAL = 15, 20
 

@@ -16,7 +16,7 @@ from st_biomed.losses.embed import embed_columns
 from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphSAGE
 from st_biomed.modules.graph_layers import GraphEncoder
 
-NEIGHBOURS = 3
+NEIGHBORS = 3
 """Of a target, at most; the paper's code."""
 
 FEW, MANY = 24, 300
@@ -57,7 +57,7 @@ def main(quick: bool = False) -> Table:
         rows,
         notes=[
             f"Forward and backward of all-MiniLM-L6-v2 ({width} wide) on {targets} targets with two ICD-10-CM names each and "
-            f"at most {NEIGHBOURS} neighbours with a name in each view, cut at 25 tokens; graph encoders as wide, with three "
+            f"at most {NEIGHBORS} neighbors with a name in each view, cut at 25 tokens; graph encoders as wide, with three "
             "layers, in float32; node-node, intermodal and infomax losses. Text alone embeds the same texts and learns from "
             f"the targets' names. Medians of {repeats} interleaved rounds. Goal: at most 1.25."
         ],
@@ -66,9 +66,9 @@ def main(quick: bool = False) -> Table:
 
 
 def step_of(model: Any, targets: int, n_relations: int) -> tuple[dict[str, Any], Tensor]:
-    """An invented neighbourhood of real names: one in ten neighbours is another target."""
+    """An invented neighborhood of real names: one in ten neighbors is another target."""
     generator = np.random.default_rng(0)
-    counts = generator.integers(0, NEIGHBOURS + 1, targets)
+    counts = generator.integers(0, NEIGHBORS + 1, targets)
     target = np.repeat(np.arange(targets), counts)
     n_edges = len(target)
     new = np.arange(n_edges) + targets

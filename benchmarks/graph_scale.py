@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from benchmarks.harness import Table, peak_memory
 from benchmarks.sampler_scale import invented
-from st_biomed.samples import ConceptGraph
 from st_biomed.terminology import Terminology
+from st_biomed.training_data import ConceptGraph
 
 N_RELATIONS = 100
 
@@ -45,7 +45,7 @@ def prepare(folder: str, inverses: bool) -> Callable[[], ConceptGraph]:
 
 
 def row_loop(terminology: Terminology, n_rows: int) -> dict[int, list[tuple[int, str]]]:
-    """A node's neighbours from a table of relations, one row after another, as the published code goes through MRREL."""
+    """A node's neighbors from a table of relations, one row after another, as the published code goes through MRREL."""
     adjacency: dict[int, list[tuple[int, str]]] = {}
     seen = set()
     for _, row in terminology.relations.slice(0, n_rows).to_pandas().iterrows():
@@ -70,7 +70,7 @@ def main(*, quick: bool = False) -> Table:
             start = time.perf_counter()
             graph = ConceptGraph(terminology, inverses=inverses)
             made = time.perf_counter() - start
-            n_found, held = graph.n_edges, sum(a.nbytes for a in (*graph.neighbours, *graph.edge_relations))
+            n_found, held = graph.n_edges, sum(a.nbytes for a in (*graph.neighbors, *graph.edge_relations))
             del graph
             risen = peak_memory(prepare, folder, inverses)
             name = "with inverses" if inverses else "as stated, parents both ways"

@@ -1,4 +1,4 @@
-"""What finding the neighbours of hard-negative batches anew costs beside embedding, and the batches made of them."""
+"""What finding the neighbors of hard-negative batches anew costs beside embedding, and the batches made of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import torch
 
 from benchmarks.harness import Table, resident
 from benchmarks.sampler_scale import invented
-from st_biomed.batches.hard_negatives import HardNegativeBatchSampler, HardNegativePlan
-from st_biomed.batches.neighbour_table import NeighbourTable, nearest_rows
-from st_biomed.samples import names_dataset
+from st_biomed.samplers.hard_negatives import HardNegativeBatchSampler, HardNegativePlan
+from st_biomed.samplers.neighbor_table import NeighborTable, nearest_rows
+from st_biomed.training_data import names_dataset
 
 DIMENSION = 384
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -29,8 +29,8 @@ def sampler(n_items: int) -> HardNegativeBatchSampler:
 def vectors(n_items: int) -> np.ndarray:
     """Of length one, in some thousand clusters as a trained model has them, float32 ``[N, D]``."""
     rng = np.random.default_rng(0)
-    centres = rng.standard_normal((n_items // 100, DIMENSION), dtype=np.float32)
-    rows = centres[rng.integers(0, len(centres), n_items)] + rng.standard_normal(
+    centers = rng.standard_normal((n_items // 100, DIMENSION), dtype=np.float32)
+    rows = centers[rng.integers(0, len(centers), n_items)] + rng.standard_normal(
         (n_items, DIMENSION), dtype=np.float32
     )
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -50,7 +50,7 @@ def main(*, quick: bool = False) -> Table:
         table = nearest_rows(unit, made.prototypes, made.width, device=DEVICE)
         searching = time.perf_counter() - start
         memory = (resident("VmHWM") - before) / 1e6
-        made.use(NeighbourTable(table, made.items, weights=""))
+        made.use(NeighborTable(table, made.items, weights=""))
         n_batches = min(500, len(made))
         start = time.perf_counter()
         for _, batch in zip(range(n_batches), made):
@@ -72,7 +72,7 @@ def main(*, quick: bool = False) -> Table:
         ["items", "prototypes", "sampler made", "search", "memory of the search", "table", "a batch"],
         rows,
         notes=[
-            f"Exact neighbours ({made.width} for each prototype) by inner product among vectors of {DIMENSION} dimensions, at "
+            f"Exact neighbors ({made.width} for each prototype) by inner product among vectors of {DIMENSION} dimensions, at "
             "most 3 prototypes a concept, batches of 204. Embedding the items, which comes before, is apart: "
             "[embedding_names](embedding_names.md). Memory is the rise of a process that holds the vectors already."
         ],

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import torch
 
 from benchmarks.harness import Table, interleaved
-from st_biomed.batches import HierarchyBatchSampler
 from st_biomed.encoder import PACKAGED, load_encoder
 from st_biomed.hierarchy import DISTANCES, Hierarchy
 from st_biomed.losses import OrdinalMultiSimilarityLoss
-from st_biomed.samples import names_dataset
+from st_biomed.samplers import HierarchyBatchSampler
 from st_biomed.terminology import Terminology
+from st_biomed.training_data import names_dataset
 
 
 def batch_maker(hierarchy: Hierarchy, batch_size: int, n_batches: int) -> Callable[[], object]:
@@ -28,7 +28,7 @@ def batch_maker(hierarchy: Hierarchy, batch_size: int, n_batches: int) -> Callab
 
 
 def training_step(hierarchy: Hierarchy, batch_size: int) -> Callable[[], object]:
-    """Forward and backward pass of the encoder and the loss on one such batch, tokenising included."""
+    """Forward and backward pass of the encoder and the loss on one such batch, tokenizing included."""
     sampler = HierarchyBatchSampler(names_dataset(hierarchy.terminology), batch_size, hierarchy=hierarchy)
     batch = next(iter(sampler))
     texts = hierarchy.terminology.texts["text"].take(batch).to_pylist()
@@ -63,7 +63,7 @@ def main(*, quick: bool = False) -> Table:
         ["distance", "batch size", "batch and distances", "training step", "share"],
         rows,
         notes=[
-            f"{terminology!r}; MiniLM, float32, forward and backward without the optimiser. The batches of an epoch's "
+            f"{terminology!r}; MiniLM, float32, forward and backward without the optimizer. The batches of an epoch's "
             f"first {n_batches}. Goal: at most 1%."
         ],
         peers=["sentence-transformers"],

@@ -14,7 +14,7 @@ from st_biomed.kge import KGETable
 from st_biomed.losses import KGEMarginMultiSimilarityLoss, MultiSimilarityLoss
 from st_biomed.losses.miners import MultiSimilarityMiner
 from st_biomed.losses.pair_loss import concept_pairs
-from st_biomed.readers.records import SourceInfo, Term
+from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
 
 SIZES = (204, 1024, 2048)

@@ -22,11 +22,11 @@ from sentence_transformers import SentenceTransformer
 
 from benchmarks.harness import Table, interleaved, peak_memory
 from st_biomed.encoder import PACKAGED, computes_bf16, load_encoder
-from st_biomed.linking import Catalogue, EncodingOptions, NameEncoder
+from st_biomed.encoder.digest import model_digest
+from st_biomed.linking import Catalog, EncodingOptions, NameEncoder
 from st_biomed.linking.encode_names import encode_names
 from st_biomed.linking.recall import TIED, tuned
 from st_biomed.linking.vector_index import Kind, VectorIndex, faiss_threads, kinds_for, unit_rows
-from st_biomed.model_digest import model_digest
 from st_biomed.terminology import Terminology
 
 CACHE = Path("out/linking_speed")
@@ -102,11 +102,11 @@ def encoded(model: SentenceTransformer, strings: list[str]) -> np.ndarray:
 
     n = len(strings)
     one_each = CSR(np.arange(n + 1), np.arange(n, dtype=np.int32))
-    catalogue = Catalogue(pa.array(strings), one_each, [str(i) for i in range(n)], strings, None)
-    folder = CACHE / catalogue.digest[:12]
+    catalog = Catalog(pa.array(strings), one_each, [str(i) for i in range(n)], strings, None)
+    folder = CACHE / catalog.digest[:12]
     folder.mkdir(parents=True, exist_ok=True)
     encoder = NameEncoder(model)
-    return encode_names(folder, catalogue, encoder, model_digest(model), "cosine", EncodingOptions())
+    return encode_names(folder, catalog, encoder, model_digest(model), "cosine", EncodingOptions())
 
 
 def split(vectors: np.ndarray, n_queries: int) -> tuple[np.ndarray, np.ndarray]:

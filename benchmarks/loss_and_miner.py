@@ -13,7 +13,7 @@ from benchmarks.harness import Table, interleaved, peak_memory
 DIMENSION = 768
 SIZES = (512, 1024, 2048, 4096)
 SPREADS = {"untrained": math.inf, "half-way": 1.5, "trained": 1.3}
-"""Length of the noise around a concept's centre, in units of the centre's length."""
+"""Length of the noise around a concept's center, in units of the center's length."""
 
 
 def batch(size: int, spread: float) -> tuple[Tensor, Tensor]:
@@ -84,7 +84,7 @@ def main(quick: bool = False) -> Table:
         notes=[
             "Forward and backward of the SapBERT preset (margin 0.2, alpha 1, beta 60, base 0.5) on B embeddings of "
             f"{DIMENSION} dimensions, two names a concept. *Untrained*: random directions, so that nearly every negative "
-            "is mined; *half-way* and *trained*: names around their concept's centre, so that about a sixth and less than "
+            "is mined; *half-way* and *trained*: names around their concept's center, so that about a sixth and less than "
             "a hundredth are. Medians of interleaved rounds, a factor is the median over the rounds; memory is the rise of "
             "a fresh process during one step.",
         ],

@@ -10,7 +10,7 @@ from torch import Tensor
 from transformers import BertConfig, BertForMaskedLM, Trainer, TrainingArguments
 
 from benchmarks.harness import Table, interleaved, peak_memory
-from st_biomed.corpus.masked_trainer import MaskedLanguageTrainer
+from st_biomed.training.masked_language import MaskedLanguageTrainer
 
 LAYERS, DIMENSION, PIECES = 6, 384, 43_000  # MiniLM with the pieces of an Italian corpus
 BATCH, LENGTH, SHARE = 32, 128, 0.15
@@ -70,7 +70,7 @@ def main(*, quick: bool = False) -> Table:
         notes=[
             f"Forward and backward pass of a BERT with {LAYERS} layers, {DIMENSION} dimensions and {PIECES:,} word pieces on "
             f"sequences of {LENGTH} tokens, of which {SHARE:.0%} are masked: the trainer of `extend_bert` and the trainer of "
-            "transformers, with the same loss and gradients (`tests/corpus/test_masked_trainer.py`). Medians of interleaved "
+            "transformers, with the same loss and gradients (`tests/training/test_masked_language.py`). Medians of interleaved "
             "rounds; memory is the rise of a fresh process during one step."
         ],
         peers=["transformers"],

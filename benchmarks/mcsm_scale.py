@@ -38,7 +38,7 @@ def ours(n_concepts: int, last_type_only: bool = False, n_bootstrap: int = 1000)
 
 
 def peer(n_concepts: int) -> Callable[[], dict[str, float]]:
-    """The way of CODER's script: a product, a top k and a loop over the neighbours for each concept, the last type only."""
+    """The way of CODER's script: a product, a top k and a loop over the neighbors for each concept, the last type only."""
     vectors, types = invented(n_concepts)
     last = [of[-1] for of in types]
     gain = 1 / np.log2(np.arange(2, K + 2))
@@ -91,8 +91,8 @@ def main(*, quick: bool = False) -> Table:
         ["concepts", "way", "time", "against the published way", "MCSM", "memory"],
         rows,
         notes=[
-            f"Random vectors of {DIMENSIONS} dimensions, {K} neighbours of each concept, {N_TYPES} types. The published way "
-            "compares one concept with all others at a time, and loops over its neighbours; both sides then take the last "
+            f"Random vectors of {DIMENSIONS} dimensions, {K} neighbors of each concept, {N_TYPES} types. The published way "
+            "compares one concept with all others at a time, and loops over its neighbors; both sides then take the last "
             "type of each concept. Ours, where nothing else is said: every type, and the bootstrap over the concepts. The "
             "evaluator is made anew each time. Memory: the rise above vectors, codes and types, which are there before. "
             "Goals: 20x on 5,000 concepts; 10 minutes and 4 GB for 200,000 on two cores."

@@ -16,10 +16,10 @@ from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mentions import mention_contexts
 from st_biomed.corpus.policy import MatchPolicy
 from st_biomed.corpus.raw_text import Document, documents
-from st_biomed.readers.records import Record, SourceInfo, Term
+from st_biomed.records import Record, SourceInfo, Term
 from st_biomed.terminology import Terminology
 
-SOURCE = SourceInfo("INVENTED", "Invented terms", licence="CC0-1.0", redistributable=True)
+SOURCE = SourceInfo("INVENTED", "Invented terms", license="CC0-1.0", redistributable=True)
 SYLLABLES = [
     "".join(pair) for pair in np.array(np.meshgrid(list("bcdflmnprstvz"), list("aeiou"))).T.reshape(-1, 2).tolist()
 ]

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.harness import Table
 from st_biomed.encoder import PACKAGED, load_encoder
-from st_biomed.readers.records import SourceInfo, Term
+from st_biomed.records import SourceInfo, Term
 from st_biomed.release.name_kinds import count_kinds
 from st_biomed.release.privacy import find_breaches
 from st_biomed.terminology import Terminology

@@ -47,9 +47,9 @@ def pack(folder: Path) -> None:
 
 def epoch(folder: str) -> str:
     """Draw an epoch of pairs, at most fifty a concept, in batches of 512 names."""
-    from st_biomed.batches import SynonymBatchSampler
-    from st_biomed.samples import names_dataset
+    from st_biomed.samplers import SynonymBatchSampler
     from st_biomed.terminology import Terminology
+    from st_biomed.training_data import names_dataset
 
     terminology = Terminology.load(Path(folder, "saved"))
     sampler = SynonymBatchSampler(names_dataset(terminology), 512, terminology=terminology)

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.harness import Table, peak_memory
-from st_biomed.batches import HierarchyBatchSampler, SynonymBatchSampler
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.readers.records import SourceInfo
-from st_biomed.samples import names_dataset
+from st_biomed.records import SourceInfo
+from st_biomed.samplers import HierarchyBatchSampler, SynonymBatchSampler
 from st_biomed.terminology import Terminology
+from st_biomed.training_data import names_dataset
 
 BATCH_SIZE = 512
 

@@ -60,7 +60,7 @@ def fetched(path: Path, entry: dict[str, Any], raw: str, blobs: str) -> str:
     draft = path.with_name(f".{path.name}")
     draft.write_bytes(content)
     draft.rename(path)
-    return f"fetched from {entry['repository']} ({entry['licence']})"
+    return f"fetched from {entry['repository']} ({entry['license']})"
 
 
 def download(entry: dict[str, Any], raw: str, blobs: str) -> bytes:

@@ -33,7 +33,7 @@ corpus="$ST_BIOMED_DATA/italian/e3c_it_layer3.jsonl.gz $ST_BIOMED_DATA/italian/e
 out=out/italian_open
 run() {
     # shellcheck disable=SC2086
-    python recipes/italian_kge.py recipes/configs/italian_open.yaml --terminology $read/all --corpus $corpus --overwrite true \
+    python recipes/italian_kge.py recipes/configs/italian_kge_open.yaml --terminology $read/all --corpus $corpus --overwrite true \
         --cache_dir $out/vectors --disable_tqdm true "$@"
 }
 again() { # a later stage with other settings, in a folder of its own; what it gives is measured by `evaluate`
@@ -57,7 +57,7 @@ systems) # every stage, v3 in the contrastive one
     run --stage all
     ;;
 table2) # Table 2: four graph embeddings; TransE is the kge stage's
-    st-biomed train kge italian_kge_open.yaml --terminology $out/terminology --models transe complex rotate simple \
+    st-biomed train kge kge_italian.yaml --terminology $out/terminology --models transe complex rotate simple \
         --benchmarks mcsm_hpo mcsm_icd9_it $read/mayosrs_it.yaml --output_dir $out/kge --resume true --seed 42
     ;;
 losses) # Table 3: v1 and v2 from the same extended encoder, and a loss without negatives

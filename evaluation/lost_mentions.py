@@ -9,10 +9,10 @@ import argparse
 import os
 
 from st_biomed.evaluators import EntityLinkingEvaluator
-from st_biomed.evaluators.benchmark import read_protocol
-from st_biomed.evaluators.linking_predictions import LinkingPredictions
-from st_biomed.evaluators.linking_protocol import LinkingProtocol
-from st_biomed.measuring.models import MeasuredModel, OpenModel
+from st_biomed.evaluators.benchmark import read_benchmark_settings
+from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings
+from st_biomed.leaderboard.models import MeasuredModel, OpenModel
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="folder of the benchmark's data")
     arguments = parser.parse_args()
     os.environ["ST_BIOMED_DATA"] = arguments.data
-    protocol = read_protocol(arguments.benchmark, LinkingProtocol)
+    protocol = read_benchmark_settings(arguments.benchmark, LinkingSettings)
     evaluator = EntityLinkingEvaluator(protocol.prepared(protocol.open()), protocol.dev, bf16=True, n_bootstrap=0)
     first, second = predictions(evaluator, arguments.first), predictions(evaluator, arguments.second)
     lost, won = list(first.lost(second)), list(second.lost(first))

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 import re
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
+from typing import Any
 
-from st_biomed.evaluators.benchmark import PROTOCOLS, Benchmark, benchmark_names
-from st_biomed.measuring.models import read_baselines
+from st_biomed.evaluators.benchmark import Benchmark, benchmark_names, evaluator_kinds, settings_class
+from st_biomed.leaderboard.models import read_baselines
 
 README = Path(__file__).with_name("README.md")
 
 
 def benchmarks() -> str:
     """A row for each benchmark, by evaluator."""
-    lines = ["| name | what | files | version | licence | published figures |", "|---|---|---|---|---|--:|"]
+    lines = ["| name | what | files | version | license | published figures |", "|---|---|---|---|---|--:|"]
     every = sorted(
         (Benchmark.read(name) for name in benchmark_names()), key=lambda one: (one.evaluator, str(one.path))
     )
     for one in every:
         stem = one.path.stem if one.path else one.name
         files = "<br>".join(f"`{file}`" for file in one.data.files) or one.data.source
-        cells = [f"[{stem}](benchmarks/{stem}.yaml)", one.title, files, one.data.version, one.data.licence]
+        cells = [f"[{stem}](benchmarks/{stem}.yaml)", one.title, files, one.data.version, one.data.license]
         lines.append("| " + " | ".join([*cells, str(len(one.published) or "")]) + " |")
     return "\n".join(lines)
 
@@ -41,13 +41,12 @@ def baselines() -> str:
 def evaluators() -> str:
     """A table of the settings of each evaluator, from the docstring of their dataclass."""
     parts = []
-    for kind, home in PROTOCOLS.items():
-        module, _, name = home.rpartition(".")
-        cls = getattr(importlib.import_module(f"st_biomed.evaluators.{module}"), name)
+    for kind in evaluator_kinds():
+        cls: Any = settings_class(kind)
         default = {one.name: _default(one) for one in fields(cls)}
         told = {names: text for names, text in _arguments(cls).items() if names != "name"}
         if unknown := {one for names in told for one in names.split(", ")} ^ (default.keys() - {"name"}):
-            raise ValueError(f"{name}: the docstring and the fields differ in {', '.join(sorted(unknown))}")
+            raise ValueError(f"{kind}: the docstring and the fields differ in {', '.join(sorted(unknown))}")
         lines = [f"`evaluator: {kind}`", "", "| setting | default | what |", "|---|---|---|"]
         for names, text in told.items():
             each = names.split(", ")

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from st_biomed.linking_data.held_out_translations import hold_out_translations
-from st_biomed.settings import run_recipe
+from st_biomed.settings.recipe import run_recipe
 from st_biomed.terminology import Terminology
 
 

@@ -25,7 +25,7 @@ from sklearn.utils.extmath import randomized_svd
 from st_biomed.corpus.raw_text import documents
 from st_biomed.errors import InputError
 from st_biomed.modules.name_tokens import name_tokenizer, shown, tokens_of
-from st_biomed.settings import run_recipe
+from st_biomed.settings.recipe import run_recipe
 
 WINDOW, LEAST, SMOOTHING, WIDTH, POWER = 5, 3, 0.75, 300, 0.5
 

@@ -3,7 +3,7 @@
     python recipes/bergamot.py recipes/configs/bergamot_open.yaml --terminology out/open --graph gat
     accelerate launch recipes/bergamot.py recipes/configs/bergamot_paper.yaml --terminology data/umls --linking mantra_es quaero_emea
 
-Every concept of a batch has two of its names and a neighbourhood drawn from the terminology's parents and relations; a graph
+Every concept of a batch has two of its names and a neighborhood drawn from the terminology's parents and relations; a graph
 encoder that lives in the loss reads the vectors of all their names. A weight of 0 leaves a loss out, ``--graph none`` all
 three of the graph: what remains is SapBERT. Every argument of the trainer is an argument here too; ``--help`` lists them.
 """
@@ -17,26 +17,26 @@ from typing import Any
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
-from st_biomed.batches import EpochCallback, GraphBatches, GraphCollator
-from st_biomed.checkpoints import whole_checkpoints
-from st_biomed.checks import COUNT, DROPOUT, PATH, SEED, SIZE, WEIGHT, about, at_least, one_of
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_protocol
-from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
-from st_biomed.finish import measure_and_release
+from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
 from st_biomed.linking_data.held_out_translations import hold_out_translations
 from st_biomed.losses import BergamotLoss, CachedBergamotLoss, LossParametersCallback, TerminologyDigestCallback
 from st_biomed.losses.graph import CORRUPTIONS
 from st_biomed.losses.relation_margin import SCORES, RelationMarginLoss
 from st_biomed.modules.graph_encoder import GRAPH_ENCODERS, RGCN, GATv2, GraphSAGE
 from st_biomed.modules.graph_layers import GraphEncoder
-from st_biomed.output import OutputFolders, output_folders, resume_point
 from st_biomed.release.run_record import RunRecord
-from st_biomed.samples import names_dataset
-from st_biomed.samples.concept_graph import ConceptGraph
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.samplers import EpochCallback, GraphBatches, GraphCollator
+from st_biomed.settings.checks import COUNT, DROPOUT, PATH, SEED, SIZE, WEIGHT, about, at_least, one_of
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, decaying_all, measured_in_training, with_precision
+from st_biomed.training.arguments import EncoderArguments, decaying_all, measured_in_training, with_precision
+from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.finish import measure_and_release
+from st_biomed.training.output import OutputFolders, output_folders, resume_point
+from st_biomed.training_data import names_dataset
+from st_biomed.training_data.concept_graph import ConceptGraph
 
 GRAPHS = (*GRAPH_ENCODERS, "none")
 RELATION_LOSSES = ("none", *SCORES)
@@ -57,7 +57,7 @@ class BergamotArguments(EncoderArguments):
         ),
     )
     graph: str = field(default="gat", metadata=about(f"graph encoder: {', '.join(GRAPHS)} (3)", one_of(*GRAPHS)))
-    graph_layers: int = field(default=3, metadata=about("convolutions over a neighbourhood", COUNT))
+    graph_layers: int = field(default=3, metadata=about("convolutions over a neighborhood", COUNT))
     graph_hidden: int | None = field(
         default=None, metadata=about("width between them; the encoder's by default", COUNT)
     )
@@ -73,7 +73,7 @@ class BergamotArguments(EncoderArguments):
     bases: int | None = field(default=None, metadata=about("of RGCN's matrices, in place of blocks", COUNT))
     max_neighbors: list[int] = field(
         default_factory=lambda: [3],
-        metadata=about("most neighbours of a concept, for each hop from the targets", COUNT),
+        metadata=about("most neighbors of a concept, for each hop from the targets", COUNT),
     )
     relations: bool = field(default=True, metadata={"help": "whether relations make edges"})
     parents: bool = field(default=True, metadata={"help": "whether parents make edges, both ways"})
@@ -183,7 +183,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
         configuration=asdict(recipe),
         seed=training.seed,
         terminologies=[whole],
-        licence=recipe.licence,
+        license=recipe.license,
         language=whole.languages,
         description="An encoder of biomedical terms, trained "
         + ("with a graph encoder beside it." if recipe.graph != "none" else "on names alone."),
@@ -237,7 +237,7 @@ def measured(
     """What is trained on, and what is measured: linking in training, too, the other benchmarks before and after."""
     options: dict[str, Any] = {"bf16": training.bf16, "cache_dir": recipe.cache_dir or None}
     suite = LinkingSuite(
-        [read_protocol(name, LinkingProtocol) for name in recipe.linking],
+        [read_benchmark_settings(name, LinkingSettings) for name in recipe.linking],
         show_progress_bar=not training.disable_tqdm,
         **options,
     )

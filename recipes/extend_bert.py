@@ -19,10 +19,7 @@ import numpy as np
 from datasets import Dataset
 from transformers import TrainingArguments, set_seed
 
-from st_biomed.checkpoints import whole_checkpoints
-from st_biomed.checks import PATH, about, at_least, within
 from st_biomed.corpus.arguments import CorpusArguments
-from st_biomed.corpus.masked_trainer import MaskedLanguageTrainer
 from st_biomed.corpus.masking import MentionMaskingCollator
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.vocabulary import SIZE, extend_vocabulary, train_pieces
@@ -30,13 +27,16 @@ from st_biomed.corpus.windows import mention_windows
 from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.encoder.masked import load_masked_model
 from st_biomed.errors import InputError
-from st_biomed.finish import check_finite, finish
-from st_biomed.output import OutputFolders, output_folders, resume_point
 from st_biomed.release.privacy import may_leave
 from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import RunRecord, corpus_data
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.settings.checks import PATH, about, at_least, within
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
+from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.finish import check_finite, finish
+from st_biomed.training.masked_language import MaskedLanguageTrainer
+from st_biomed.training.output import OutputFolders, output_folders, resume_point
 
 CORPUS = "corpus.json"
 """What was found in the corpus, and what became of the vocabulary."""
@@ -64,7 +64,7 @@ class ExtendBERTArguments(CorpusArguments):
     held_out: float = field(
         default=0.02, metadata=about("share of the documents that is not trained on but measured", within("(0, 1)"))
     )
-    licence: str = field(default="other", metadata={"help": "licence of the model"})
+    license: str = field(default="other", metadata={"help": "license of the model"})
     overwrite: bool = field(default=False, metadata={"help": "replace the model of an earlier run in output_dir"})
     smoke: bool = field(default=False, metadata={"help": "two small steps, for tests"})
 
@@ -115,7 +115,7 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
         configuration=asdict(recipe),
         seed=training.seed,
         terminologies=[] if terminology is None else [terminology],
-        licence=recipe.licence,
+        license=recipe.license,
         language=[recipe.language] if recipe.language else [] if terminology is None else terminology.languages,
         corpora=[corpus_data(recipe, coverage)],
         description="A BERT with a vocabulary extended from a corpus, trained on it further.",

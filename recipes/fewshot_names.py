@@ -1,7 +1,7 @@
 """Few-shot robust names (Fivez, Suster, Daelemans 2021): a small encoder on top of any frozen one, trained in seconds.
 
-    python recipes/fewshot_names.py recipes/configs/fewshot_open.yaml --training_sets "Mine=concepts.csv" --shots 5
-    python recipes/fewshot_names.py recipes/configs/fewshot_paper.yaml --base_model wiki.bin \\
+    python recipes/fewshot_names.py recipes/configs/fewshot_names_open.yaml --training_sets "Mine=concepts.csv" --shots 5
+    python recipes/fewshot_names.py recipes/configs/fewshot_names_paper.yaml --base_model wiki.bin \\
         --training_sets "ICD-10=icd10cm" "SNOMED=data/snomed#UMLS:C0012634" --benchmarks mayosrs --shots 5 10 15
 
 One command is the paper's whole experiment: every training set alone and on top of each other one, every number of shots,
@@ -19,7 +19,6 @@ from typing import Any
 from sentence_transformers import SentenceTransformerTrainingArguments
 from sentence_transformers.util import get_world_size
 
-from st_biomed.checks import COUNT, FOLDER, PATH, SEED, about, at_least, one_of
 from st_biomed.encoder import POOLINGS
 from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError
@@ -32,17 +31,18 @@ from st_biomed.few_shot.rankings import first_validation_names, ranking_tables
 from st_biomed.few_shot.stage import StageSettings, assembled
 from st_biomed.few_shot.training_sets import TrainingSet, open_training_sets, sources_of
 from st_biomed.files import replace_text
-from st_biomed.finish import measure_and_release
 from st_biomed.modules.residual_feed_forward import HIDDEN
-from st_biomed.output import OutputFolders, output_folders
-from st_biomed.pictures.canvas import check_picture
-from st_biomed.pictures.shot_curves import shot_curves
+from st_biomed.plots.canvas import check_picture
+from st_biomed.plots.shot_curves import shot_curves
 from st_biomed.release.bake import bake
 from st_biomed.release.run_record import RunRecord
-from st_biomed.samples.fewshot import few_shot_names
-from st_biomed.samples.high_level_concepts import LARGEST, NAMES
-from st_biomed.settings import read_settings, run_recipe
-from st_biomed.training import PRECISIONS, with_precision
+from st_biomed.settings.checks import COUNT, FOLDER, PATH, SEED, about, at_least, one_of
+from st_biomed.settings.recipe import read_settings, run_recipe
+from st_biomed.training.arguments import PRECISIONS, with_precision
+from st_biomed.training.finish import measure_and_release
+from st_biomed.training.output import OutputFolders, output_folders
+from st_biomed.training_data.fewshot import few_shot_names
+from st_biomed.training_data.high_level_concepts import LARGEST, NAMES
 
 PROTOTYPES = "validation names whose nearest prototype is that of their own concept"
 
@@ -110,7 +110,7 @@ class FewShotArguments(StageSettings):
             one_of(*PRECISIONS),
         ),
     )
-    licence: str = field(default="other", metadata={"help": "licence of the released model"})
+    license: str = field(default="other", metadata={"help": "license of the released model"})
     overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
     cache_dir: str = field(
         default="", metadata=about("folder in which a model's vectors are kept for later runs", FOLDER)
@@ -284,7 +284,7 @@ def record_of(
         configuration=asdict(recipe),
         seed=released_seed(recipe),
         terminologies=[sets[name].terminology for name in released(recipe)],
-        licence=recipe.licence,
+        license=recipe.license,
         description="A frozen encoder with small networks on top, trained on a few names of high-level biomedical concepts.",
         readings=[
             "Vectors are brought to length 1 before every stage, as the published code does with whatever it is given.",

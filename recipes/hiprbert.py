@@ -19,24 +19,12 @@ from datasets import Dataset
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from torch import nn
 
-from st_biomed.batches import (
-    BatchesByName,
-    EpochCallback,
-    HierarchyBatches,
-    RankAlignedMixing,
-    ShuffledBatches,
-    SynonymBatches,
-    TrainingBatches,
-)
-from st_biomed.checkpoints import whole_checkpoints
-from st_biomed.checks import COUNT, LARGEST, PATH, PATTERN, SEED, SIZE, WEIGHT, about, above, at_least, one_of, within
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.evaluators.benchmark import BENCHMARK, read_protocol
+from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.suite import EvaluatorSuite
-from st_biomed.evaluators.tree_protocol import TreeProtocol
-from st_biomed.finish import Measured, measure_and_release
+from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import DISTANCES, Hierarchy
-from st_biomed.kinships import KINSHIPS
+from st_biomed.hierarchy.kinships import KINSHIPS
 from st_biomed.losses import (
     CachedMultiSimilarityLoss,
     CachedOrdinalMultiSimilarityLoss,
@@ -48,12 +36,37 @@ from st_biomed.losses.miners import MODES, TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS
 from st_biomed.losses.ordinal_multi_similarity import FORMS, SIMILARITIES
 from st_biomed.losses.similarity import REDUCTIONS
-from st_biomed.output import OutputFolders, output_folders, resume_point
 from st_biomed.release.run_record import RunRecord
-from st_biomed.samples import RelationLookup, names_dataset, relation_pairs
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.samplers import (
+    BatchesByName,
+    EpochCallback,
+    HierarchyBatches,
+    RankAlignedMixing,
+    ShuffledBatches,
+    SynonymBatches,
+    TrainingBatches,
+)
+from st_biomed.settings.checks import (
+    COUNT,
+    LARGEST,
+    PATH,
+    PATTERN,
+    SEED,
+    SIZE,
+    WEIGHT,
+    about,
+    above,
+    at_least,
+    one_of,
+    within,
+)
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, decaying_all, with_precision
+from st_biomed.training.arguments import EncoderArguments, decaying_all, with_precision
+from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.finish import Measured, measure_and_release
+from st_biomed.training.output import OutputFolders, output_folders, resume_point
+from st_biomed.training_data import RelationLookup, names_dataset, relation_pairs
 
 PARTS = ("synonyms", "relations", "hierarchy")
 
@@ -197,7 +210,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
         configuration=asdict(recipe),
         seed=training.seed,
         terminologies=[whole],
-        licence=recipe.licence,
+        license=recipe.license,
         description="An encoder of biomedical terms whose cosine similarity follows distance in a hierarchy.",
         readings=readings(recipe, parts),
         headline=list(trees.test.headline.values()),
@@ -369,11 +382,11 @@ def one_or_each(values: list[float]) -> float | list[float]:
     return values[0] if len(values) == 1 else values
 
 
-def protocol(recipe: HiPrBERTArguments) -> TreeProtocol:
+def protocol(recipe: HiPrBERTArguments) -> TreeSettings:
     """The frozen protocol, or one from the arguments."""
     if recipe.benchmark is not None:
-        return read_protocol(recipe.benchmark, TreeProtocol)
-    return TreeProtocol(
+        return read_benchmark_settings(recipe.benchmark, TreeSettings)
+    return TreeSettings(
         subtrees=recipe.subtrees,
         depth=recipe.subtree_depth,
         dev=recipe.held_out,

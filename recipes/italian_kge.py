@@ -1,7 +1,7 @@
 """The Italian system (Amore Bondarenko, Ferrod, Di Caro 2022): a term encoder from few synonyms, a graph and raw text.
 
-    python recipes/italian_kge.py recipes/configs/italian_paper.yaml --terminology data/umls_it --corpus texts/
-    python recipes/italian_kge.py recipes/configs/italian_open.yaml --stage contrastive --loss v2 --output_dir out/v2
+    python recipes/italian_kge.py recipes/configs/italian_kge_paper.yaml --terminology data/umls_it --corpus texts/
+    python recipes/italian_kge.py recipes/configs/italian_kge_open.yaml --stage contrastive --loss v2 --output_dir out/v2
 
 Five stages, each of which also runs by itself; a later one takes what the earlier ones left in output_dir:
 
@@ -29,10 +29,6 @@ from sentence_transformers.util import get_world_size
 from torch import nn
 from transformers import set_seed
 
-from st_biomed.batches import HardNegativeBatches, HardNegativeCallback
-from st_biomed.bundled import bundled, bundled_recipe
-from st_biomed.checkpoints import whole_checkpoints
-from st_biomed.checks import COUNT, PATH, WEIGHT, about, above, at_least, one_of
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.caps import Caps
 from st_biomed.corpus.matching import TermMatcher
@@ -41,7 +37,6 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.files import begun_in, check_writable, lock, settle
-from st_biomed.finish import measure_and_release
 from st_biomed.kge import KGETable
 from st_biomed.kge.settings import MODEL_NAMES
 from st_biomed.losses import KGEMarginMultiSimilarityLoss, MultiSimilarityLoss, TerminologyDigestCallback
@@ -49,14 +44,19 @@ from st_biomed.losses.kge_margin_multi_similarity import MISSING
 from st_biomed.losses.miners import MultiSimilarityMiner
 from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
 from st_biomed.modules.markers import add_markers, pool_mentions
-from st_biomed.output import OutputFolders, is_main, output_folders, resume_point
 from st_biomed.release.bake import bake
 from st_biomed.release.run_data import CorpusData
 from st_biomed.release.run_record import RunRecord, corpus_data
-from st_biomed.samples import names_dataset
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.samplers import HardNegativeBatches, HardNegativeCallback
+from st_biomed.settings.bundled import bundled, bundled_recipe
+from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, above, at_least, one_of
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, HardNegativeArguments, with_precision
+from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, with_precision
+from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.finish import measure_and_release
+from st_biomed.training.output import OutputFolders, is_main, output_folders, resume_point
+from st_biomed.training_data import names_dataset
 
 STAGES = ("vocabulary", "kge", "inject", "contrastive", "pipelined")
 SMOKE_ROWS = 500
@@ -105,7 +105,7 @@ class ItalianArguments(CorpusArguments, HardNegativeArguments, EncoderArguments)
     missing: str = field(
         default="v2", metadata=about("v1, v2 or skip: pairs of which the graph has no vector", one_of(*MISSING))
     )
-    neighbours: int = field(default=30, metadata=about("possible negatives of a prototype, m (4)", COUNT))
+    neighbors: int = field(default=30, metadata=about("possible negatives of a prototype, m (4)", COUNT))
     benchmarks: list[str] = field(
         default_factory=list,
         metadata=about("measured before and after: names or files of evaluation/benchmarks; none for none", BENCHMARK),
@@ -217,7 +217,7 @@ def other_recipe(
     shared = {"terminology": earlier / "terminology", "overwrite": recipe.overwrite, "seed": training.seed}
     text = {
         "corpus": recipe.corpus,
-        "corpus_licence": recipe.corpus_licence,
+        "corpus_license": recipe.corpus_license,
         "form": recipe.form,
         "text_field": recipe.text_field,
         "language": recipe.language,
@@ -265,7 +265,7 @@ def contrastive(
 ) -> None:
     """MS loss on mentions in context, from ext-BERT or from the injected model."""
     if recipe.smoke:
-        training.max_steps, recipe = 2, replace(recipe, prototypes=2, positives=2, neighbours=2)
+        training.max_steps, recipe = 2, replace(recipe, prototypes=2, positives=2, neighbors=2)
     training = with_precision(training, recipe.precision)
     set_seed(training.seed)
     start = str(earlier / "injected") if stage == "pipelined" else extended(recipe, earlier)
@@ -306,7 +306,7 @@ def train_contrastive(
         configuration=asdict(recipe),
         seed=training.seed,
         terminologies=[terminology],
-        licence=recipe.licence,
+        license=recipe.license,
         language=[recipe.language] if recipe.language else terminology.languages,
         corpora=corpora,
         description="An encoder of biomedical terms trained on mentions in context, with margins from a knowledge graph.",

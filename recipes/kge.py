@@ -16,12 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from st_biomed.checks import COUNT, PATH, about, one_of, within
 from st_biomed.errors import InputError
 from st_biomed.evaluators import LinkPredictionEvaluator, metrics_table
 from st_biomed.evaluators.base import EmbeddingEvaluator
 from st_biomed.evaluators.benchmark import BENCHMARK, Benchmark, chosen_benchmarks
-from st_biomed.evaluators.graph_vectors import graph_evaluator, measure_table
+from st_biomed.evaluators.link_prediction.graph_vectors import graph_evaluator, measure_table
 from st_biomed.files import begin_anew, begun_in, check_output, copy_file, lock, replacing, settle, write_text
 from st_biomed.kge import KGESettings, KnowledgeGraph, TrainedKGE, train_into
 from st_biomed.kge.graph import FILES, HEADER
@@ -29,8 +28,9 @@ from st_biomed.kge.settings import MODEL_NAMES
 from st_biomed.kge.table import SETTINGS
 from st_biomed.kge.trained import FIGURES, OWN
 from st_biomed.kge.triples import LEAST_TRIPLES, MIRROR_SHARE, TripleOptions, parse_inverses
-from st_biomed.measuring.devices import DEVICE
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.leaderboard.devices import DEVICE
+from st_biomed.settings.checks import COUNT, PATH, about, one_of, within
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 
 RESULTS = "results.json"
@@ -181,7 +181,7 @@ def one_model(graph: KnowledgeGraph, settings: KGESettings, folder: Path, recipe
 
 
 def settings_of(settings: KGESettings, model: str) -> KGESettings:
-    """The settings for another model; the N3 regulariser is left out where the score is a distance."""
+    """The settings for another model; the N3 regularizer is left out where the score is a distance."""
     of_model = replace(settings, model=model, n3=0.0)
     return of_model if of_model.is_distance else replace(of_model, n3=settings.n3)
 

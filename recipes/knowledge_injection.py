@@ -17,9 +17,6 @@ from typing import Any
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
-from st_biomed.batches import EpochCallback
-from st_biomed.checkpoints import whole_checkpoints
-from st_biomed.checks import COUNT, PATH, WEIGHT, about, above, at_least, one_of, within
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.linked_masking import LinkedMentionCollator
 from st_biomed.corpus.matching import TermMatcher
@@ -29,18 +26,21 @@ from st_biomed.encoder.masked import load_masked_model
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
 from st_biomed.evaluators.suite import EvaluatorSuite
-from st_biomed.finish import measure_and_release
 from st_biomed.kge import KGETable
 from st_biomed.losses import KnowledgeInjectionLoss, LossParametersCallback
 from st_biomed.losses.knowledge_injection import KnowledgeInjectionCollator
 from st_biomed.modules.inject import inject_knowledge
 from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
-from st_biomed.output import OutputFolders, output_folders, resume_point
 from st_biomed.release.run_record import RunRecord, corpus_data
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.samplers import EpochCallback
+from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, above, at_least, one_of, within
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments, with_precision
+from st_biomed.training.arguments import EncoderArguments, with_precision
+from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.finish import measure_and_release
+from st_biomed.training.output import OutputFolders, output_folders, resume_point
 
 
 @dataclass
@@ -63,9 +63,7 @@ class InjectionArguments(CorpusArguments, EncoderArguments):
     masked_share: float = field(
         default=0.15, metadata=about("share of the tokens that is masked (3.2)", within("(0, 1]"))
     )
-    masked_weight: float = field(
-        default=1.0, metadata=about("of masked language modelling, Eq. 6; 0 for none", WEIGHT)
-    )
+    masked_weight: float = field(default=1.0, metadata=about("of masked language modeling, Eq. 6; 0 for none", WEIGHT))
     linking_weight: float = field(default=1.0, metadata=about("of entity linking, Eq. 6", WEIGHT))
     benchmarks: list[str] = field(
         default_factory=list,
@@ -123,7 +121,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
         configuration=asdict(recipe),
         seed=training.seed,
         terminologies=[terminology],
-        licence=recipe.licence,
+        license=recipe.license,
         language=[recipe.language] if recipe.language else terminology.languages,
         corpora=[corpus_data(recipe, coverage)],
         description="An encoder of biomedical terms that looks mentions up in a knowledge graph between two of its layers.",

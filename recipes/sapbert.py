@@ -22,33 +22,33 @@ from typing import Any, NamedTuple
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
-from st_biomed.batches import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
-from st_biomed.checkpoints import checkpoints_in, whole_checkpoints
-from st_biomed.checks import COUNT, PATH, SEED, SIZE, about, one_of
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import BENCHMARK, read_protocol
+from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.data_folder import data_path
-from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
 from st_biomed.files import check_writable, lock, replace_text
-from st_biomed.finish import Measured, measure_and_release
 from st_biomed.linking_data.held_out import hold_out_names
 from st_biomed.losses.ablation import LOSSES, MINERS, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.modules.adapt import SIZES, adapt
 from st_biomed.modules.lora import add_lora, merge_lora
-from st_biomed.output import OutputFolders, is_main, output_folders, resume_point
 from st_biomed.release.run_data import read_run
 from st_biomed.release.run_record import RunRecord
-from st_biomed.samples import names_dataset
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
+from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, one_of
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training import (
+from st_biomed.training.arguments import (
     EncoderArguments,
     HardNegativeArguments,
     decaying_all,
     measured_in_training,
     with_precision,
 )
+from st_biomed.training.checkpoints import checkpoints_in, whole_checkpoints
+from st_biomed.training.finish import Measured, measure_and_release
+from st_biomed.training.output import OutputFolders, is_main, output_folders, resume_point
+from st_biomed.training_data import names_dataset
 
 ADAPTERS = ("none", "lora", "bottleneck")
 
@@ -77,7 +77,7 @@ class SapBERTArguments(HardNegativeArguments, EncoderArguments):
         default=True, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
     )
     max_pairs_per_concept: int = field(
-        default=50, metadata=about("synonym pairs a concept and epoch (4.1); not used with --neighbours", COUNT)
+        default=50, metadata=about("synonym pairs a concept and epoch (4.1); not used with --neighbors", COUNT)
     )
     pivot_language: str | None = field(
         default=None,
@@ -105,8 +105,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 2, 16, 4
-        if recipe.neighbours:
-            recipe.prototypes, recipe.positives, recipe.neighbours = 2, 2, min(recipe.neighbours, 2)
+        if recipe.neighbors:
+            recipe.prototypes, recipe.positives, recipe.neighbors = 2, 2, min(recipe.neighbors, 2)
     training = with_precision(training, recipe.precision)
     if recipe.seeds:
         run_seeds(recipe, training)
@@ -127,7 +127,7 @@ def read(recipe: SapBERTArguments, training: SentenceTransformerTrainingArgument
     """Read terminologies and benchmarks, and hold names out."""
     whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
     suite = LinkingSuite(
-        [read_protocol(path, LinkingProtocol) for path in recipe.linking],
+        [read_benchmark_settings(path, LinkingSettings) for path in recipe.linking],
         relatedness=recipe.relatedness,
         bf16=training.bf16,
         show_progress_bar=not training.disable_tqdm,
@@ -175,7 +175,7 @@ def check(recipe: SapBERTArguments) -> None:
     """
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
-    if recipe.neighbours:
+    if recipe.neighbors:
         recipe.hard_negative_plan()
         if recipe.pivot_language is not None:
             raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
@@ -194,7 +194,7 @@ def run(
 ) -> tuple[Measured, Measured]:
     """One run from the base model to the release folder; what the benchmarks gave before and after it."""
     whole, train, suite = data
-    plan = recipe.hard_negative_plan() if recipe.neighbours else None
+    plan = recipe.hard_negative_plan() if recipe.neighbors else None
     set_seed(training.seed)
     model = recipe.encoder()
     loss = loss_by_name(
@@ -230,7 +230,7 @@ def run(
         configuration=asdict(recipe),
         seed=training.seed,
         terminologies=[whole],
-        licence=recipe.licence,
+        license=recipe.license,
         description="An encoder of biomedical terms in which the names of a concept lie together.",
         readings=readings(recipe),
         headline=suite.headline,
@@ -325,10 +325,10 @@ def readings(recipe: SapBERTArguments) -> list[str]:
             "Equation 1 as printed keeps triplets whose negative is nearer than the positive by more than the margin; kept "
             "are those whose negative is not at least .2 farther, in distances of unit vectors, as in the published code."
         )
-    if recipe.neighbours:
+    if recipe.neighbors:
         said.append(
             f"Batches are those of CODER++ (arXiv:2204.00391), not the paper's: {recipe.prototypes} prototypes, each with "
-            f"{recipe.positives} of its names and the {recipe.neighbours} names nearest to it under the weights of the time."
+            f"{recipe.positives} of its names and the {recipe.neighbors} names nearest to it under the weights of the time."
         )
     return said
 

@@ -1,6 +1,6 @@
 """Fine-tune an encoder on a linking data set (SapBERT, section 4.1): training mentions with all names of their concepts.
 
-    python recipes/sapbert_finetune.py recipes/configs/sapbert_finetune.yaml --base_model out/sapbert \
+    python recipes/sapbert_finetune.py recipes/configs/sapbert_finetune_paper.yaml --base_model out/sapbert \
         --linking evaluation/benchmarks/ncbi_disease.yaml
 
 Pairs every mention of the training split with every name of its concepts in the dictionary, trains with the
@@ -21,26 +21,26 @@ from typing import Any, NamedTuple
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
-from st_biomed.batches import EpochCallback, ShuffledBatches
-from st_biomed.checkpoints import whole_checkpoints
-from st_biomed.checks import PATH, SIZE, about, one_of
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import BENCHMARK, read_protocol
-from st_biomed.evaluators.folds import mean_of_folds
-from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
+from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
+from st_biomed.evaluators.entity_linking.folds import mean_of_folds
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
 from st_biomed.evaluators.report import metrics_table
-from st_biomed.finish import Measured, measure_and_release
 from st_biomed.linking_data import LinkingDataset
 from st_biomed.linking_data.formats import format_options
 from st_biomed.linking_data.preparation import prepare
 from st_biomed.losses.ablation import LOSSES, MINERS, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
-from st_biomed.output import OutputFolders, output_folders, resume_point
 from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import RunRecord
-from st_biomed.samples import mention_pairs
-from st_biomed.settings import read_settings, run_recipe
-from st_biomed.training import EncoderArguments, decaying_all, measured_in_training, with_precision
+from st_biomed.samplers import EpochCallback, ShuffledBatches
+from st_biomed.settings.checks import PATH, SIZE, about, one_of
+from st_biomed.settings.recipe import read_settings, run_recipe
+from st_biomed.training.arguments import EncoderArguments, decaying_all, measured_in_training, with_precision
+from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.finish import Measured, measure_and_release
+from st_biomed.training.output import OutputFolders, output_folders, resume_point
+from st_biomed.training_data import mention_pairs
 
 EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "cometa": 10}
 """By format: "On scientific language datasets, we train for 3 epochs while on AskAPatient and COMETA we train for 15 and
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     recipe, training = read_settings((FinetuningArguments, SentenceTransformerTrainingArguments), argv)
     if not recipe.linking:
         raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
-    protocol = read_protocol(recipe.linking, LinkingProtocol)
+    protocol = read_benchmark_settings(recipe.linking, LinkingSettings)
     if training.max_steps < 0 and (recipe.epochs or training.num_train_epochs == _HOST_EPOCHS):
         training.num_train_epochs = recipe.epochs or EPOCHS.get(protocol.format, 3)
     if recipe.smoke:
@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def folds_to_train(
-    recipe: FinetuningArguments, protocol: LinkingProtocol, training: SentenceTransformerTrainingArguments
+    recipe: FinetuningArguments, protocol: LinkingSettings, training: SentenceTransformerTrainingArguments
 ) -> list[int | None]:
     """The folds that are trained on, each for itself; ``[None]`` where the data set has none.
 
@@ -161,7 +161,7 @@ def mean_table(found: Sequence[FoldResult]) -> str:
 def run(
     recipe: FinetuningArguments,
     training: SentenceTransformerTrainingArguments,
-    protocol: LinkingProtocol,
+    protocol: LinkingSettings,
     raw: LinkingDataset,
     folders: OutputFolders,
 ) -> FoldResult:
@@ -199,7 +199,7 @@ def run(
         configuration=asdict(recipe),
         seed=training.seed,
         terminologies=[pairs.terminology],
-        licence=recipe.licence,
+        license=recipe.license,
         description=f"An encoder of biomedical terms, fine-tuned on the mentions of {dataset.name}.",
         headline=suite.headline,
     )

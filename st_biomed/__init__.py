@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from st_biomed.encoder.released import load as load
     from st_biomed.hierarchy import Hierarchy as Hierarchy
-    from st_biomed.loading import load as load
     from st_biomed.terminology import Terminology as Terminology
 
 _HOME = {
     "Terminology": "st_biomed.terminology",
     "Hierarchy": "st_biomed.hierarchy",
-    "load": "st_biomed.loading",
+    "load": "st_biomed.encoder.released",
 }
 
 __all__ = ["__version__", *_HOME]

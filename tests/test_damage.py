@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from st_biomed.batches.neighbour_table import NeighbourTable
 from st_biomed.errors import InputError, disk_error
 from st_biomed.evaluators.vector_store import VectorStore
 from st_biomed.kge import KGESettings, KGETable, KnowledgeGraph, TrainedKGE, train_kge
 from st_biomed.kge.trained import model_for
+from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.linking import ConceptIndex
-from st_biomed.measuring.results import Result, ResultsFolder
 from st_biomed.metrics.units import PairedTest, Units
-from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Term, Type, Xref
+from st_biomed.records import Parent, Record, Relation, SourceInfo, Term, Type, Xref
+from st_biomed.samplers.neighbor_table import NeighborTable
 from st_biomed.terminology import Terminology
 from tests.kge.graphs import wheel
 
@@ -125,8 +125,8 @@ def figures(folder: Path) -> object:
     return saved.results[0].metrics, saved.units(saved.results[0])["acc"].rows.tolist(), test
 
 
-def neighbours(folder: Path, number: int) -> None:
-    NeighbourTable(np.arange(60, dtype=np.int32).reshape(20, 3) + number, "items", f"weights {number}").save(folder)
+def neighbors(folder: Path, number: int) -> None:
+    NeighborTable(np.arange(60, dtype=np.int32).reshape(20, 3) + number, "items", f"weights {number}").save(folder)
 
 
 def resumed(folder: Path) -> object:
@@ -134,7 +134,7 @@ def resumed(folder: Path) -> object:
 
 
 def read_table(folder: Path) -> object:
-    table = NeighbourTable.load(folder)
+    table = NeighborTable.load(folder)
     return table.rows.tolist(), table.weights
 
 
@@ -180,7 +180,7 @@ def kinds(tiny_bert_folder: Path) -> dict[str, Kind]:
             lambda folder: store(folder, 0).tolist(),
             heals=("vectors.bin", "entries.bin", "key.json"),
         ),
-        "neighbours": Kind(neighbours, read_table),
+        "neighbors": Kind(neighbors, read_table),
     }
 
 
@@ -231,7 +231,7 @@ def damages(whole: Path, other: Path, name: str, damaged: Path) -> Iterator[str]
         "checkpoint",
         "results",
         "stored vectors",
-        "neighbours",
+        "neighbors",
     ],
 )
 def test_every_file_is_missed_and_every_damage_is_seen(kinds: dict[str, Kind], kind: str, tmp_path: Path):

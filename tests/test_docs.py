@@ -11,16 +11,16 @@ from urllib.parse import unquote
 import pytest
 from typer.main import get_command
 
-import st_biomed.batches
 import st_biomed.kge
 import st_biomed.losses
 import st_biomed.losses.miners
+import st_biomed.samplers
 from st_biomed.cli import app
 from tests.recipes.test_configurations import ARGUMENTS
 
 DOCS_FOLDER = Path(__file__).parents[1] / "docs"
 DOCS = [*sorted(DOCS_FOLDER.glob("*.md")), *sorted(DOCS_FOLDER.glob("tutorials/*.md"))]
-HOMES = (st_biomed, st_biomed.batches, st_biomed.kge, st_biomed.losses, st_biomed.losses.miners)
+HOMES = (st_biomed, st_biomed.samplers, st_biomed.kge, st_biomed.losses, st_biomed.losses.miners)
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
@@ -55,7 +55,7 @@ def test_badges_say_what_the_project_file_says():
     versions = {
         "Python": project["requires-python"],
         "sentence-transformers": host.partition("]")[2],
-        "licence": project["license"],
+        "license": project["license"],
     }
     badges = re.findall(r"\[!\[(\S+) ([^]]+)\]\(https://img.shields.io/badge/(\S+)-blue\)\]", readme)
     assert {name: said.replace("≥ ", ">=").replace(", < ", ",<") for name, said, _ in badges} == versions

@@ -45,7 +45,7 @@ def test_the_commands_and_the_example_of_publishing_do_what_they_say(
     commands = re.search(r"```\n(.*?)```", section, re.DOTALL)[1].splitlines()
     example = re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
     monkeypatch.chdir(tmp_path)
-    record = RunRecord("smoke", "example/tiny", {}, 0, [Terminology.read("toy")], licence="cc0-1.0", command=["x"])
+    record = RunRecord("smoke", "example/tiny", {}, 0, [Terminology.read("toy")], license="cc0-1.0", command=["x"])
     model = SentenceTransformer(str(tiny_bert_folder), device="cpu")
     save_release(model, "out/mine", run=record.to_dict(), terminologies=[], base_model=tiny_bert_folder)
     with loopback_hub(monkeypatch, tmp_path / "cache") as hub:

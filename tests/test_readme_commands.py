@@ -62,8 +62,8 @@ def test_the_commands_run_in_the_order_of_the_readme(
     place: Path, tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Trainings are cut to two steps from a tiny encoder, which stands for every model that is named, too."""
+    from st_biomed.leaderboard import models
     from st_biomed.linking import concept_index
-    from st_biomed.measuring import models
 
     tiny = SentenceTransformer(str(tiny_bert_folder), device="cpu")
     load = models.load_encoder

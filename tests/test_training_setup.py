@@ -10,7 +10,7 @@ from torch import nn
 
 from st_biomed import training
 from st_biomed.errors import InputError
-from st_biomed.training import prepare_encoder, with_precision
+from st_biomed.training.arguments import prepare_encoder, with_precision
 
 
 def arguments(tmp_path: Path, **options) -> SentenceTransformerTrainingArguments:

@@ -12,12 +12,12 @@ import typer
 from typer.core import TyperGroup
 from typer.models import OptionInfo, ParameterInfo
 
-from st_biomed.checks import SEED, Check, check_value
 from st_biomed.errors import InputError, disk_error, one_line
+from st_biomed.settings.checks import SEED, Check, check_value
 
 
 def _no_device(name: str, value: str) -> str | None:
-    from st_biomed.measuring.devices import DEVICE
+    from st_biomed.leaderboard.devices import DEVICE
 
     return DEVICE.wrong(name, value)
 
@@ -31,7 +31,7 @@ def checked(verb: Callable[..., None]) -> Callable[..., None]:
 
     Args:
         verb: A function whose parameters are ``Annotated`` with typer's options and arguments, and with the
-            :class:`~st_biomed.checks.Check` of those that have one.
+            :class:`~st_biomed.settings.checks.Check` of those that have one.
     """
     extras = {
         name: getattr(hint, "__metadata__", ()) for name, hint in get_type_hints(verb, include_extras=True).items()

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from st_biomed.checks import FOLDER, PATH, SEED
 from st_biomed.cli._options import Device, DrawSeed
 from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError
+from st_biomed.settings.checks import FOLDER, PATH, SEED
 
 _TITLES = {False: "Results", True: "Results, scored as published"}
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from st_biomed.evaluators.benchmark import Benchmark
-    from st_biomed.measuring.report import Table
-    from st_biomed.measuring.results import Result, ResultsFolder
-    from st_biomed.measuring.run import Measured
+    from st_biomed.leaderboard.report import Table
+    from st_biomed.leaderboard.results import Result, ResultsFolder
+    from st_biomed.leaderboard.run import Measured
 
 
 def run(
@@ -82,7 +82,7 @@ def run(
     several commands may write at once.
     """
     if pairs is not None:
-        from st_biomed.readers.tables import check_file
+        from st_biomed.files.tables import check_file
 
         check_file(pairs)
     if data is not None:
@@ -94,12 +94,12 @@ def run(
         return
     from st_biomed.evaluators.base import EvaluatorOptions
     from st_biomed.files import check_writable
-    from st_biomed.measuring.choice import in_order_of, one_of_each
-    from st_biomed.measuring.models import named_models
-    from st_biomed.measuring.provenance import benchmarks_of
-    from st_biomed.measuring.report import markdown
-    from st_biomed.measuring.results import ResultsFolder
-    from st_biomed.measuring.run import measure
+    from st_biomed.leaderboard.choice import in_order_of, one_of_each
+    from st_biomed.leaderboard.models import named_models
+    from st_biomed.leaderboard.provenance import benchmarks_of
+    from st_biomed.leaderboard.report import markdown
+    from st_biomed.leaderboard.results import ResultsFolder
+    from st_biomed.leaderboard.run import measure
 
     check_writable(output)
     measured_models = named_models(models or [])
@@ -149,8 +149,8 @@ def _tables(
     notes: Sequence[str] = (),
 ) -> list[Table]:
     """Tables of results, with the tests against one model where there are several."""
-    from st_biomed.measuring.comparison import compare
-    from st_biomed.measuring.tables import comparison_table, tables_of
+    from st_biomed.leaderboard.comparison import compare
+    from st_biomed.leaderboard.tables import comparison_table, tables_of
 
     tables = tables_of(results, benchmarks, notes)
     names = {one.model for one in results}
@@ -162,7 +162,7 @@ def _tables(
 
 
 def _write(folder: ResultsFolder, tables: list[Table], *, as_published: bool) -> None:
-    from st_biomed.measuring.report import html_page, markdown
+    from st_biomed.leaderboard.report import html_page, markdown
 
     title, stem = _TITLES[as_published], "results_as_published" if as_published else "results"
     folder.write(f"{stem}.html", html_page(title, tables))
@@ -191,7 +191,7 @@ def _chosen(
 def _named(names: list[str]) -> list[Benchmark]:
     """Benchmarks by name, file or folder; of a name that is none the nearest is said first."""
     from st_biomed.evaluators.benchmark import Benchmark, benchmark_files, benchmark_names
-    from st_biomed.measuring.suggestions import did_you_mean
+    from st_biomed.leaderboard.suggestions import did_you_mean
 
     known = benchmark_names()
     for name in names:
@@ -219,7 +219,7 @@ def _complain(found: Measured, chosen: list[Benchmark], *, asked: bool) -> None:
 
 def _list() -> None:
     from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
-    from st_biomed.measuring.models import read_baselines
+    from st_biomed.leaderboard.models import read_baselines
 
     for name in benchmark_names():
         benchmark = Benchmark.read(name)

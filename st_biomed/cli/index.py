@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.checks import FOLDER, PATH, PROCESSES, within
 from st_biomed.cli._options import Device
 from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.settings.checks import FOLDER, PATH, PROCESSES, within
 
 
 class Kind(StrEnum):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from st_biomed.checks import FILE, FOLDER, PATH, SEED, one_of, within
 from st_biomed.cli._options import Device
 from st_biomed.errors import InputError
+from st_biomed.settings.checks import FILE, FOLDER, PATH, SEED, one_of, within
 
 if TYPE_CHECKING:
     from st_biomed.kge.trained import TrainedKGE
@@ -51,7 +51,7 @@ def train(
     margin: Annotated[float | None, typer.Option(help="Of the loss; 9 for distances, 0 for products.")] = None,
     temperature: Annotated[float, typer.Option(help="Of the self-adversarial weights.")] = 1.0,
     negatives: Annotated[int, typer.Option(help="Negatives for each side of a triple.")] = 64,
-    n3: Annotated[float, typer.Option(help="Weight of the N3 regulariser.")] = 0.0,
+    n3: Annotated[float, typer.Option(help="Weight of the N3 regularizer.")] = 0.0,
     batch_size: Annotated[int, typer.Option(help="Triples of a step.")] = 1024,
     learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-3,
     epochs: Annotated[int, typer.Option(help="At most.")] = 500,

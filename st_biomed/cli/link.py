@@ -10,10 +10,10 @@ from typing import Annotated, TextIO
 
 import typer
 
-from st_biomed.checks import FILE, PATH
 from st_biomed.cli._options import Device
 from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError
+from st_biomed.settings.checks import FILE, PATH
 
 
 def run(
@@ -58,7 +58,7 @@ def run(
 
     from st_biomed.linking import ConceptIndex
     from st_biomed.linking.mention_rows import format_of, header_line, link_rows, read_mentions, written
-    from st_biomed.readers.options import listed
+    from st_biomed.settings.keyword_options import listed
 
     kind = format_of(source, form)
     if output is not None and source is not None and output.exists() and output.samefile(source):
@@ -75,7 +75,7 @@ def run(
         opened.use(name, device=device)
         wanted = listed("--types", types) or None
         if wanted is not None:
-            opened.catalogue.of_types(wanted)  # an unknown type is refused before a mention is read
+            opened.catalog.of_types(wanted)  # an unknown type is refused before a mention is read
 
         start = time.perf_counter()
         file.write(header_line(table))

@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.checks import FOLDER, PATH, PROCESSES, SEED
 from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError
 from st_biomed.files import check_output, lock, replacing
+from st_biomed.settings.checks import FOLDER, PATH, PROCESSES, SEED
 
 COVERAGE = "coverage.json"
 
@@ -60,8 +60,8 @@ def run(
     from st_biomed.corpus.policy import policy_of
     from st_biomed.corpus.raw_text import documents, files_of
     from st_biomed.corpus.windows import mention_windows
-    from st_biomed.readers.records import Tally
-    from st_biomed.readers.tables import read_lines
+    from st_biomed.files.tables import read_lines
+    from st_biomed.records import Tally
     from st_biomed.terminology import Terminology
 
     files_of(texts, form)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.checks import FILE, FOLDER, PATH, check_value, one_of
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
+from st_biomed.settings.checks import FILE, FOLDER, PATH, check_value, one_of
 
 
 def run(
@@ -44,18 +44,18 @@ def run(
     ] = False,
 ) -> None:
     """Merge terminologies by code, and by crosswalk and equal names where asked for."""
-    from st_biomed.crosswalk import Crosswalk
     from st_biomed.files import check_writable, lock, write_text
-    from st_biomed.readers.normalisers import NORMALISERS
-    from st_biomed.readers.options import listed
-    from st_biomed.store import check_folder
+    from st_biomed.readers._normalizers import NORMALIZERS
+    from st_biomed.settings.keyword_options import listed
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.crosswalk import Crosswalk
+    from st_biomed.terminology.storage import check_folder
 
     if len(terminologies) < 2:
         raise InputError(f"merge takes two terminologies or more, found {len(terminologies)}")
     if through and not crosswalk:
         raise InputError("--through needs --crosswalk: the predicates of the cross-references to follow, e.g. xref")
-    check_value("--same-name", same_name, one_of(*NORMALISERS, called="normaliser"))
+    check_value("--same-name", same_name, one_of(*NORMALIZERS, called="normalizer"))
     if conflicts is not None:
         check_writable(conflicts, file=True)
     with lock(output):

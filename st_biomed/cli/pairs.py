@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.checks import FILE, PATH, SEED
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
+from st_biomed.settings.checks import FILE, PATH, SEED
 
 
 class Form(StrEnum):
@@ -30,9 +30,9 @@ def run(
 ) -> None:
     """Write synonym pairs or names as text; training needs no such file."""
     from st_biomed.files import check_writable, writing
-    from st_biomed.readers.records import Tally
-    from st_biomed.samples.name_pairs import name_lines, pair_lines
+    from st_biomed.records import Tally
     from st_biomed.terminology import Terminology
+    from st_biomed.training_data.name_pairs import name_lines, pair_lines
 
     if output.exists() and not overwrite:
         raise InputError(f"{output}: is there already; --overwrite replaces it")

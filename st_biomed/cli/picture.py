@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from st_biomed.checks import FILE, PATH, WEIGHT, one_of
 from st_biomed.cli._options import Device, DrawSeed
 from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError
+from st_biomed.settings.checks import FILE, PATH, WEIGHT, one_of
 
 if TYPE_CHECKING:
     from st_biomed.evaluators.embedders import Embed
-    from st_biomed.measuring.results import Result
+    from st_biomed.leaderboard.results import Result
     from st_biomed.metrics.units import Units
 
 app = typer.Typer(
@@ -39,14 +39,14 @@ def concepts(
     trust_remote_code: _Trust = False,
 ) -> None:
     """t-SNE of the names of a few concepts under one encoder after another, e.g. before and after training."""
-    from st_biomed.pictures.canvas import check_picture
+    from st_biomed.plots.canvas import check_picture
     from st_biomed.terminology import Terminology
 
     check_picture(output)
     if len(set(models)) < len(models):
         raise InputError(f"models: each is drawn once, found {' '.join(models)}")
     opened = Terminology.open(terminology)
-    from st_biomed.pictures.concept_map import concept_map, draw_names
+    from st_biomed.plots.concept_map import concept_map, draw_names
 
     drawn = draw_names(opened, n_concepts=n_concepts, names_per_concept=names, seed=seed)
     encoders = {name: _embedder(name, device, trust_remote_code) for name in models}
@@ -68,8 +68,8 @@ def pairs(
 ) -> None:
     """Cosines of positive and negative pairs, sampled and mined."""
     from st_biomed.losses.miners import TripletMarginMiner
-    from st_biomed.pictures.canvas import check_picture
-    from st_biomed.pictures.mined_pairs import mined_pairs, pair_cosines
+    from st_biomed.plots.canvas import check_picture
+    from st_biomed.plots.mined_pairs import mined_pairs, pair_cosines
     from st_biomed.terminology import Terminology
 
     check_picture(output)
@@ -109,7 +109,7 @@ def results(
     height: _Height = None,
 ) -> None:
     """The primary metric of every benchmark with its interval, a dot for each model."""
-    from st_biomed.pictures.dot_charts import dot_chart
+    from st_biomed.plots.dot_charts import dot_chart
 
     found = _results(folder, output, models, as_published=as_published, benchmarks=benchmarks)
     typer.echo(f"{len(found)} results drawn to {dot_chart(output, found, width=width, height=height)}")
@@ -126,7 +126,7 @@ def types(
     height: _Height = None,
 ) -> None:
     """The MCSM of every semantic type, a dot for each model."""
-    from st_biomed.pictures.dot_charts import type_chart
+    from st_biomed.plots.dot_charts import type_chart
 
     found = _results(folder, output, models, as_published=as_published, kind="mcsm")
     found = [one for one in found if evaluator in (None, one.evaluator)]
@@ -142,7 +142,7 @@ def curves(
     models: _Models = None,
 ) -> None:
     """ROC or precision-recall curves of a tree benchmark, a panel for each two distances."""
-    from st_biomed.pictures.measurements import tree_curves
+    from st_biomed.plots.measurements import tree_curves
 
     typer.echo(f"drawn to {tree_curves(output, _tree_units(folder, output, evaluator, models), curve=curve)}")
 
@@ -150,7 +150,7 @@ def curves(
 @app.command("distances")
 def distances(folder: _Folder, output: _Output, evaluator: _Evaluator = None, models: _Models = None) -> None:
     """The cosines of the pairs at each distance of a tree benchmark, a panel for each model."""
-    from st_biomed.pictures.measurements import distance_histograms
+    from st_biomed.plots.measurements import distance_histograms
 
     typer.echo(f"drawn to {distance_histograms(output, _tree_units(folder, output, evaluator, models))}")
 
@@ -168,9 +168,9 @@ def _results(
 
     ``kind`` is the primary metric of the evaluators that are wanted.
     """
-    from st_biomed.measuring.choice import named, one_of_each
-    from st_biomed.measuring.results import ResultsFolder
-    from st_biomed.pictures.canvas import check_picture
+    from st_biomed.leaderboard.choice import named, one_of_each
+    from st_biomed.leaderboard.results import ResultsFolder
+    from st_biomed.plots.canvas import check_picture
 
     check_picture(output)
     found = ResultsFolder(folder).results
@@ -192,7 +192,7 @@ def _results(
 
 def _tree_units(folder: Path, output: Path, evaluator: str | None, models: list[str] | None) -> dict[str, Units]:
     """Model to the pairs of the one tree benchmark that was measured, or of the one that was asked for."""
-    from st_biomed.measuring.results import ResultsFolder
+    from st_biomed.leaderboard.results import ResultsFolder
 
     found = _results(folder, output, models, kind="mean_auc")
     names = list(dict.fromkeys(one.evaluator for one in found))

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.checks import FOLDER
 from st_biomed.errors import InputError
 from st_biomed.readers import parse_options, reader, reader_names, reader_options
-from st_biomed.readers.records import Tally
+from st_biomed.records import Tally
+from st_biomed.settings.checks import FOLDER
 
 
 def run(
@@ -40,8 +40,8 @@ def run(
     options = parse_options(source, option or [], "--option")
 
     from st_biomed.files import lock
-    from st_biomed.store import check_folder
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.storage import check_folder
 
     with lock(output):
         check_folder(output, overwrite=overwrite)

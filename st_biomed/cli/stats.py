@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from st_biomed.checks import PATH
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
+from st_biomed.settings.checks import PATH
 
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
@@ -19,7 +19,7 @@ def run(
         str, typer.Argument(help="A folder written by `st-biomed read`, or a reader's name."), PATH
     ],
 ) -> None:
-    """Count concepts, names, parents and relations; depths, what became of each row, sources and licences."""
+    """Count concepts, names, parents and relations; depths, what became of each row, sources and licenses."""
     from st_biomed.terminology import Terminology
 
     opened = Terminology.open(terminology)
@@ -36,14 +36,14 @@ def run(
     for source in opened.sources.values():
         edition = " ".join(part for part in (source.title, source.version) if part)
         may = "may be redistributed" if source.redistributable else "may not be redistributed"
-        typer.echo(f"{source.name:24}{edition}; licence: {source.licence or 'not stated'}; {may}; {source.url}")
+        typer.echo(f"{source.name:24}{edition}; license: {source.license or 'not stated'}; {may}; {source.url}")
 
 
 def _depths(terminology: Terminology) -> str:
     """How many concepts stand at each depth, roots first; concepts without a parent or a child are left out."""
     import numpy as np
 
-    from st_biomed.ancestors import AncestorGraph
+    from st_biomed.hierarchy.ancestors import AncestorGraph
 
     child, parent = (terminology.parents[end].to_numpy() for end in ("child", "parent"))
     if not len(child):

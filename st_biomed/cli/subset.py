@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from st_biomed.checks import FOLDER, PATH
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
+from st_biomed.settings.checks import FOLDER, PATH
 
 
 def run(
@@ -31,10 +31,10 @@ def run(
 ) -> None:
     """Keep what meets every condition that is given."""
     from st_biomed.files import lock
-    from st_biomed.readers.options import listed
-    from st_biomed.readers.tables import read_lines
-    from st_biomed.store import check_folder
+    from st_biomed.files.tables import read_lines
+    from st_biomed.settings.keyword_options import listed
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.storage import check_folder
 
     named = {"sources": sources, "languages": languages, "types": types, "below": below}
     conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in named.items() if value}

@@ -9,8 +9,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from st_biomed.bundled import bundled, bundled_folder
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.settings.bundled import bundled, bundled_folder
 
 
 def run(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from st_biomed.checks import PATH, PROCESSES, about, one_of
 from st_biomed.corpus.raw_text import FORMS, Document, documents, files_of
 from st_biomed.errors import InputError
+from st_biomed.settings.checks import PATH, PROCESSES, about, one_of
 
 
 @dataclass
@@ -15,7 +15,7 @@ class CorpusArguments:
     """Where the text is, and how mentions are looked for in it."""
 
     corpus: list[str] = field(default_factory=list, metadata=about("files and folders of raw text", PATH))
-    corpus_licence: str = field(default="", metadata={"help": "licence of the raw text, for the card"})
+    corpus_license: str = field(default="", metadata={"help": "license of the raw text, for the card"})
     form: str = field(default="auto", metadata=about("auto, lines, paragraphs, files, jsonl or xmi", one_of(*FORMS)))
     text_field: str = field(default="text", metadata={"help": "key of the text in JSON lines"})
     language: str = field(

@@ -19,7 +19,7 @@ _MASKED, _REPLACED = 0.8, 0.1  # of the chosen tokens; the rest stay as they are
 
 
 class MentionMaskingCollator:
-    """Tokenises rows of text with mentions, and masks tokens to be predicted.
+    """Tokenizes rows of text with mentions, and masks tokens to be predicted.
 
     A share of the tokens is chosen; "we mask the whole entity if any of the 15% masked tokens happens to belong to a
     mention" (Amore Bondarenko et al. 2022, section 3.2), so that more than that share is masked where there are mentions.

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from st_biomed.corpus.paths import PathTable
 from st_biomed.corpus.policy import MatchPolicy, policy_of
-from st_biomed.corpus.tokens import SEPARATOR, code_points, tokenise
+from st_biomed.corpus.tokens import SEPARATOR, code_points, tokenize
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.records import Tally
+from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
 _TERMS_AT_A_TIME = 20_000
@@ -108,7 +108,7 @@ class TermMatcher:
                 spellings += several
                 ids += [text] * len(several)
                 acronyms += [self.policy.is_acronym(string)] * len(several)
-            tokens = tokenise(code_points(SEPARATOR.join(spellings)), self.policy.accents)
+            tokens = tokenize(code_points(SEPARATOR.join(spellings)), self.policy.accents)
             lengths = np.fromiter(map(len, spellings), np.int64, len(spellings))
             bounds = np.cumsum(lengths + 1) - 1  # where the separator behind each stands
             inside = ~np.isin(tokens.starts, bounds)
@@ -148,7 +148,7 @@ class TermMatcher:
         Args:
             text: In Unicode's composed form (NFC), as documents are read.
         """
-        tokens = tokenise(code_points(text), self.policy.accents)
+        tokens = tokenize(code_points(text), self.policy.accents)
         steps = list(self._table.walk(tokens.hashes))
         if not steps:
             return NOTHING

@@ -47,7 +47,7 @@ class MentionContexts(NamedTuple):
         dataset: Columns ``text`` (the context, the mention between ``MARKERS``), ``label`` (text id of the term), ``start``
             and ``end`` (the mention in its document, in characters, half open), ``concepts`` (indices of all concepts it may
             mean) and ``document``; in the order of the text. For training select ``text`` and ``label``, the columns of
-            :data:`st_biomed.samples.columns.NAMES`.
+            :data:`st_biomed.training_data.columns.NAMES`.
         coverage: What was found of how much.
     """
 

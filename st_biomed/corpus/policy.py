@@ -21,7 +21,7 @@ _SPELLINGS = 16  # of one term at most: what is beyond is a list rather than a n
 
 @dataclass(frozen=True)
 class MatchPolicy:
-    """How a term is recognised in text.
+    """How a term is recognized in text.
 
     Case never matters but for acronyms, nor do the kind of dash or apostrophe, nor spaces beside punctuation.
 

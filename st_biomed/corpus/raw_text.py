@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from st_biomed.corpus.tokens import SEPARATOR
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.records import Tally
+from st_biomed.records import Tally
 
 FORMS = {
     "auto": "by the suffix: .jsonl, .xml and .xmi (UIMA XMI), .txt with a document a line",

@@ -42,7 +42,7 @@ def code_points(text: str) -> np.ndarray:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
-def tokenise(points: np.ndarray, accents: Accents) -> Tokens:
+def tokenize(points: np.ndarray, accents: Accents) -> Tokens:
     """The tokens of a block.
 
     Args:
@@ -91,7 +91,7 @@ def _character_hashes(points: np.ndarray, accents: Accents) -> np.ndarray:
 
 
 def mixed(values: np.ndarray) -> np.ndarray:
-    """Each number, uint64 ``[N]``, spread over 64 bits (the finaliser of SplitMix64)."""
+    """Each number, uint64 ``[N]``, spread over 64 bits (the finalizer of SplitMix64)."""
     spread = values + _BASE
     spread = (spread ^ (spread >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     spread = (spread ^ (spread >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

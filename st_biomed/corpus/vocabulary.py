@@ -168,7 +168,7 @@ def extend_vocabulary(
 
 
 def _letters(texts: Iterable[str], tokenizer: Tokenizer) -> list[str]:
-    """The characters of a corpus that can stand within a word, as the tokenizer normalises and splits it, sorted."""
+    """The characters of a corpus that can stand within a word, as the tokenizer normalizes and splits it, sorted."""
     characters = {one for text in texts for one in set(text)}
     if (normalizer := tokenizer.normalizer) is not None:
         characters = {one for each in characters for one in normalizer.normalize_str(each)}

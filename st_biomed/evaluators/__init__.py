@@ -7,37 +7,37 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from st_biomed.evaluators.base import EmbeddingEvaluator as EmbeddingEvaluator
-    from st_biomed.evaluators.clustering_pair import ClusteringPairEvaluator as ClusteringPairEvaluator
+    from st_biomed.evaluators.clustering_pair.evaluator import ClusteringPairEvaluator as ClusteringPairEvaluator
     from st_biomed.evaluators.embedders import model_embedder as model_embedder
     from st_biomed.evaluators.embedders import table_embedder as table_embedder
-    from st_biomed.evaluators.entity_linking import EntityLinkingEvaluator as EntityLinkingEvaluator
-    from st_biomed.evaluators.folds import FoldsEvaluator as FoldsEvaluator
-    from st_biomed.evaluators.link_prediction import LinkPredictionEvaluator as LinkPredictionEvaluator
-    from st_biomed.evaluators.linking_predictions import LinkingPredictions as LinkingPredictions
-    from st_biomed.evaluators.mcsm import MCSMEvaluator as MCSMEvaluator
-    from st_biomed.evaluators.relatedness import RelatednessEvaluator as RelatednessEvaluator
-    from st_biomed.evaluators.relation import RelationEvaluator as RelationEvaluator
-    from st_biomed.evaluators.relation_draw import draw_relation_pairs as draw_relation_pairs
+    from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator as EntityLinkingEvaluator
+    from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator as FoldsEvaluator
+    from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions as LinkingPredictions
+    from st_biomed.evaluators.link_prediction.evaluator import LinkPredictionEvaluator as LinkPredictionEvaluator
+    from st_biomed.evaluators.mcsm.evaluator import MCSMEvaluator as MCSMEvaluator
+    from st_biomed.evaluators.relatedness.evaluator import RelatednessEvaluator as RelatednessEvaluator
+    from st_biomed.evaluators.relation.draw import draw_relation_pairs as draw_relation_pairs
+    from st_biomed.evaluators.relation.evaluator import RelationEvaluator as RelationEvaluator
     from st_biomed.evaluators.report import metrics_table as metrics_table
     from st_biomed.evaluators.shared import SharedEvaluator as SharedEvaluator
-    from st_biomed.evaluators.tree import TreeEvaluator as TreeEvaluator
-    from st_biomed.evaluators.tree_pairs import draw_pairs as draw_pairs
+    from st_biomed.evaluators.tree.evaluator import TreeEvaluator as TreeEvaluator
+    from st_biomed.evaluators.tree.pairs import draw_pairs as draw_pairs
     from st_biomed.evaluators.vector_scorer import scorer_from_vectors as scorer_from_vectors
 
 _HOME = {
-    "ClusteringPairEvaluator": "clustering_pair",
+    "ClusteringPairEvaluator": "clustering_pair.evaluator",
     "EmbeddingEvaluator": "base",
-    "EntityLinkingEvaluator": "entity_linking",
-    "FoldsEvaluator": "folds",
-    "LinkPredictionEvaluator": "link_prediction",
-    "LinkingPredictions": "linking_predictions",
-    "MCSMEvaluator": "mcsm",
-    "RelatednessEvaluator": "relatedness",
-    "RelationEvaluator": "relation",
+    "EntityLinkingEvaluator": "entity_linking.evaluator",
+    "FoldsEvaluator": "entity_linking.folds",
+    "LinkPredictionEvaluator": "link_prediction.evaluator",
+    "LinkingPredictions": "entity_linking.predictions",
+    "MCSMEvaluator": "mcsm.evaluator",
+    "RelatednessEvaluator": "relatedness.evaluator",
+    "RelationEvaluator": "relation.evaluator",
     "SharedEvaluator": "shared",
-    "TreeEvaluator": "tree",
-    "draw_pairs": "tree_pairs",
-    "draw_relation_pairs": "relation_draw",
+    "TreeEvaluator": "tree.evaluator",
+    "draw_pairs": "tree.pairs",
+    "draw_relation_pairs": "relation.draw",
     "metrics_table": "report",
     "model_embedder": "embedders",
     "scorer_from_vectors": "vector_scorer",

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 from sentence_transformers.base.evaluation import BaseEvaluator
 
+from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder, table_embedder
 from st_biomed.evaluators.report import metrics_table
 from st_biomed.evaluators.vector_store import VectorStore
 from st_biomed.files import replace_text
 from st_biomed.metrics.units import Units
-from st_biomed.model_digest import model_digest
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar, Unpack
 
-from st_biomed.bundled import bundled_folder
-from st_biomed.checks import PATH, Check
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.published import PublishedFigure, read_published
-from st_biomed.settings import filled, read_yaml
+from st_biomed.settings.bundled import bundled_folder
+from st_biomed.settings.checks import PATH, Check
+from st_biomed.settings.recipe import filled, read_yaml
 
 FOLDER = "evaluation/benchmarks"
 
-PROTOCOLS = {
-    "clustering_pair": "clustering_pair_protocol.ClusteringPairProtocol",
-    "entity_linking": "linking_protocol.LinkingProtocol",
-    "link_prediction": "link_prediction_protocol.LinkPredictionProtocol",
-    "mcsm": "mcsm.MCSMProtocol",
-    "relatedness": "relatedness.RelatednessProtocol",
-    "relation": "relation_protocol.RelationProtocol",
-    "tree": "tree_protocol.TreeProtocol",
-}
-"""Evaluator to the dataclass of its settings: a new evaluator is a line here."""
 
-
-class EvaluatorProtocol(Protocol):
-    """The settings of one evaluator: a dataclass whose fields, but for ``name``, are the keys of ``settings``."""
+class EvaluatorSettings(Protocol):
+    """The settings of one kind of evaluator: a dataclass whose fields, but for ``name``, are the keys of ``settings``."""
 
     name: str
 
@@ -47,7 +38,26 @@ class EvaluatorProtocol(Protocol):
         ...
 
 
-AnyProtocol = TypeVar("AnyProtocol")
+AnySettings = TypeVar("AnySettings")
+
+
+@cache
+def evaluator_kinds() -> tuple[str, ...]:
+    """The kinds of evaluators, sorted: the folders of ``st_biomed/evaluators``, each with ``SETTINGS`` in ``settings.py``."""
+    folder = importlib.import_module("st_biomed.evaluators").__path__
+    return tuple(sorted(found.name for found in pkgutil.iter_modules(folder) if found.ispkg))
+
+
+def settings_class(kind: str) -> type[EvaluatorSettings]:
+    """The settings of a kind of evaluator.
+
+    Raises:
+        InputError: There is no such kind.
+    """
+    if kind not in evaluator_kinds():
+        raise unknown_name("evaluator", kind, evaluator_kinds())
+    found: type[EvaluatorSettings] = importlib.import_module(f"st_biomed.evaluators.{kind}.settings").SETTINGS
+    return found
 
 
 @dataclass(frozen=True)
@@ -58,13 +68,13 @@ class Data:
         files: Files and folders it needs, below the folder of data.
         source: Where they can be had.
         version: Which ones they are.
-        licence: Under which terms.
+        license: Under which terms.
     """
 
     files: list[str] = field(default_factory=list)
     source: str = ""
     version: str = ""
-    licence: str = ""
+    license: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,7 @@ class Benchmark:
 
     Attributes:
         name: Prefix of its metrics.
-        evaluator: A key of :data:`PROTOCOLS`.
+        evaluator: Its kind, one of :func:`evaluator_kinds`.
         settings: The settings of that evaluator's protocol.
         title: What it is, in a line.
         data: What it is made of.
@@ -109,21 +119,21 @@ class Benchmark:
             data=filled(Data, written.data, f"{path}: data"),
             path=path,
         )
-        protocol = benchmark.protocol()  # its settings are checked at once
-        return replace(benchmark, published=read_published(written.published, protocol, f"{path}: published"))
+        settings = benchmark.evaluator_settings()  # checked at once
+        return replace(benchmark, published=read_published(written.published, settings, f"{path}: published"))
 
-    def protocol(self) -> EvaluatorProtocol:
+    def evaluator_settings(self) -> EvaluatorSettings:
         """The settings as the evaluator's own dataclass.
 
         Raises:
             InputError: An unknown evaluator, or settings that are not its.
         """
-        if self.evaluator not in PROTOCOLS:
-            raise InputError(f"{self.path or self.name}: {unknown_name('evaluator', self.evaluator, PROTOCOLS)}")
-        module, _, name = PROTOCOLS[self.evaluator].rpartition(".")
-        cls = getattr(importlib.import_module(f"st_biomed.evaluators.{module}"), name)
-        protocol: EvaluatorProtocol = filled(cls, self.settings, f"{self.path or self.name}: settings", name=self.name)
-        return protocol
+        where = str(self.path or self.name)
+        try:
+            cls = settings_class(self.evaluator)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+        return filled(cls, self.settings, f"{where}: settings", name=self.name)
 
     def missing(self) -> list[str]:
         """The files it needs that are neither here nor below the folder of data."""
@@ -221,15 +231,15 @@ def benchmark_names() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))} if folder else {}
 
 
-def read_protocol(name: str | Path, cls: type[AnyProtocol]) -> AnyProtocol:
+def read_benchmark_settings(name: str | Path, cls: type[AnySettings]) -> AnySettings:
     """The settings of a benchmark of one kind.
 
     Raises:
         InputError: As :meth:`Benchmark.read`, or a benchmark of another evaluator.
     """
     benchmark = Benchmark.read(name)
-    protocol = benchmark.protocol()
-    if not isinstance(protocol, cls):
-        wanted = next(kind for kind, home in PROTOCOLS.items() if home.endswith(f".{cls.__name__}"))
+    settings = benchmark.evaluator_settings()
+    if not isinstance(settings, cls):
+        wanted = next(kind for kind in evaluator_kinds() if settings_class(kind) is cls)
         raise InputError(f"{benchmark.path}: is measured by {benchmark.evaluator!r}, one of {wanted!r} is needed")
-    return protocol
+    return settings

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from st_biomed.errors import InputError
-from st_biomed.settings import filled
+from st_biomed.settings.recipe import filled
 
 
 @dataclass(frozen=True)

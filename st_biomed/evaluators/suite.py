@@ -55,7 +55,7 @@ class EvaluatorSuite:
     def take_benchmarks(self, names: Iterable[str | Path], **options: Unpack[EvaluatorOptions]) -> None:
         """Measure benchmarks besides; as :meth:`of_benchmarks`."""
         for benchmark in chosen_benchmarks(names):
-            for evaluator in benchmark.protocol().evaluators(**options):
+            for evaluator in benchmark.evaluator_settings().evaluators(**options):
                 self.take(evaluator)
             self.published += benchmark.published
 

@@ -7,7 +7,7 @@ import numpy as np
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.metrics.cosine import unit_rows
 from st_biomed.metrics.link_prediction import Scorer, columns_of
-from st_biomed.neighbours import SIMILARITIES
+from st_biomed.neighbors import SIMILARITIES
 
 
 def scorer_from_vectors(vectors: np.ndarray, similarity: str = "cosine", *, train: np.ndarray | None = None) -> Scorer:

@@ -15,7 +15,7 @@ import numpy as np
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.embedders import Embed
 from st_biomed.files import lock, replace_text
-from st_biomed.sealed import read_sealed, sealed
+from st_biomed.files.sealed import read_sealed, sealed
 
 logger = logging.getLogger(__name__)
 

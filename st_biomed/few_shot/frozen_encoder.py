@@ -11,10 +11,10 @@ import numpy as np
 from sentence_transformers import SentenceTransformer
 
 from st_biomed.encoder import load_encoder
+from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder
 from st_biomed.evaluators.vector_store import VectorStore
-from st_biomed.model_digest import model_digest
 from st_biomed.modules.fasttext_binary import FastTextBinary
 from st_biomed.modules.random_projection import random_projection
 from st_biomed.modules.word_vectors import WordCoverage, word_coverage, word_vectors_encoder

@@ -14,7 +14,7 @@ from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.few_shot.experiment import TrainedChain
 from st_biomed.few_shot.nearest_prototype import prototype_accuracy
 from st_biomed.files import replace_text
-from st_biomed.pictures.dot_charts import METRICS
+from st_biomed.plots.dot_charts import METRICS
 
 Measured = Mapping[str, Mapping[str, float]]
 """Figures by the evaluator's name."""

@@ -13,7 +13,6 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 from sentence_transformers.base.modules import Normalize
 from transformers import PrinterCallback, set_seed
 
-from st_biomed.checks import COUNT, WEIGHT, about, one_of, within
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.embedders import Embed, EmbedOnce
 from st_biomed.few_shot.frozen_encoder import with_modules
@@ -25,7 +24,8 @@ from st_biomed.metrics.cosine import unit_rows
 from st_biomed.modules.name_vectors import NameVectors
 from st_biomed.modules.residual_feed_forward import DROPOUT, ResidualFeedForward
 from st_biomed.release.card import BiomedCard
-from st_biomed.samples.fewshot import AMBIGUOUS, FewShotSplit, few_shot_names
+from st_biomed.settings.checks import COUNT, WEIGHT, about, one_of, within
+from st_biomed.training_data.fewshot import AMBIGUOUS, FewShotSplit, few_shot_names
 
 PROTOTYPES = ("training", "all")
 _ROWS = 4096  # vectors at once
@@ -47,7 +47,7 @@ class StageSettings:
         default="inverse_distance",
         metadata=about("inverse_distance (the published code), or wu2017 (2.2)", one_of(*DISTRIBUTIONS)),
     )
-    normalise: bool = field(
+    normalize: bool = field(
         default=True,
         metadata={"help": "prototype and name have length 1 before they are averaged (the published code)"},
     )
@@ -140,7 +140,7 @@ def train_stage(
         grounding_weight=settings.grounding_weight,
         negatives=settings.negatives,
         prototypes=prototypes,
-        normalise=settings.normalise,
+        normalize=settings.normalize,
         seed=seed,
     )
     validation = FewShotValidationCallback(loss, table.vectors[n:], labels[n:], lookback=settings.lookback)

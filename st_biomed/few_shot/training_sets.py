@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.tables import read_table
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.readers.records import SourceInfo, Term
-from st_biomed.readers.tables import read_table
-from st_biomed.samples.high_level_concepts import LARGEST, NameCounts, child_concepts, top_concepts
+from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
+from st_biomed.training_data.high_level_concepts import LARGEST, NameCounts, child_concepts, top_concepts
 
 _TABLES = (".csv", ".tsv")
 

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 
 from st_biomed.errors import InputError
 from st_biomed.files import check_output, read_whole, replacing, settle
+from st_biomed.files.sealed import Seal
 from st_biomed.kge.splits import SHARES, split_triples
 from st_biomed.kge.triples import PAPER, TripleOptions, terminology_triples
-from st_biomed.readers.records import Tally
-from st_biomed.sealed import Seal
+from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
 PARTS = ("train", "valid", "test")

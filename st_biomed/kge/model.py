@@ -30,7 +30,7 @@ class KGEModel(nn.Module, ABC):
         dimension: D; two reals make a complex number, and SimplE has D/2 for the head and D/2 for the tail.
         reciprocal: Whether a head is asked for as the tail of a relation of its own, the reciprocal one (Lacroix et al.
             2018, section 3); the score of a triple is then that of its tail.
-        margin: Of the loss, where distances start; see :meth:`initialise`.
+        margin: Of the loss, where distances start; see :meth:`initialize`.
         seed: Of the initial values.
 
     Attributes:
@@ -66,7 +66,7 @@ class KGEModel(nn.Module, ABC):
         rows = n_relations * (2 if reciprocal else 1)
         self.entities = nn.Embedding.from_pretrained(torch.empty(n_entities, dimension), freeze=False)
         self.relations = nn.Embedding.from_pretrained(torch.empty(rows, self._width(dimension)), freeze=False)
-        self.initialise(margin, torch.Generator().manual_seed(seed))
+        self.initialize(margin, torch.Generator().manual_seed(seed))
 
     @property
     def dimension(self) -> int:
@@ -77,7 +77,7 @@ class KGEModel(nn.Module, ABC):
         return dimension
 
     @torch.no_grad()
-    def initialise(self, margin: float, generator: torch.Generator) -> None:
+    def initialize(self, margin: float, generator: torch.Generator) -> None:
         """Uniform between plus and minus (margin + 2) / D, as the published code of Sun et al. (2019) does for all models.
 
         Distances then start about the margin, and products near zero.

@@ -106,9 +106,9 @@ class RotatE(_Distance):
         return dimension // 2
 
     @torch.no_grad()
-    def initialise(self, margin: float, generator: torch.Generator) -> None:
+    def initialize(self, margin: float, generator: torch.Generator) -> None:
         """Entities as of other models; phases uniform over the circle (Sun et al. 2019, section 4.1)."""
-        super().initialise(margin, generator)
+        super().initialize(margin, generator)
         self.relations.weight.uniform_(-math.pi, math.pi, generator=generator)
 
     def transform(self, given: Tensor, relations: Tensor, side: str) -> Tensor:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from st_biomed.checks import COUNT, SEED, SIZE, WEIGHT, Check, above, at_least, check_fields, one_of
 from st_biomed.errors import InputError
+from st_biomed.settings.checks import COUNT, SEED, SIZE, WEIGHT, Check, above, at_least, check_fields, one_of
 
 MODEL_NAMES = ("transe", "complex", "rotate", "simple", "distmult")
 LOSSES = ("self_adversarial", "one_vs_all")
@@ -41,7 +41,7 @@ class KGESettings:
         chunk: Triples that share their negatives, so that a matrix product scores them (batched negatives: Lerer et al.
             2019, section 4.3); divides ``batch_size``.
         filter_negatives: Whether negatives that make a training triple do not count, as in the published code of Sun et al.
-        n3: Weight of the N3 regulariser (Lacroix et al. 2018) of models whose score is a product.
+        n3: Weight of the N3 regularizer (Lacroix et al. 2018) of models whose score is a product.
         batch_size: Triples of a step.
         learning_rate: Of Adam.
         epochs: At most.

@@ -115,7 +115,7 @@ class Epoch:
                 )
             )
         loss = torch.stack(losses).mean()
-        return loss + self._regulariser(ends["head"], relations, ends["tail"])
+        return loss + self._regularizer(ends["head"], relations, ends["tail"])
 
     def _one_vs_all(self, triples: Tensor) -> Tensor:
         """Cross entropy of both ends over all entities, a few triples at a time; the gradient is left in the tables."""
@@ -125,13 +125,13 @@ class Epoch:
             of_heads = F.cross_entropy(self.model.score_all(tails, relations, "head").float(), heads)
             of_tails = F.cross_entropy(self.model.score_all(heads, relations, "tail").float(), tails)
             ends = self.model.entities(heads), self.model.entities(tails)
-            loss = (of_heads + of_tails) / 2 + self._regulariser(ends[0], relations, ends[1])
+            loss = (of_heads + of_tails) / 2 + self._regularizer(ends[0], relations, ends[1])
             loss = loss * (len(part) / len(triples))
             loss.backward()
             total += loss.detach()
         return total
 
-    def _regulariser(self, heads: Tensor, relations: Tensor, tails: Tensor) -> Tensor | float:
+    def _regularizer(self, heads: Tensor, relations: Tensor, tails: Tensor) -> Tensor | float:
         if not self.settings.n3:
             return 0.0
         factors = (heads, self.model.relations(relations), tails)

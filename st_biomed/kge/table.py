@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 
 from st_biomed.errors import InputError
 from st_biomed.files import check_output, read_whole, replacing
-from st_biomed.sealed import Seal
+from st_biomed.files.sealed import Seal
 
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology

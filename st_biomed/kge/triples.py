@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
-from st_biomed.checks import COUNT, check_value, within
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.records import Tally
+from st_biomed.records import Tally
+from st_biomed.settings.checks import COUNT, check_value, within
 
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology

@@ -13,9 +13,10 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from st_biomed.encoder import load_encoder
+from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files import lock, read_whole, replacing
-from st_biomed.linking.catalogue import Catalogue
+from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.concept_search import ConceptSearch, Match
 from st_biomed.linking.encode_names import as_begun, encode_names
 from st_biomed.linking.encoding import NameEncoder
@@ -30,7 +31,6 @@ from st_biomed.linking.vector_index import (
     faiss_threads,
 )
 from st_biomed.linking.vectors import PROGRESS, open_matrix
-from st_biomed.model_digest import model_digest
 
 if TYPE_CHECKING:
     from st_biomed.linking_data.records import LinkingDictionary
@@ -47,7 +47,7 @@ class ConceptIndex:
     Attributes:
         folder: Where it lies: parquet tables, a ``.npy`` matrix, a FAISS file and ``index.json``.
         manifest: What it is made of, and the recall that was measured at build.
-        catalogue: Names, concepts, labels and types.
+        catalog: Names, concepts, labels and types.
         vectors: The search in the matrix.
         trust_remote_code: Whether an encoder that is loaded by its name may run code of somebody else.
 
@@ -61,10 +61,10 @@ class ConceptIndex:
     """
 
     def __init__(
-        self, folder: Path, manifest: Manifest, catalogue: Catalogue, vectors: VectorIndex, encoder: NameEncoder | None
+        self, folder: Path, manifest: Manifest, catalog: Catalog, vectors: VectorIndex, encoder: NameEncoder | None
     ) -> None:
-        self.folder, self.manifest, self.catalogue, self.vectors = folder, manifest, catalogue, vectors
-        self._encoder, self._concepts = encoder, ConceptSearch(catalogue, vectors)
+        self.folder, self.manifest, self.catalog, self.vectors = folder, manifest, catalog, vectors
+        self._encoder, self._concepts = encoder, ConceptSearch(catalog, vectors)
         self.trust_remote_code = False
 
     # ------------------------------------------------------------------ making one
@@ -72,7 +72,7 @@ class ConceptIndex:
     @classmethod
     def build(
         cls,
-        source: Terminology | LinkingDictionary | Catalogue,
+        source: Terminology | LinkingDictionary | Catalog,
         model: SentenceTransformer | str | Path,
         folder: str | Path,
         *,
@@ -98,8 +98,8 @@ class ConceptIndex:
         Raises:
             InputError: An argument out of range, a folder in use, or an interrupted encoding of something else.
         """
-        catalogue = Catalogue.of(source)
-        check_kind(kind, len(catalogue))
+        catalog = Catalog.of(source)
+        check_kind(kind, len(catalog))
         if not 0 < recall <= 1:
             raise InputError(f"recall must be above 0 and at most 1, found {recall}")
         folder = Path(folder)
@@ -115,11 +115,11 @@ class ConceptIndex:
                 raise unknown_name("similarity", similarity, get_args(Similarity))
             digest = model_digest(loaded)
             with replacing(folder, resumable=True) as draft:
-                encoding = as_begun(draft, encoding, catalogue, digest, anew=overwrite)
+                encoding = as_begun(draft, encoding, catalog, digest, anew=overwrite)
                 encoder = NameEncoder(loaded, bf16=encoding.bf16, tokens_per_forward=encoding.tokens_per_forward)
-                matrix = encode_names(draft, catalogue, encoder, digest, similarity, encoding, anew=overwrite)
-                vectors, measured = searchable(matrix, catalogue, encoder, kind, similarity, recall)
-                catalogue.save(draft)
+                matrix = encode_names(draft, catalog, encoder, digest, similarity, encoding, anew=overwrite)
+                vectors, measured = searchable(matrix, catalog, encoder, kind, similarity, recall)
+                catalog.save(draft)
                 vectors.save(draft / GRAPH)
                 shutil.rmtree(draft / PARTS, ignore_errors=True)
                 manifest = Manifest(
@@ -127,19 +127,19 @@ class ConceptIndex:
                     similarity=similarity,
                     effort=vectors.effort,
                     depth=vectors.depth,
-                    names=len(catalogue),
-                    concepts=len(catalogue.concepts),
+                    names=len(catalog),
+                    concepts=len(catalog.concepts),
                     dimension=matrix.shape[1],
                     dtype=encoding.dtype,
                     bf16=encoder.bf16,
                     model="" if isinstance(model, SentenceTransformer) else _recorded(model),
                     model_sha256=digest,
-                    catalogue_sha256=catalogue.digest,
+                    catalog_sha256=catalog.digest,
                     recall=measured.to_dict(),
-                    sources=[source.to_dict() for source in catalogue.sources],
+                    sources=[source.to_dict() for source in catalog.sources],
                 ).write(draft)
             (folder / PROGRESS).unlink()  # only now: a kill before would have begun the encoding anew
-        index = cls(folder, manifest, catalogue, vectors, encoder)
+        index = cls(folder, manifest, catalog, vectors, encoder)
         logger.log(logging.INFO if measured.recall_at_1 >= recall else logging.WARNING, "%s", index.summary)
         return index
 
@@ -176,9 +176,9 @@ class ConceptIndex:
     @classmethod
     def _read(cls, folder: Path, verify: bool) -> ConceptIndex:
         manifest = Manifest.read(folder, verify=verify)
-        catalogue = Catalogue.load(folder, list(manifest.source_infos))
-        if (len(catalogue), len(catalogue.concepts)) != (manifest.names, manifest.concepts):
-            raise InputError(f"{folder}: holds {len(catalogue):,} names, index.json says {manifest.names:,}")
+        catalog = Catalog.load(folder, list(manifest.source_infos))
+        if (len(catalog), len(catalog.concepts)) != (manifest.names, manifest.concepts):
+            raise InputError(f"{folder}: holds {len(catalog):,} names, index.json says {manifest.names:,}")
         graph = None if manifest.kind == "exact" else VectorIndex.read_graph(folder / GRAPH, manifest.shape)
         vectors = VectorIndex(
             open_matrix(folder, manifest.shape),
@@ -188,7 +188,7 @@ class ConceptIndex:
             effort=manifest.effort,
             depth=manifest.depth,
         )
-        return cls(folder, manifest, catalogue, vectors, None)
+        return cls(folder, manifest, catalog, vectors, None)
 
     def use(self, model: SentenceTransformer | str | Path, *, device: str | None = None) -> NameEncoder:
         """Encode mentions with this model from now on.
@@ -286,7 +286,7 @@ class ConceptIndex:
 
     def __len__(self) -> int:
         """Number of concepts."""
-        return len(self.catalogue.concepts)
+        return len(self.catalog.concepts)
 
     def __repr__(self) -> str:
         return f"ConceptIndex({self.summary})"

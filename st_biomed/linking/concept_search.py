@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.linking.catalogue import Catalogue
+from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.pooling import Pooled, pool_names
 from st_biomed.linking.vector_index import VectorIndex, unit_rows
 
@@ -37,12 +37,12 @@ class ConceptSearch:
     """Search for concepts by vectors.
 
     Args:
-        catalogue: Names and their concepts.
+        catalog: Names and their concepts.
         vectors: The search among the names.
     """
 
-    def __init__(self, catalogue: Catalogue, vectors: VectorIndex) -> None:
-        self.catalogue, self.vectors = catalogue, vectors
+    def __init__(self, catalog: Catalog, vectors: VectorIndex) -> None:
+        self.catalog, self.vectors = catalog, vectors
         self._filter: tuple[tuple[str, ...], np.ndarray, np.ndarray] | None = None
 
     def search(
@@ -64,7 +64,7 @@ class ConceptSearch:
         for start in range(0, len(vectors), _QUERIES_AT_ONCE):
             block = unit_rows(vectors[start : start + _QUERIES_AT_ONCE], self.vectors.similarity)
             for found in self._pooled(block, k, allowed, rows):
-                names = self.catalogue.texts(found.name)
+                names = self.catalog.texts(found.name)
                 columns = (found.query.tolist(), found.concept.tolist(), found.score.tolist(), names)
                 for query, concept, score, name in zip(*columns):
                     if threshold is None or score >= threshold:
@@ -75,12 +75,12 @@ class ConceptSearch:
         self, queries: np.ndarray, k: int, allowed: np.ndarray | None, rows: np.ndarray | None
     ) -> Iterator[Pooled]:
         """The concepts of each query; names are taken until they stand for k concepts."""
-        n_names = len(self.catalogue) if rows is None else len(rows)
-        enough = min(k, len(self.catalogue.concepts) if allowed is None else int(allowed.sum()))
+        n_names = len(self.catalog) if rows is None else len(rows)
+        enough = min(k, len(self.catalog.concepts) if allowed is None else int(allowed.sum()))
         pending, depth = np.arange(len(queries)), max(4 * k, 16)
         while len(pending):
             scores, names = self.vectors.search(queries[pending], depth, rows)
-            pooled = pool_names(scores, names, self.catalogue.name_concepts, k, allowed)
+            pooled = pool_names(scores, names, self.catalog.name_concepts, k, allowed)
             counts = np.bincount(pooled.query, minlength=len(pending))
             whole = (counts >= enough) | (depth >= n_names)
             kept = whole[pooled.query]
@@ -96,10 +96,10 @@ class ConceptSearch:
             raise InputError(f"types: expected a list of semantic types, found {types!r}")
         key = tuple(types)
         if self._filter is None or self._filter[0] != key:
-            concepts = self.catalogue.of_types(key)
-            self._filter = key, concepts, np.flatnonzero(self.catalogue.names_of(concepts))
+            concepts = self.catalog.of_types(key)
+            self._filter = key, concepts, np.flatnonzero(self.catalog.names_of(concepts))
         return self._filter[1:]
 
     def _match(self, concept: int, score: float, name: str) -> Match:
-        types = () if self.catalogue.types is None else tuple(self.catalogue.types[concept])
-        return Match(self.catalogue.concepts[concept], score, name, self.catalogue.labels[concept], types)
+        types = () if self.catalog.types is None else tuple(self.catalog.types[concept])
+        return Match(self.catalog.concepts[concept], score, name, self.catalog.labels[concept], types)

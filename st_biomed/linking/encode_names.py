@@ -1,4 +1,4 @@
-"""The matrix of an index: every name of a catalogue encoded once, on this machine or by Ray, and resumable."""
+"""The matrix of an index: every name of a catalog encoded once, on this machine or by Ray, and resumable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from tqdm import tqdm
 
 from st_biomed.errors import InputError
-from st_biomed.linking.catalogue import Catalogue
+from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.manifest import PARTS
 from st_biomed.linking.settings import EncodingOptions
@@ -20,21 +20,21 @@ from st_biomed.linking.vectors import ResumableMatrix, open_matrix, read_progres
 
 
 def as_begun(
-    folder: Path, options: EncodingOptions, catalogue: Catalogue, model_sha256: str, *, anew: bool
+    folder: Path, options: EncodingOptions, catalog: Catalog, model_sha256: str, *, anew: bool
 ) -> EncodingOptions:
     """The options, with the precision and the blocks of an encoding of the same that was interrupted.
 
     Args:
         folder: Where the index is built.
         options: How the names are encoded otherwise.
-        catalogue, model_sha256: What is encoded, and by which model.
+        catalog, model_sha256: What is encoded, and by which model.
         anew: Whether a record of it that is damaged is passed over.
 
     Raises:
         InputError: The record of what was begun is damaged.
     """
     begun = read_progress(folder, anew=anew)
-    of = {"model_sha256": model_sha256, "catalogue_sha256": catalogue.digest}
+    of = {"model_sha256": model_sha256, "catalog_sha256": catalog.digest}
     if begun is None or any(begun.settings.get(key) != value for key, value in of.items()):
         return options
     bf16 = begun.settings.get("bf16") if options.bf16 is None else options.bf16
@@ -43,7 +43,7 @@ def as_begun(
 
 def encode_names(
     folder: Path,
-    catalogue: Catalogue,
+    catalog: Catalog,
     encoder: NameEncoder,
     model_sha256: str,
     similarity: Similarity,
@@ -55,7 +55,7 @@ def encode_names(
 
     Args:
         folder: Where the index is built.
-        catalogue: The names.
+        catalog: The names.
         encoder: The model and its precision.
         model_sha256: Its digest; an encoding that another model began is not resumed.
         similarity: Decides whether rows have unit length.
@@ -68,23 +68,23 @@ def encode_names(
     Raises:
         InputError: An encoding begun with something else, or a vector that is not finite.
     """
-    dimension = encoder.encode(catalogue.texts(slice(0, 1)), task="document").shape[1]
+    dimension = encoder.encode(catalog.texts(slice(0, 1)), task="document").shape[1]
     settings = {
         "model_sha256": model_sha256,
-        "catalogue_sha256": catalogue.digest,
+        "catalog_sha256": catalog.digest,
         "similarity": similarity,
         "bf16": encoder.bf16,
         "rows_per_commit": options.rows_per_commit,
     }
-    matrix = ResumableMatrix(folder, (len(catalogue), dimension), options.dtype, settings, anew=anew)
+    matrix = ResumableMatrix(folder, (len(catalog), dimension), options.dtype, settings, anew=anew)
     if options.engine == "ray":
         from st_biomed.linking.ray_engine import ray_blocks
 
-        blocks = ray_blocks(folder / PARTS, catalogue, encoder, model_sha256, options, start=matrix.done)
+        blocks = ray_blocks(folder / PARTS, catalog, encoder, model_sha256, options, start=matrix.done)
     else:
-        blocks = _local_blocks(catalogue, encoder, options.rows_per_commit, start=matrix.done)
+        blocks = _local_blocks(catalog, encoder, options.rows_per_commit, start=matrix.done)
     with tqdm(
-        total=len(catalogue),
+        total=len(catalog),
         initial=matrix.done,
         desc="encode",
         unit="name",
@@ -96,13 +96,13 @@ def encode_names(
         for block in blocks:
             broken = ~np.isfinite(block.sum(axis=1, dtype=np.float64))
             if broken.any():
-                name = catalogue.texts(np.array([matrix.done + int(broken.argmax())]))[0]
+                name = catalog.texts(np.array([matrix.done + int(broken.argmax())]))[0]
                 raise InputError(f"the model gives {name!r} a vector with NaN or infinity; no index is built from it")
             matrix.append(unit_rows(block, similarity))
             bar.update(len(block))
     return open_matrix(folder, matrix.shape)
 
 
-def _local_blocks(catalogue: Catalogue, encoder: NameEncoder, rows: int, *, start: int) -> Iterator[np.ndarray]:
-    for begin in range(start, len(catalogue), rows):
-        yield encoder.encode(catalogue.texts(slice(begin, begin + rows)), task="document")
+def _local_blocks(catalog: Catalog, encoder: NameEncoder, rows: int, *, start: int) -> Iterator[np.ndarray]:
+    for begin in range(start, len(catalog), rows):
+        yield encoder.encode(catalog.texts(slice(begin, begin + rows)), task="document")

@@ -21,7 +21,7 @@ TOKENS_PER_FORWARD_CPU = 1024
 TOKENS_PER_FORWARD_ACCELERATOR = 1 << 16
 """An estimate: it keeps a GPU busy, and the activations of a BERT-base layer are a few hundred MB."""
 
-_TOKENISED_AT_ONCE = 4096
+_TOKENIZED_AT_ONCE = 4096
 
 Task = Literal["query", "document"]
 """A mention is a query and a name a document, for models that have a prompt or a route for each."""
@@ -69,14 +69,14 @@ class NameEncoder:
         """
         order = np.argsort([-len(text) for text in texts], kind="stable")
         out: np.ndarray | None = None
-        # One group's vectors are fetched after the next group was tokenised and sent: a GPU computes meanwhile.
+        # One group's vectors are fetched after the next group was tokenized and sent: a GPU computes meanwhile.
         sent: tuple[np.ndarray, Tensor] | None = None
         with (
             torch.inference_mode(),
             torch.autocast(self.model.device.type, dtype=torch.bfloat16, enabled=self.bf16),
         ):
-            for start in [*range(0, len(order), _TOKENISED_AT_ONCE), None]:
-                rows = order[:0] if start is None else order[start : start + _TOKENISED_AT_ONCE]
+            for start in [*range(0, len(order), _TOKENIZED_AT_ONCE), None]:
+                rows = order[:0] if start is None else order[start : start + _TOKENIZED_AT_ONCE]
                 vectors = self._forward([texts[row] for row in rows], task) if len(rows) else None
                 if sent is not None:
                     fetched = sent[1].float().cpu().numpy()

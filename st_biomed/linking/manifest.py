@@ -10,10 +10,10 @@ from typing import Any
 from st_biomed import __version__
 from st_biomed.errors import InputError
 from st_biomed.files import begun_in, check_output
-from st_biomed.linking.catalogue import CONCEPTS, NAMES
+from st_biomed.files.sealed import Seal
+from st_biomed.linking.catalog import CONCEPTS, NAMES
 from st_biomed.linking.vectors import MATRIX, PROGRESS, read_progress
-from st_biomed.readers.records import SourceInfo
-from st_biomed.sealed import Seal
+from st_biomed.records import SourceInfo
 
 HEADER, GRAPH, PARTS = "index.json", "vectors.faiss", "parts"
 _SEAL = Seal(
@@ -32,9 +32,9 @@ class Manifest:
         bf16: Whether the names were encoded under bfloat16 autocast.
         model: Folder or id the encoder was loaded from; empty where it was given as an object.
         model_sha256: Its digest.
-        catalogue_sha256: Digest of names, concepts, labels and types.
+        catalog_sha256: Digest of names, concepts, labels and types.
         recall: What was measured at build.
-        sources: Where the names come from and under which licence.
+        sources: Where the names come from and under which license.
         files: Name of each other file to its size and checksum.
     """
 
@@ -49,7 +49,7 @@ class Manifest:
     bf16: bool
     model: str
     model_sha256: str
-    catalogue_sha256: str
+    catalog_sha256: str
     recall: Mapping[str, Any]
     sources: Sequence[Mapping[str, Any]] = ()
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

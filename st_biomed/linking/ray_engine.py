@@ -1,4 +1,4 @@
-"""Encode the names of an index with Ray Data: parts of the catalogue as Parquet in, their vectors as Parquet out.
+"""Encode the names of an index with Ray Data: parts of the catalog as Parquet in, their vectors as Parquet out.
 
 Every process sees one file system, where the parts and a copy of the model lie. A part whose vectors are whole is not
 encoded again, so that a job that was killed goes on.
@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.files import replacing_file
-from st_biomed.linking.catalogue import Catalogue
+from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.settings import EncodingOptions
-from st_biomed.model_digest import model_digest
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -68,7 +68,7 @@ class PartEncoder:
 
 def ray_blocks(
     folder: Path,
-    catalogue: Catalogue,
+    catalog: Catalog,
     encoder: NameEncoder,
     model_sha256: str,
     options: EncodingOptions,
@@ -79,7 +79,7 @@ def ray_blocks(
 
     Args:
         folder: For the parts and the model, seen by every worker.
-        catalogue: The names.
+        catalog: The names.
         encoder: Gives the model and its precision.
         model_sha256: Its digest.
         options: Rows of a part, workers, and their GPUs.
@@ -89,15 +89,13 @@ def ray_blocks(
         InputError: Ray is not installed, or parts are missing after its run.
     """
     ray = _imported()
-    starts = range(start, len(catalogue), options.rows_per_commit)
-    sizes = {
-        begin // options.rows_per_commit: min(options.rows_per_commit, len(catalogue) - begin) for begin in starts
-    }
+    starts = range(start, len(catalog), options.rows_per_commit)
+    sizes = {begin // options.rows_per_commit: min(options.rows_per_commit, len(catalog) - begin) for begin in starts}
     missing = [part for part, size in sizes.items() if not _is_whole(folder, part, size)]
     if missing:
         for part in missing:
             shutil.rmtree(_vectors_of(folder, part), ignore_errors=True)  # of a write that was cut off
-            _write_names(folder, part, catalogue, options.rows_per_commit)
+            _write_names(folder, part, catalog, options.rows_per_commit)
         _run(ray, folder, missing, encoder, model_sha256, options)
         lost = [part for part in missing if not _is_whole(folder, part, sizes[part])]
         if lost:
@@ -152,10 +150,10 @@ def _vectors_of(folder: Path, part: int) -> Path:
     return folder / "vectors" / f"part={part}"
 
 
-def _write_names(folder: Path, part: int, catalogue: Catalogue, rows: int) -> None:
+def _write_names(folder: Path, part: int, catalog: Catalog, rows: int) -> None:
     path = _names_of(folder, part)
     path.parent.mkdir(parents=True, exist_ok=True)
-    names = catalogue.texts(slice(part * rows, (part + 1) * rows))
+    names = catalog.texts(slice(part * rows, (part + 1) * rows))
     table = pa.table(
         {
             "part": np.full(len(names), part),

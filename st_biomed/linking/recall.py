@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from st_biomed.errors import InputError
-from st_biomed.linking.catalogue import Catalogue
+from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex, faiss_threads, kinds_for, unit_rows
 
@@ -106,7 +106,7 @@ def as_mentions(names: Sequence[str], rng: np.random.Generator) -> list[str]:
 
 def searchable(
     matrix: np.ndarray,
-    catalogue: Catalogue,
+    catalog: Catalog,
     encoder: NameEncoder,
     kind: Kind | Literal["auto"],
     similarity: Similarity,
@@ -115,7 +115,7 @@ def searchable(
     """The matrix in the first kind of index that reaches the recall on names with one character left out."""
     with faiss_threads(torch.get_num_threads()):
         rng = np.random.default_rng(0)
-        sample = np.sort(rng.choice(len(catalogue), min(_QUERIES, len(catalogue)), replace=False))
-        mentions = encoder.encode(as_mentions(catalogue.texts(sample), rng), task="query")
+        sample = np.sort(rng.choice(len(catalog), min(_QUERIES, len(catalog)), replace=False))
+        mentions = encoder.encode(as_mentions(catalog.texts(sample), rng), task="query")
         kinds = kinds_for(*matrix.shape) if kind == "auto" else (kind,)
         return build_tuned(matrix, kinds, similarity, unit_rows(mentions, similarity), recall)

@@ -35,7 +35,7 @@ FEWEST_FOR_CODES = 16 * _LEARNED_FROM
 
 _BLOCK_BYTES = 64 << 20
 _DEEPEST = 2048
-"""Neighbours beyond which an approximate index is asked no more: to compare with all names costs little more."""
+"""Neighbors beyond which an approximate index is asked no more: to compare with all names costs little more."""
 
 
 def kinds_for(n: int, dimension: int) -> tuple[Kind, ...]:
@@ -112,16 +112,16 @@ class VectorIndex:
         if kind == "exact":
             return index
         n, dimension = matrix.shape
-        centre = np.zeros(dimension, dtype=np.float32)
+        center = np.zeros(dimension, dtype=np.float32)
         if kind == "hnsw":
             index.graph = faiss.IndexHNSWFlat(dimension, _LINKS, index._metric)
             index.graph.hnsw.efConstruction = _EXPLORED_AT_BUILD
         else:
-            index.graph, centre = _trained(matrix, similarity, seed)
+            index.graph, center = _trained(matrix, similarity, seed)
             index.effort, index.depth = 64, 32
         rows = _rows_per_block(dimension)
         for start in trange(0, n, rows, desc=f"index ({kind})", unit="block", disable=None, leave=False):
-            index.graph.add(_float32(matrix[start : start + rows]) - centre)
+            index.graph.add(_float32(matrix[start : start + rows]) - center)
         return index
 
     def save(self, path: Path) -> None:
@@ -253,9 +253,9 @@ def _trained(matrix: np.ndarray, similarity: Similarity, seed: int) -> tuple[Any
     coarse.this.disown()
     sample = min(n, max(cells * 64, 1 << 14))
     rows = _float32(matrix[np.sort(np.random.default_rng(seed).choice(n, sample, replace=False))])
-    centre = rows.mean(axis=0) if similarity == "dot" else np.zeros(dimension, dtype=np.float32)
-    index.train(rows - centre)
-    return index, centre
+    center = rows.mean(axis=0) if similarity == "dot" else np.zeros(dimension, dtype=np.float32)
+    index.train(rows - center)
+    return index, center
 
 
 def _float32(block: np.ndarray) -> np.ndarray:

@@ -14,11 +14,11 @@ import numpy as np
 
 from st_biomed.errors import InputError
 from st_biomed.files import replace_text
-from st_biomed.sealed import checksum, read_sealed, sealed
+from st_biomed.files.sealed import checksum, read_sealed, sealed
 
 MATRIX, PROGRESS = "vectors.npy", "encoding.json"
 
-_OTHERS = {"model_sha256": "with another model", "catalogue_sha256": "of another terminology"}
+_OTHERS = {"model_sha256": "with another model", "catalog_sha256": "of another terminology"}
 """What it means where a digest differs."""
 
 _ANEW = "overwrite it to begin anew"

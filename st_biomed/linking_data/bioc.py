@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from st_biomed.errors import InputError
+from st_biomed.files.gzipped import plain_name
+from st_biomed.files.tables import check_file, read_lines
+from st_biomed.linking_data.annotated import OFFSET
 from st_biomed.linking_data.bioc_xml import element_documents
-from st_biomed.linking_data.corpus import OFFSET
-from st_biomed.readers.gzipped import plain_name
-from st_biomed.readers.tables import check_file, read_lines
 
 SUFFIXES = {".xml": "xml", ".json": "json", ".jsonl": "json"}
 """Suffix to the form that it stands for, in any case and ``.gz`` aside."""

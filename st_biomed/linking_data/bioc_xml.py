@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from st_biomed.errors import InputError
-from st_biomed.readers.gzipped import opened
+from st_biomed.files.gzipped import opened
 
 _BLOCK = 1 << 16
 _DEEPEST = 20  # elements within one another; BioC has eight

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import OFFSET, check_folder, read_text
+from st_biomed.files.gzipped import matching, plain_or_gzipped, plain_stem
+from st_biomed.files.tables import read_lines
+from st_biomed.linking_data.annotated import OFFSET, check_folder, read_text
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers.gzipped import matching, plain_or_gzipped, plain_stem
-from st_biomed.readers.tables import read_lines
 
 _SPANS = re.compile(rf"(\S+) ({OFFSET} {OFFSET}(?:;{OFFSET} {OFFSET})*)")
 
@@ -25,7 +25,7 @@ class BratEntity(NamedTuple):
         text: The string it covers, the pieces of a discontinuous one joined by spaces.
         start: Offset of the first character of its first piece.
         end: Offset behind the last character of its last piece.
-        notes: What annotators wrote beside it (``#`` lines) and the reference of its normalisations (``N`` lines).
+        notes: What annotators wrote beside it (``#`` lines) and the reference of its normalizations (``N`` lines).
     """
 
     where: str

@@ -8,7 +8,7 @@ import numpy as np
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
-from st_biomed.readers.records import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 from st_biomed.terminology import Terminology
 
 
@@ -82,7 +82,7 @@ def held_out_source(terminology: Terminology) -> SourceInfo:
     return SourceInfo(
         name="HELD-OUT",
         title=f"Names of {', '.join(terminology.sources)}",
-        licence=next(iter(terminology.sources.values())).licence if one else "as each source states",
+        license=next(iter(terminology.sources.values())).license if one else "as each source states",
         url="",
         redistributable=all(info.redistributable for info in terminology.sources.values()),
     )

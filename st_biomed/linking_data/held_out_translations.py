@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from st_biomed.errors import InputError
 from st_biomed.linking_data.held_out import held_out_source
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
-from st_biomed.readers.records import Tally
-from st_biomed.selection import mask
+from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.subset import mask
 
 
 class HeldOutTranslations(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import Corpus
+from st_biomed.linking_data.annotated import Corpus
 from st_biomed.linking_data.dictionaries import open_dictionary
 from st_biomed.linking_data.formats import check_options, linking_format
 from st_biomed.linking_data.gold_ids import with_prefix

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import OFFSET
+from st_biomed.files.tables import read_lines
+from st_biomed.linking_data.annotated import OFFSET
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import Tally
-from st_biomed.readers.tables import read_lines
 
 _HEAD = re.compile(r"([^\s|]+)\|([ta])\|(.*)")
 

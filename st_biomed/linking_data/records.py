@@ -13,7 +13,7 @@ import numpy as np
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
-from st_biomed.readers.records import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 from st_biomed.terminology import Terminology
 
 
@@ -147,7 +147,7 @@ class LinkingDataset:
         name: What it is called in tables, e.g. ``ncbi-disease``.
         mentions: By split (``train``, ``dev``, ``test``, or ``all`` where there are none), in the order of the file.
         dictionary: What they are linked to.
-        source: Licence and version.
+        source: License and version.
         documents: Text of each document by its id, for steps that read the context; empty where there is none.
         steps: Names of the preparation steps that were taken, in their order.
         tallies: What became of the rows of each file or step.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from st_biomed.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from st_biomed.lookup import ConceptLookup
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.lookup import ConceptLookup
 
 
 def number(name: str, value: object, *, above: float | None = None, least: float | None = None) -> float:
@@ -68,8 +68,8 @@ def concept_lookup(lookup: ConceptLookup | Terminology | None) -> ConceptLookup 
     Raises:
         InputError: It is neither.
     """
-    from st_biomed.lookup import ConceptLookup
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.lookup import ConceptLookup
 
     if lookup is None or isinstance(lookup, ConceptLookup):
         return lookup

@@ -20,21 +20,21 @@ from st_biomed.modules.graph_edges import side_by_side
 from st_biomed.modules.graph_layers import GraphEncoder
 
 if TYPE_CHECKING:
-    from st_biomed.lookup import ConceptLookup
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.lookup import ConceptLookup
 
 
 class BergamotLoss(nn.Module):
     r"""Text, graph, both together, and the graph's own structure (Sakhovskiy et al. 2024; BERGAMOT, section 2).
 
-    Every target concept has two names, its views u and v, and a neighbourhood whose concepts have one name in each view. With
-    the vectors t of the names, ``g = encoder(t, neighbourhood)`` and MS the multi-similarity loss (2, 50, .5) with the triplet
+    Every target concept has two names, its views u and v, and a neighborhood whose concepts have one name in each view. With
+    the vectors t of the names, ``g = encoder(t, neighborhood)`` and MS the multi-similarity loss (2, 50, .5) with the triplet
     miner .2, mined anew in every term::
 
         text_weight       MS([t^u; t^v])
         + node_weight       MS([g^u; g^v])
         + intermodal_weight 1/2 ( MS([t^u; g^u]) + MS([t^v; g^v]) )
-        + dgi_weight        mean over views of DGI(g, encoder(t, corrupted neighbourhood))
+        + dgi_weight        mean over views of DGI(g, encoder(t, corrupted neighborhood))
         + relation_weight   the relation loss, mean over edges and views
 
     "The resulting training loss is obtained as the sum of these four losses: L_sap + L_node + L_int + lambda_dgi L_dgi";
@@ -59,7 +59,7 @@ class BergamotLoss(nn.Module):
         relation: A relation loss besides, which BERGAMOT does not have.
         relation_weight: Its weight.
         cross_view: Whether the intermodal loss pairs a text with the graph of the other view, as GEBERT's paper does.
-        corruption: What changes places in a corrupted neighbourhood: targets (``"trg"``) or sources (``"src"``) of edges.
+        corruption: What changes places in a corrupted neighborhood: targets (``"trg"``) or sources (``"src"``) of edges.
         seed: Of the corruptions, which follow from it and the number of steps so far.
         gather_across_devices: Whether the targets of all processes form one batch; they need equally many.
         lookup: A terminology, or a lookup made from one, where the labels are its text ids.

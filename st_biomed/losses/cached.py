@@ -20,7 +20,7 @@ from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
 
 
 def _processes_may_differ() -> bool:
-    """Whether the host synchronises gradients once a step and not once a mini-batch."""
+    """Whether the host synchronizes gradients once a step and not once a mini-batch."""
     return tuple(int(part) for part in host_version.split(".")[:2]) >= (6, 2)
 
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.errors import InputError
-from st_biomed.samples.columns import terminology_digest
+from st_biomed.training_data.columns import terminology_digest
 
 FILE_NAME = "loss.safetensors"
 
@@ -56,10 +56,10 @@ def require_loss_parameters_callback(loss: nn.Module) -> None:
 class LossParametersCallback(TrainerCallback):
     """Does for parameters of a loss what the trainer does for those of the model.
 
-    The trainer optimises them, but wraps, clips, saves and loads the model alone. This callback
+    The trainer optimizes them, but wraps, clips, saves and loads the model alone. This callback
 
     * starts all processes from the values of the first;
-    * averages the gradients over the processes before each optimiser step, as DistributedDataParallel does. A parameter
+    * averages the gradients over the processes before each optimizer step, as DistributedDataParallel does. A parameter
       that no process used keeps no gradient; one that some process used counts as zero on the others;
     * clips them to ``max_grad_norm`` as a group of their own: by then the model's are already clipped;
     * clears them after the step, which Sentence Transformers 6.0 does for the model alone;

@@ -52,11 +52,11 @@ class FewShotLoss(nn.Module):
         negatives: ``"inverse_distance"`` (in proportion to 1 / (1 - cos), as in the published code), or ``"wu2017"``.
         prototypes: u_c of every concept ``[C, D]``, e.g. :func:`~st_biomed.losses.few_shot_names.concept_prototypes` of all
             its names, as the paper's formula has it; by default of the training names, as in the published code.
-        normalise: Whether u_c and u_a have length 1 before they are averaged.
+        normalize: Whether u_c and u_a have length 1 before they are averaged.
         seed: Of the draws, which follow from it and the epoch.
 
     Inputs: one text column, whose features are ``{"sentence_embedding": [B, D]}``, and ``label`` int64, the concept
-    ``[B]``, as :func:`st_biomed.samples.few_shot_names` gives them. Batches of 16 in the paper, of 64 in its code.
+    ``[B]``, as :func:`st_biomed.training_data.few_shot_names` gives them. Batches of 16 in the paper, of 64 in its code.
 
     Raises:
         InputError: An argument out of its range, or shapes that do not fit each other or the model.
@@ -74,7 +74,7 @@ class FewShotLoss(nn.Module):
         grounding_weight: float = 1.0,
         negatives: str = "inverse_distance",
         prototypes: Tensor | np.ndarray | None = None,
-        normalise: bool = True,
+        normalize: bool = True,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class FewShotLoss(nn.Module):
             raise InputError(f"seed must be an integer of at least 0, found {seed!r}")
         self.given_prototypes = prototypes is not None
         self.names = FewShotNames(
-            vectors, labels, prototypes=prototypes, normalise=normalise, negatives=negatives, seed=seed
+            vectors, labels, prototypes=prototypes, normalize=normalize, negatives=negatives, seed=seed
         )
         found, width = self.names.vectors.shape[1], getattr(model, "get_embedding_dimension", lambda: None)()
         if width not in (None, found):
@@ -157,7 +157,7 @@ class FewShotLoss(nn.Module):
             **{f"{name}_weight": weight for name, weight in self.weights.items()},
             "negatives": self.names.negatives,
             "prototypes": "given" if self.given_prototypes else "of the training names",
-            "normalise": self.names.normalise,
+            "normalize": self.names.normalize,
             "seed": self.names.seed,
         }
 

@@ -37,7 +37,7 @@ class FewShotNames(nn.Module):
         vectors: u of the n names, ``[n, D]``, finite; float32 is kept of them.
         labels: Their concepts, ``0..C-1``, ``[n]``; two concepts at least, each with a name.
         prototypes: u_c of every concept ``[C, D]``; by default the mean of its names here.
-        normalise: Whether u_c and u_a have length 1 before they are averaged.
+        normalize: Whether u_c and u_a have length 1 before they are averaged.
         negatives: One of :data:`~st_biomed.losses.distance_weighted.DISTRIBUTIONS`.
         seed: Of the draws, which follow from it and the epoch.
 
@@ -61,7 +61,7 @@ class FewShotNames(nn.Module):
         labels: Tensor | np.ndarray | Sequence[int],
         *,
         prototypes: Tensor | np.ndarray | None = None,
-        normalise: bool = True,
+        normalize: bool = True,
         negatives: str = "inverse_distance",
         seed: int = 0,
     ) -> None:
@@ -75,7 +75,7 @@ class FewShotNames(nn.Module):
         means = concept_prototypes(rows, concepts) if prototypes is None else _matrix("prototypes", prototypes)
         if means.shape != (len(found), rows.shape[1]):
             raise InputError(f"prototypes must have shape [{len(found)}, {rows.shape[1]}], found {list(means.shape)}")
-        self.normalise, self.negatives, self.seed = normalise, negatives, seed
+        self.normalize, self.negatives, self.seed = normalize, negatives, seed
         for name, tensor in (("vectors", rows), ("labels", concepts), ("prototypes", means)):
             self.register_buffer(name, tensor, persistent=False)
         self.register_buffer("drawn", torch.full((len(rows),), -1))
@@ -141,7 +141,7 @@ class FewShotNames(nn.Module):
     def targets(self, vectors: Tensor, labels: Tensor) -> Tensor:
         """(u_c + u_a) / 2 of names with these vectors and concepts, ``[B, D]`` (Eq. 3)."""
         concepts = self.prototypes[labels]
-        if self.normalise:
+        if self.normalize:
             concepts, vectors = unit_rows(concepts), unit_rows(vectors)
         return (concepts + vectors) / 2
 

@@ -1,4 +1,4 @@
-"""What BERGAMOT learns from a graph: one concept in text and graph, and a neighbourhood told from a corrupted one.
+"""What BERGAMOT learns from a graph: one concept in text and graph, and a neighborhood told from a corrupted one.
 
 Its node-node loss is :class:`~st_biomed.losses.MultiSimilarityLoss` on the graph vectors of both views.
 """
@@ -20,7 +20,7 @@ CORRUPTIONS = ("trg", "src")
 
 
 class IntermodalLoss(nn.Module):
-    r"""A concept's text and its neighbourhood are nearer to each other than to other concepts.
+    r"""A concept's text and its neighborhood are nearer to each other than to other concepts.
 
     With the text vectors t and the graph vectors g of two views u and v of every concept (BERGAMOT, section 2, ``L_int``)::
 

@@ -1,4 +1,4 @@
-"""The neighbourhoods of a training step: which text a node has in each view, and who is related to whom."""
+"""The neighborhoods of a training step: which text a node has in each view, and who is related to whom."""
 
 from __future__ import annotations
 

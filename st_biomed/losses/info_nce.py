@@ -20,7 +20,7 @@ class InfoNCELoss(PairLoss):
 
         mean_{p in P} -log( exp(S_ip / t) / (exp(S_ip / t) + sum_{n in N} exp(S_in / t)) )
 
-    The other synonyms of i stand in no denominator. With two names of every concept and no miner this is the normalised
+    The other synonyms of i stand in no denominator. With two names of every concept and no miner this is the normalized
     temperature-scaled cross-entropy over both directions, and pytorch-metric-learning's ``NTXentLoss``, which the published
     code runs; that one lists every positive pair against every negative pair (7 s and 2.5 GB for a batch of 512 names of
     384 dimensions on one core, against 0.01 s and 25 MB here).

@@ -27,8 +27,8 @@ from st_biomed.losses.similarity import (
 
 if TYPE_CHECKING:
     from st_biomed.kge.table import KGETable
-    from st_biomed.lookup import ConceptLookup
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.lookup import ConceptLookup
 
 DEFAULT_MINER = MultiSimilarityMiner(0.1)
 """CODER's: "the hard positive and hard negative in-batch mining is kept unchanged", section 3.2."""
@@ -92,7 +92,7 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
             Needs a lookup.
 
     Inputs: one or more text columns; ``label`` int64 text ids ``[B]`` or one per column ``[B, n]``. The paper's batches
-    come from :class:`st_biomed.batches.HardNegativeBatchSampler`.
+    come from :class:`st_biomed.samplers.HardNegativeBatchSampler`.
 
     Relations: :class:`MultiSimilarityLoss` with the presets ``"italian_v1"`` and ``"italian_v2"`` has fixed margins.
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from st_biomed.errors import InputError
 from st_biomed.kge.table import KGETable
-from st_biomed.lookup import ConceptLookup
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.lookup import ConceptLookup
 
 
 class KGESimilarity:

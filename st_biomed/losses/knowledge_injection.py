@@ -17,14 +17,14 @@ from st_biomed.modules.masked_language_head import MaskedLanguageHead
 
 
 class KnowledgeInjectionLoss(nn.Module):
-    r"""Masked language modelling and entity linking (Amore Bondarenko et al. 2022, Eq. 6: ``L = L_MLM + L_EL``).
+    r"""Masked language modeling and entity linking (Amore Bondarenko et al. 2022, Eq. 6: ``L = L_MLM + L_EL``).
 
     It is for the trainer of sentence-transformers, with :class:`KnowledgeInjectionCollator`; the head's own parameters need
     :class:`~st_biomed.losses.LossParametersCallback`. Masked tokens are guessed from the encoder's last states.
 
     Args:
         model: A model from :func:`st_biomed.modules.inject.inject_knowledge`.
-        head: Of masked language modelling; ``None`` trains the linking alone.
+        head: Of masked language modeling; ``None`` trains the linking alone.
         entities: As for :class:`EntityLinkingLoss`; those that the model injects by default.
         masked_weight: Of ``L_MLM``; the paper adds the two as they are.
         linking_weight: Of ``L_EL``.

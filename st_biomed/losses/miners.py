@@ -109,7 +109,7 @@ class TripletMarginMiner(Miner):
     ``violate``   ``D <= -margin``: wrong by the margin (SapBERT's Eq. 1 as printed, with ``l2_raw``)
     ============  ====================================================================================
 
-    Triplets are never listed. A positive is in one iff the most favourable negative of its row completes it, and the
+    Triplets are never listed. A positive is in one iff the most favorable negative of its row completes it, and the
     other way round; for ``semihard`` that partner is found by binary search in the sorted row.
 
     Args:

@@ -14,8 +14,8 @@ from st_biomed.losses.pair_loss import DEFAULT_MINER, PairLoss
 from st_biomed.losses.similarity import reduce_rows
 
 if TYPE_CHECKING:
-    from st_biomed.lookup import ConceptLookup
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.lookup import ConceptLookup
 
 PRESETS: dict[str, dict[str, Any]] = {
     # SapBERT's code; its Eq. 2 prints alpha and beta swapped.
@@ -77,7 +77,7 @@ class MultiSimilarityLoss(PairLoss):
             Needs a lookup.
 
     Inputs: one or more text columns; ``label`` int64 ``[B]`` or one per column ``[B, n]``: text ids or classes. The
-    batches need several names of a concept: :class:`st_biomed.batches.SynonymBatchSampler`.
+    batches need several names of a concept: :class:`st_biomed.samplers.SynonymBatchSampler`.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""Neighbourhood components analysis on the names of a batch."""
+"""Neighborhood components analysis on the names of a batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from st_biomed.losses.similarity import reduce_rows
 
 
 class NCALoss(PairLoss):
-    r"""The chance that a name picks a synonym, if it picks a neighbour by distance (Goldberger et al. 2005; SapBERT, Table 6).
+    r"""The chance that a name picks a synonym, if it picks a neighbor by distance (Goldberger et al. 2005; SapBERT, Table 6).
 
     For every text i with mined positives P and negatives N, d the distance of unit vectors::
 
@@ -51,8 +51,8 @@ class NCALoss(PairLoss):
     def citation(self) -> str:
         """BibTeX of the loss."""
         return """
-@inproceedings{goldberger2005neighbourhood,
-    title = {Neighbourhood Components Analysis},
+@inproceedings{goldberger2005neighborhood,
+    title = {Neighborhood Components Analysis},
     author = {Goldberger, Jacob and Hinton, Geoffrey and Roweis, Sam and Salakhutdinov, Ruslan},
     booktitle = {Advances in Neural Information Processing Systems},
     volume = {17},

@@ -65,7 +65,7 @@ class OrdinalMultiSimilarityLoss(nn.Module):
         gather_across_devices: Whether the texts of all processes form one batch.
 
     Inputs: one or more text columns; ``label`` int64 text ids ``[B]``, or one per column ``[B, n]``. The batches come
-    from :class:`st_biomed.batches.HierarchyBatchSampler`. A hierarchy whose weight function is a module with
+    from :class:`st_biomed.samplers.HierarchyBatchSampler`. A hierarchy whose weight function is a module with
     parameters makes them the loss's own: use :class:`st_biomed.losses.LossParametersCallback`.
 
     Example::

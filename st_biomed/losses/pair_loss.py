@@ -22,8 +22,8 @@ from st_biomed.losses.similarity import (
 )
 
 if TYPE_CHECKING:
-    from st_biomed.lookup import ConceptLookup
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.lookup import ConceptLookup
 
 DEFAULT_MINER = TripletMarginMiner(margin=0.2)
 """Of SapBERT's comparison of losses ("online mining is switched on for all models here", appendix B.1)."""
@@ -46,7 +46,7 @@ class PairLoss(nn.Module, ABC):
             Needs a lookup.
 
     Inputs: one or more text columns; ``label`` int64 ``[B]`` or one per column ``[B, n]``: text ids or classes. The
-    batches need several names of a concept: :class:`st_biomed.batches.SynonymBatchSampler`.
+    batches need several names of a concept: :class:`st_biomed.samplers.SynonymBatchSampler`.
 
     Raises:
         InputError: An argument out of its range.

@@ -13,8 +13,8 @@ from st_biomed.losses.arguments import concept_lookup, number
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, require_list, unit_rows
 
 if TYPE_CHECKING:
-    from st_biomed.lookup import ConceptLookup
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.lookup import ConceptLookup
 
 FLAT = 1e-5
 """A dimension whose deviations are below this share of its values is constant: what deviates is rounding."""
@@ -41,7 +41,7 @@ class BarlowTwinsLoss(nn.Module):
 
     Inputs: two text columns, whose rows are the pairs (labels say nothing then); or one column and ``label`` int64 text
     ids or classes ``[B]``, where the first two names of every concept in the batch are a pair. A string counts once, an
-    ambiguous one for each of its concepts. Batches: :class:`st_biomed.batches.SynonymBatchSampler`; the larger, the more
+    ambiguous one for each of its concepts. Batches: :class:`st_biomed.samplers.SynonymBatchSampler`; the larger, the more
     dimensions can be told apart.
 
     Raises:
@@ -99,7 +99,7 @@ class BarlowTwinsLoss(nn.Module):
         with full_precision(left):
             if len(left) < 2:
                 return torch.cat(columns).sum() * 0
-            return self._redundancy(_standardised(left) @ _standardised(right).T)
+            return self._redundancy(_standardized(left) @ _standardized(right).T)
 
     def _redundancy(self, correlation: Tensor) -> Tensor:
         """Eq. 1 of a cross-correlation ``[D, D]``."""
@@ -129,11 +129,11 @@ class BarlowTwinsLoss(nn.Module):
 """
 
 
-def _standardised(rows: Tensor) -> Tensor:
+def _standardized(rows: Tensor) -> Tensor:
     """The columns of ``[N, D]`` with mean 0 and length 1, as rows ``[D, N]``; zeros where a column is constant."""
-    centred = rows - rows.mean(0)
-    moves = centred.detach().norm(dim=0) > FLAT * rows.detach().norm(dim=0)
-    return unit_rows((centred * moves).T)
+    centerd = rows - rows.mean(0)
+    moves = centerd.detach().norm(dim=0) > FLAT * rows.detach().norm(dim=0)
+    return unit_rows((centerd * moves).T)
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""Medical Conceptual Similarity Measure: do the nearest neighbours of a concept have its type?"""
+"""Medical Conceptual Similarity Measure: do the nearest neighbors of a concept have its type?"""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class MCSM(NamedTuple):
     n_of_types: np.ndarray
 
 
-def without_self(neighbours: np.ndarray) -> np.ndarray:
+def without_self(neighbors: np.ndarray) -> np.ndarray:
     """The nearest others, from the nearest ones among all, self included.
 
     A vector is told from its duplicates by its index, not by its rank. Where so many others tie with it that its own
     list does not contain it, the last of the list goes: the first k of k + 1 are then all others.
 
     Args:
-        neighbours: Indices of the k + 1 nearest of vector ``i`` in row ``i``, best first, ``[N, k + 1]``; without repeats.
+        neighbors: Indices of the k + 1 nearest of vector ``i`` in row ``i``, best first, ``[N, k + 1]``; without repeats.
 
     Returns:
         ``[N, k]``, in the same order.
@@ -43,21 +43,21 @@ def without_self(neighbours: np.ndarray) -> np.ndarray:
     Raises:
         InputError: Not a matrix of at least one column.
     """
-    if neighbours.ndim != 2 or not neighbours.shape[1]:
-        raise InputError(f"neighbours: expected [N, k + 1], found shape {list(neighbours.shape)}")
-    out = neighbours == np.arange(len(neighbours))[:, None]
+    if neighbors.ndim != 2 or not neighbors.shape[1]:
+        raise InputError(f"neighbors: expected [N, k + 1], found shape {list(neighbors.shape)}")
+    out = neighbors == np.arange(len(neighbors))[:, None]
     out[~out.any(axis=1), -1] = True
-    return neighbours[~out].reshape(len(neighbours), -1)
+    return neighbors[~out].reshape(len(neighbors), -1)
 
 
 def largest_mcsm(k: int, n_concepts: int) -> float:
-    """The measure where every neighbour has the type: the sum of ``1 / log2(i + 1)`` for ``i`` from 1 to k.
+    """The measure where every neighbor has the type: the sum of ``1 / log2(i + 1)`` for ``i`` from 1 to k.
 
-    With k = 40 it is 11.091. Of N concepts no more than N - 1 are neighbours, and of the n of a type no more than
+    With k = 40 it is 11.091. Of N concepts no more than N - 1 are neighbors, and of the n of a type no more than
     n - 1 have it: give that n for the most that this type can reach.
 
     Args:
-        k: Neighbours of each concept.
+        k: Neighbors of each concept.
         n_concepts: How many concepts there are.
 
     Raises:
@@ -69,29 +69,29 @@ def largest_mcsm(k: int, n_concepts: int) -> float:
     return float(_discounts(min(k, n_concepts - 1)).sum())
 
 
-def type_gains(neighbours: np.ndarray, types: CSR) -> np.ndarray:
+def type_gains(neighbors: np.ndarray, types: CSR) -> np.ndarray:
     """Discounted cumulative gain of each concept in each of its types: the inner sum of the measure.
 
-    The neighbour of rank ``i``, from 1, adds ``1 / log2(i + 1)`` where it has the type, whatever else it has. Where
+    The neighbor of rank ``i``, from 1, adds ``1 / log2(i + 1)`` where it has the type, whatever else it has. Where
     there are fewer than k others the sum ends with them.
 
     Args:
-        neighbours: Indices of the nearest other concepts, best first, ``[N, k]``; a concept is not its own neighbour.
+        neighbors: Indices of the nearest other concepts, best first, ``[N, k]``; a concept is not its own neighbor.
         types: Concept to its types, N rows with M entries in all.
 
     Returns:
         float64 ``[M]``, in the order of ``types.indices``.
 
     Raises:
-        InputError: Another number of rows, indices that are no concept, or a concept among its own neighbours.
+        InputError: Another number of rows, indices that are no concept, or a concept among its own neighbors.
     """
-    n, k = _checked(neighbours, types)
+    n, k = _checked(neighbors, types)
     discounts = _discounts(k)
     n_types = int(types.indices.max(initial=-1)) + 1
     gains = np.empty(len(types.indices))
     step = max(1, _CELLS // max(n_types, k, 1))
     for start in range(0, n, step):
-        block = neighbours[start : start + step]
+        block = neighbors[start : start + step]
         position, kind = types.take(block.ravel())
         row, rank = np.divmod(position, max(k, 1))
         sums = np.bincount(row * n_types + kind, weights=discounts[rank], minlength=len(block) * n_types)
@@ -131,18 +131,18 @@ def _discounts(k: int) -> np.ndarray:
     return 1 / np.log2(np.arange(k) + 2)
 
 
-def _checked(neighbours: np.ndarray, types: CSR) -> tuple[int, int]:
+def _checked(neighbors: np.ndarray, types: CSR) -> tuple[int, int]:
     """N and k.
 
     Raises:
         InputError: As :func:`type_gains` does.
     """
-    if neighbours.ndim != 2 or len(neighbours) != types.n_rows:
-        raise InputError(f"neighbours: expected [{types.n_rows}, k], found shape {list(neighbours.shape)}")
-    if neighbours.size and not 0 <= neighbours.min() <= neighbours.max() < types.n_rows:
+    if neighbors.ndim != 2 or len(neighbors) != types.n_rows:
+        raise InputError(f"neighbors: expected [{types.n_rows}, k], found shape {list(neighbors.shape)}")
+    if neighbors.size and not 0 <= neighbors.min() <= neighbors.max() < types.n_rows:
         raise InputError(
-            f"neighbours: expected concepts 0..{types.n_rows - 1}, found {neighbours.min()}..{neighbours.max()}"
+            f"neighbors: expected concepts 0..{types.n_rows - 1}, found {neighbors.min()}..{neighbors.max()}"
         )
-    if (itself := (neighbours == np.arange(len(neighbours))[:, None]).any(axis=1)).any():
-        raise InputError(f"neighbours: concept {int(itself.argmax())} is among its own, without_self() leaves it out")
-    return neighbours.shape
+    if (itself := (neighbors == np.arange(len(neighbors))[:, None]).any(axis=1)).any():
+        raise InputError(f"neighbors: concept {int(itself.argmax())} is among its own, without_self() leaves it out")
+    return neighbors.shape

@@ -125,23 +125,23 @@ class AllPairLevels(PairLevels):
 
 
 class ListedPairLevels(PairLevels):
-    """Of the pairs of which either lists the other among its neighbours.
+    """Of the pairs of which either lists the other among its neighbors.
 
     Args:
         vectors: ``[N, D]``.
         gold: The gold pairs.
-        neighbours: Terms that each term lists, -1 for none, ``[N, K]``; a term that lists itself makes no pair.
+        neighbors: Terms that each term lists, -1 for none, ``[N, K]``; a term that lists itself makes no pair.
 
     Raises:
-        InputError: Another number of lists than of vectors, no such neighbour, NaN or infinity among the vectors.
+        InputError: Another number of lists than of vectors, no such neighbor, NaN or infinity among the vectors.
     """
 
-    def __init__(self, vectors: np.ndarray, gold: GoldPairs, neighbours: np.ndarray) -> None:
+    def __init__(self, vectors: np.ndarray, gold: GoldPairs, neighbors: np.ndarray) -> None:
         n = len(vectors)
-        other = np.asarray(neighbours, dtype=np.int64)
+        other = np.asarray(neighbors, dtype=np.int64)
         if len(other) != n or other.max(initial=-1) >= n:
             raise InputError(
-                f"neighbours: expected those of {n:,} terms, below {n:,}, found {len(other):,} lists up to "
+                f"neighbors: expected those of {n:,} terms, below {n:,}, found {len(other):,} lists up to "
                 f"{other.max(initial=-1):,}"
             )
         row = np.broadcast_to(np.arange(n)[:, None], other.shape)

@@ -34,7 +34,7 @@ class FastTextBinary:
         dimension: D.
 
     Raises:
-        InputError: With the file and, where it ends too early, the byte: another format, a quantised or a pruned model,
+        InputError: With the file and, where it ends too early, the byte: another format, a quantized or a pruned model,
             sizes that do not agree.
     """
 
@@ -127,9 +127,9 @@ class FastTextBinary:
         return rows
 
     def _input_matrix(self) -> np.ndarray:
-        (quantised,) = self._take("?", "matrix")
-        if quantised:
-            raise InputError(f"{self.path}: a quantised model (.ftz) has no vectors of its own, the .bin is needed")
+        (quantized,) = self._take("?", "matrix")
+        if quantized:
+            raise InputError(f"{self.path}: a quantized model (.ftz) has no vectors of its own, the .bin is needed")
         shape = self._take("2q", "matrix")
         if shape != (len(self._rows) + self._buckets, self.dimension) or self.dimension < 1 or self._buckets < 0:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Edges of a neighbourhood graph: each once, and several graphs as one."""
+"""Edges of a neighborhood graph: each once, and several graphs as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph encoders: from the texts of a neighbourhood to vectors of its nodes. They live in a loss while it trains."""
+"""Graph encoders: from the texts of a neighborhood to vectors of its nodes. They live in a loss while it trains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from st_biomed.modules.graph_layers import SETTINGS, WEIGHTS, GraphEncoder, coun
 
 
 class GraphSAGE(GraphEncoder):
-    r"""Hamilton et al. 2017, Algorithm 1 with the mean of the neighbours: ``W_1 mean_j x_j + W_2 x_i + b``.
+    r"""Hamilton et al. 2017, Algorithm 1 with the mean of the neighbors: ``W_1 mean_j x_j + W_2 x_i + b``.
 
     Args:
         width: See :class:`GraphEncoder`.
@@ -74,9 +74,9 @@ class RGCN(GraphEncoder):
 
 
 class GATv2(GraphEncoder):
-    r"""Brody et al. 2022, Eq. 7: attention over the neighbours and the node itself, ``a . LeakyReLU(W [x_i; x_j; r])``.
+    r"""Brody et al. 2022, Eq. 7: attention over the neighbors and the node itself, ``a . LeakyReLU(W [x_i; x_j; r])``.
 
-    The relation r of an edge stands in the attention, as a vector that is learned; a node is its own neighbour by a relation
+    The relation r of an edge stands in the attention, as a vector that is learned; a node is its own neighbor by a relation
     of its own. The published code of BERGAMOT has the relations and never uses them.
 
     Args:

@@ -27,9 +27,9 @@ class GraphEncoder(nn.Module, ABC):
 
         x <- x + dropout(gelu(convolution(x)))
 
-    A node sees itself in every layer: by a weight of its own, or as its own neighbour (GATv2). An edge counts once, however
+    A node sees itself in every layer: by a weight of its own, or as its own neighbor (GATv2). An edge counts once, however
     often it is listed, and a self-loop in the list not at all. BERGAMOT's settings: 3 layers on the sampled
-    neighbourhood of one hop, as wide as its text encoder (768), dropout .3; its GATv2 has 2 heads and shared weights.
+    neighborhood of one hop, as wide as its text encoder (768), dropout .3; its GATv2 has 2 heads and shared weights.
 
     Args:
         width: Of the states that come in and of the vectors that go out: the width of the text encoder.

@@ -212,7 +212,7 @@ class _Between(nn.Module):
 
 
 def _start_as_outputs_of(layer: nn.Module, norm: nn.LayerNorm) -> None:
-    """Let a normalisation begin with the mean and the spread of a layer's outputs, of which it then changes little."""
+    """Let a normalization begin with the mean and the spread of a layer's outputs, of which it then changes little."""
     last: Any = [module for module in layer.modules() if isinstance(module, nn.LayerNorm)][-1]
     with torch.no_grad():
         norm.weight.fill_((last.weight.square().mean() + last.bias.var(correction=0)).sqrt())

@@ -20,8 +20,8 @@ class KnowledgeInjection(nn.Module):
 
         q_m = W h_m + b,    a = softmax(q_m . e_j / temperature),    e_m = sum_j a_j e_j,    u_m = W' e_m + b'
 
-    ``u_m`` is added to every token of the mention, and a layer normalisation follows. Where mentions overlap, all of them
-    are added. A sequence in which nothing is injected leaves as it came, without that normalisation, and so does
+    ``u_m`` is added to every token of the mention, and a layer normalization follows. Where mentions overlap, all of them
+    are added. A sequence in which nothing is injected leaves as it came, without that normalization, and so does
     everything where the table is empty. The entities stay as they are: gradients reach W through ``a``.
 
     Args:

@@ -1,4 +1,4 @@
-"""One file per source. A file in this folder with ``SOURCE`` and ``records`` is a reader; nothing else registers it."""
+"""One file per source. A file in this folder with ``SOURCE`` and ``records`` is a reader; nothing else registers it; others begin with ``_``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from st_biomed.errors import unknown_name
-from st_biomed.readers.options import keyword_options, parsed, refuse_unknown
-from st_biomed.readers.records import Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
+from st_biomed.records import Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
+from st_biomed.settings.keyword_options import keyword_options, parsed, refuse_unknown
 
 __all__ = [
     "Parent",
@@ -29,8 +29,6 @@ __all__ = [
     "reader_names",
 ]
 
-_SHARED = {"columns", "encodings", "gzipped", "normalisers", "ontology", "options", "records", "tables"}
-
 
 class Reader(Protocol):
     """What a file of this folder offers."""
@@ -44,7 +42,7 @@ class Reader(Protocol):
 @cache
 def reader_names() -> tuple[str, ...]:
     """The names of all readers, sorted."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name not in _SHARED))
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
 
 
 def reader(name: str) -> Reader:

@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.encodings import settled
-from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import check_file, read_table
+from st_biomed.files.encodings import settled
+from st_biomed.files.tables import check_file, read_table
+from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 
 SOURCE = SourceInfo(
     name="ATC",
     title="Anatomical Therapeutic Chemical Classification",
-    licence="WHO Collaborating Centre for Drug Statistics Methodology: no commercial distribution, no changes",
+    license="WHO Collaborating Center for Drug Statistics Methodology: no commercial distribution, no changes",
     url="https://atcddd.fhi.no",
 )
 

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.ontology import SCOPES, curie, describe
-from st_biomed.readers.options import listed
-from st_biomed.readers.records import Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import read_header, read_table
+from st_biomed.files.tables import read_header, read_table
+from st_biomed.readers._ontology import SCOPES, curie, describe
+from st_biomed.records import Record, SourceInfo, Tally, Term
+from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
     name="BABELON",
     title="Translations of an ontology",
-    licence="as the ontology",
+    license="as the ontology",
     url="https://github.com/monarch-initiative/babelon",
 )
 

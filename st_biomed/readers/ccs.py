@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term, Xref
-from st_biomed.readers.tables import read_table
+from st_biomed.files.tables import read_table
+from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(
     name="CCS",
     title="Clinical Classifications Software for ICD-9-CM, multi-level diagnoses",
-    licence="US public domain (AHRQ)",
+    license="US public domain (AHRQ)",
     url="https://hcup-us.ahrq.gov/toolssoftware/ccs/ccs.jsp",
     redistributable=True,
 )

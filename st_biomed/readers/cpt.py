@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.encodings import settled
-from st_biomed.readers.options import listed
-from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import check_file, read_table
+from st_biomed.files.encodings import settled
+from st_biomed.files.tables import check_file, read_table
+from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
     name="CPT",
     title="Current Procedural Terminology",
-    licence="American Medical Association, by licence only",
+    license="American Medical Association, by license only",
     url="https://www.ama-assn.org/practice-management/cpt",
 )
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.records import Record, SourceInfo, Tally, Term, Xref
-from st_biomed.readers.tables import read_table
+from st_biomed.files.tables import read_table
+from st_biomed.records import Record, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(
     name="DRUGBANK",
     title="DrugBank Vocabulary",
-    licence="CC0-1.0",
+    license="CC0-1.0",
     url="https://go.drugbank.com/releases/latest#open-data",
     redistributable=True,
 )

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.options import listed
-from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import read_lines
+from st_biomed.files.tables import read_lines
+from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
     name="FSH",
     title="A code system in FHIR Shorthand",
-    licence="not stated",
+    license="not stated",
     url="https://hl7.org/fhir/uv/shorthand",
 )
 
@@ -36,7 +36,7 @@ def records(
     name: str | None = None,
     prefix: str | None = None,
     language: str = "en",
-    licence: str = "not stated",
+    license: str = "not stated",
     replace: str = "",
 ) -> Iterator[Record]:
     """Read codes, displays and, where codes stand below one another, parents.
@@ -48,7 +48,7 @@ def records(
         prefix: Prefix of the codes, e.g. ``ICD9CM``; by default the source's name. With the prefix of another
             terminology its concepts get these names when the two are merged.
         language: ISO 639-1 code of the displays; ``en`` by default.
-        licence: Its licence; "not stated" by default. Its names are never redistributed.
+        license: Its license; "not stated" by default. Its names are never redistributed.
         replace: What an export has garbled, with commas between, nothing by default: ``"@=À,PIY=PIÙ"``.
 
     Raises:
@@ -90,8 +90,8 @@ def records(
     source = name or re.sub(r"[^\w.-]+", "_", about.get("Id", about["CodeSystem"])).upper()
     title = about.get("Title", "").strip('"') or about["CodeSystem"]
     if prefix and prefix != source:
-        yield SourceInfo(prefix, prefix, "", licence, "not stated")
-    yield SourceInfo(source, title, about.get("version", ""), licence, "not stated")
+        yield SourceInfo(prefix, prefix, "", license, "not stated")
+    yield SourceInfo(source, title, about.get("version", ""), license, "not stated")
     for code, display in names.items():
         yield Term(f"{prefix or source}:{code}", display, "preferred", language, source)
     for code, above in parents:

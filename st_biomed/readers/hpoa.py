@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
+from st_biomed.files.gzipped import plain_name
+from st_biomed.files.tables import check_file, read_lines
 from st_biomed.readers import obo, obograph
-from st_biomed.readers.gzipped import plain_name
-from st_biomed.readers.ontology import curie, describe
-from st_biomed.readers.records import Record, Relation, SourceInfo, Tally, Term, Xref
-from st_biomed.readers.tables import check_file, read_lines
+from st_biomed.readers._ontology import curie, describe
+from st_biomed.records import Record, Relation, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(
     name="HPOA",
     title="HPO annotations of rare diseases",
-    licence=describe("HP").licence,
+    license=describe("HP").license,
     url="https://hpo.jax.org/data/annotations",
 )
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.gzipped import plain_or_gzipped
-from st_biomed.readers.options import listed
-from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import read_header, read_table
+from st_biomed.files.gzipped import plain_or_gzipped
+from st_biomed.files.tables import read_header, read_table
+from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
     name="LOINC",
     title="Logical Observation Identifiers Names and Codes",
-    licence="LOINC licence (Regenstrief Institute): free use with its notice, content not to be altered",
+    license="LOINC license (Regenstrief Institute): free use with its notice, content not to be altered",
     url="https://loinc.org",
 )
 

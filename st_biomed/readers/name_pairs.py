@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.encodings import settled
-from st_biomed.readers.records import Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import check_file, read_lines
+from st_biomed.files.encodings import settled
+from st_biomed.files.tables import check_file, read_lines
+from st_biomed.records import Record, SourceInfo, Tally, Term
 
 SOURCE = SourceInfo(
     name="NAME_PAIRS",
     title="Synonyms from a text file of the user's own",
-    licence="not stated",
+    license="not stated",
     url="not stated",
 )
 

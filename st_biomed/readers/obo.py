@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
-from st_biomed.readers.ontology import LOGICAL, OTHER, SCOPES, Header, Ontology, Statements, match_predicate
-from st_biomed.readers.records import Record, SourceInfo, Tally
-from st_biomed.readers.tables import check_file, read_lines
+from st_biomed.files.tables import check_file, read_lines
+from st_biomed.readers._ontology import LOGICAL, OTHER, SCOPES, Header, Ontology, Statements, match_predicate
+from st_biomed.records import Record, SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="OBO",
     title="An ontology in OBO format",
-    licence="as each ontology states",
+    license="as each ontology states",
     url="https://owlcollab.github.io/oboformat/doc/GO.format.obo-1_4.html",
 )
 
@@ -57,7 +57,7 @@ def records(
     spaces. Left out and counted are the parts of logical definitions (``intersection_of`` and the like), relations of
     cardinality 0 and whatever holds only under a condition (``gci_relation``).
 
-    The licence is what the header says (``property_value: http://purl.org/dc/terms/license``, an IRI), else the published
+    The license is what the header says (``property_value: http://purl.org/dc/terms/license``, an IRI), else the published
     one of a known ontology; CC0 and CC-BY allow names to be redistributed.
 
     Codes that an ontology imports have a source of their own, e.g. ``CHEBI-GO`` for those of ChEBI in a file of GO.

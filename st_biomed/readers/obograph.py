@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from st_biomed.errors import InputError
-from st_biomed.readers.ontology import LOGICAL, OTHER, Header, Ontology, Statements, match_predicate
-from st_biomed.readers.records import Record, SourceInfo, Tally
-from st_biomed.readers.tables import check_file, read_lines
+from st_biomed.files.tables import check_file, read_lines
+from st_biomed.readers._ontology import LOGICAL, OTHER, Header, Ontology, Statements, match_predicate
+from st_biomed.records import Record, SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="OBOGRAPH",
     title="An ontology as OBO graph",
-    licence="as each ontology states",
+    license="as each ontology states",
     url="https://github.com/geneontology/obographs",
 )
 

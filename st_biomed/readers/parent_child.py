@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.encodings import settled
-from st_biomed.readers.gzipped import opened
-from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term
-from st_biomed.readers.tables import check_file, dialect_name, read_header, read_table
+from st_biomed.files.encodings import settled
+from st_biomed.files.gzipped import opened
+from st_biomed.files.tables import check_file, dialect_name, read_header, read_table
+from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term
 
 SOURCE = SourceInfo(
     name="PARENT_CHILD",
     title="Tables of the user's own",
-    licence="not stated",
+    license="not stated",
     url="not stated",
 )
 
@@ -52,7 +52,7 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
     string: str | None = None,
     name: str | None = None,
     version: str = "",
-    licence: str = "not stated",
+    license: str = "not stated",
     language: str = "en",
     redistributable: bool = False,
     missing: str = "error",
@@ -89,7 +89,7 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
         version: Edition of the source; by default 12 hexadecimal digits of the tables' SHA-256, so that two different
             tables of one name are two versions, which ``Terminology.merge`` refuses. Tables of one name that you
             give one version are parts of one source to it.
-        licence: Its licence; "not stated" by default.
+        license: Its license; "not stated" by default.
         language: ISO 639-1 code of the strings; ``en`` by default. A column ``language`` or ``lang`` of the code-string
             table says it for each string, and this for those where it is empty.
         redistributable: Whether the strings may appear in a released file; by default not.
@@ -113,7 +113,7 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
         raise InputError(f"name of reader 'parent_child' must be letters, digits, '_', '.' or '-', found {name!r}")
     triples = [check_file(relations)] if relations is not None else []
     version = version or _content_version([*tables, *triples])
-    yield SourceInfo(name, name, version, licence, "not stated", redistributable)
+    yield SourceInfo(name, name, version, license, "not stated", redistributable)
 
     # A table that is strings and map in one is settled once.
     forms = {
@@ -157,7 +157,7 @@ def _content_version(tables: Sequence[Path]) -> str:
 
 
 class _Form(NamedTuple):
-    """How a table is read: arguments of :func:`~st_biomed.readers.tables.read_table`, and whether it has a header."""
+    """How a table is read: arguments of :func:`~st_biomed.files.tables.read_table`, and whether it has a header."""
 
     dialect: str
     has_header: bool

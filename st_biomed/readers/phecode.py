@@ -10,22 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.encodings import WINDOWS, settled
-from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
-from st_biomed.readers.tables import check_file, read_header, read_table
+from st_biomed.files.encodings import WINDOWS, settled
+from st_biomed.files.tables import check_file, read_header, read_table
+from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
 
 SOURCE = SourceInfo(
     name="PHECODE",
     title="PheCodes",
     version="1.2",
-    licence="GPL-3.0 as part of the R package PheWAS",
+    license="GPL-3.0 as part of the R package PheWAS",
     url="https://phewascatalog.org",
 )
 SOURCE_X = SourceInfo(
     name="PHECODEX",
     title="PheCodes X",
     version="X",
-    licence="not stated",
+    license="not stated",
     url="https://github.com/PheWAS/PhecodeXVocabulary",
 )
 
@@ -77,7 +77,7 @@ def records(
             (``ICD10CM``, ``ICD9``), and the vocabulary be a ``flag`` of 9 or 10. Lower-case placeholders ("T36.0x1A")
             become upper case, as ICD-10-CM writes them. By default none.
         encoding: Of all tables, e.g. ``latin-1``; by default each is read as UTF-8 or, if it is not, as ``cp1252``, in
-            which the catalogue publishes some (``phecodeX_info.csv``, ``Phecode_map_v1_2_icd10cm_beta.csv``); what
+            which the catalog publishes some (``phecodeX_info.csv``, ``Phecode_map_v1_2_icd10cm_beta.csv``); what
             was taken is said.
 
     Raises:
@@ -119,7 +119,7 @@ def records(
 
 
 def _settled(path: str | Path, encoding: str, tally: Tally) -> str:
-    """The encoding of a table: the one that is asked for, or else UTF-8 or the catalogue's code page."""
+    """The encoding of a table: the one that is asked for, or else UTF-8 or the catalog's code page."""
     return settled(check_file(path), encoding, tally, fallback=WINDOWS)
 
 

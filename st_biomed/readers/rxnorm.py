@@ -12,15 +12,15 @@ from operator import itemgetter
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.gzipped import plain_name, plain_or_gzipped
-from st_biomed.readers.options import listed
-from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
-from st_biomed.readers.tables import read_table
+from st_biomed.files.gzipped import plain_name, plain_or_gzipped
+from st_biomed.files.tables import read_table
+from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
+from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
     name="RXNORM",
     title="RxNorm",
-    licence="US public domain (names and relations of RxNorm's own, SAB=RXNORM)",
+    license="US public domain (names and relations of RxNorm's own, SAB=RXNORM)",
     url="https://www.nlm.nih.gov/research/umls/rxnorm/",
     redistributable=True,
 )
@@ -142,8 +142,8 @@ def _source(sab: str) -> str:
 
 
 def _imported(sab: str, title: str = "", version: str = "", level: str = "") -> SourceInfo:
-    licence = f"UMLS licence, source restriction level {level}" if level else "UMLS licence"
-    return SourceInfo(_source(sab), f"{title or sab} as imported by RxNorm", version, licence, SOURCE.url)
+    license = f"UMLS license, source restriction level {level}" if level else "UMLS license"
+    return SourceInfo(_source(sab), f"{title or sab} as imported by RxNorm", version, license, SOURCE.url)
 
 
 def _described(path: Path | None) -> dict[str, SourceInfo]:

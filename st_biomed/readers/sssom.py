@@ -9,14 +9,14 @@ from itertools import takewhile
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.ontology import curie, describe
-from st_biomed.readers.records import Record, SourceInfo, Tally, Term, Xref
-from st_biomed.readers.tables import check_file, read_header, read_lines, read_table
+from st_biomed.files.tables import check_file, read_header, read_lines, read_table
+from st_biomed.readers._ontology import curie, describe
+from st_biomed.records import Record, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(
     name="SSSOM",
     title="Mappings between terminologies",
-    licence="as each mapping set states",
+    license="as each mapping set states",
     url="https://mapping-commons.github.io/sssom/",
 )
 
@@ -79,7 +79,7 @@ def _source(prefix: str, metadata: dict[str, str]) -> SourceInfo:
     own = describe(
         prefix,
         version=date[0] if date else metadata.get("mapping_set_version", ""),
-        licence=metadata.get("license", "not stated"),
+        license=metadata.get("license", "not stated"),
     )
     return replace(own, title=f"{own.title}, terms with mappings")
 

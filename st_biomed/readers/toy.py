@@ -12,13 +12,13 @@ from itertools import product
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
+from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
 
 SOURCE = SourceInfo(
     name="TOY",
     title="Toy terminology",
     version="1",
-    licence="CC0-1.0",
+    license="CC0-1.0",
     url="st_biomed/readers/toy.py",
     redistributable=True,
 )
@@ -41,7 +41,7 @@ def records(
 ) -> Iterator[Record]:
     """Invent diseases of ``trees`` glands, each a tree of concepts, and the glands themselves.
 
-    Every other pair of neighbouring trees also shares one disease with two parents and one string that names a
+    Every other pair of neighboring trees also shares one disease with two parents and one string that names a
     disease in both. Relations are ``has_site``, ``adjacent_to`` and ``progresses_to``; types ``disorder`` and
     ``organ``. The same arguments always give the same records.
 

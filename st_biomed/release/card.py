@@ -15,12 +15,12 @@ from huggingface_hub import RepoCard, is_offline_mode
 from huggingface_hub.repocard_data import EvalResult, eval_results_to_model_index
 from sentence_transformers import SentenceTransformer, SentenceTransformerModelCardData
 
-from st_biomed.bundled import bundled
 from st_biomed.release.bake import baked_markers
 from st_biomed.release.gradients import clipping
 from st_biomed.release.own_code import code_of
 from st_biomed.release.run_data import RunData, began_from, check_run, empty_run, results_table
-from st_biomed.release.usage import example_terms, is_normalised, pooling_alone
+from st_biomed.release.usage import example_terms, is_normalized, pooling_alone
+from st_biomed.settings.bundled import bundled
 
 _LINE = 400  # characters
 _TAGS = ("sentence-transformers", "sentence-similarity", "feature-extraction", "dense", "biomedical", "st-biomed")
@@ -42,7 +42,7 @@ class BiomedCard(SentenceTransformerModelCardData):
     baked_markers: list[str] = field(default_factory=list, init=False)
     markers: list[str] = field(default_factory=list, init=False)
     pooling_alone: str = field(default="", init=False)
-    is_normalised: bool = field(default=False, init=False)
+    is_normalized: bool = field(default=False, init=False)
     template_path: Path = field(default=Path(__file__).parent / "card_template.md", init=False, repr=False)
 
     @classmethod
@@ -59,7 +59,7 @@ class BiomedCard(SentenceTransformerModelCardData):
         card = cls(
             run=run,
             language=list(run["language"]),
-            license=run["licence"],
+            license=run["license"],
             model_id=run["model_id"] or None,
             model_name=run["model_id"].split("/")[-1] or f"Biomedical term encoder ({run['recipe']})",
             local_files_only=True,
@@ -76,7 +76,7 @@ class BiomedCard(SentenceTransformerModelCardData):
         self.own_code = code_of(model)
         self.baked_markers = baked_markers(model)
         self.markers = next((list(found) for module in model if (found := vars(module).get("markers"))), [])
-        self.pooling_alone, self.is_normalised = pooling_alone(model), is_normalised(model)
+        self.pooling_alone, self.is_normalized = pooling_alone(model), is_normalized(model)
         return RepoCard.from_template(self, template_path=str(self.template_path)).content
 
     def rendered_empty(self, model: SentenceTransformer) -> str:

@@ -1,4 +1,4 @@
-"""The release folder: a model that plain ``SentenceTransformer(path)`` loads, its card, its licence and its run record."""
+"""The release folder: a model that plain ``SentenceTransformer(path)`` loads, its card, its license and its run record."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from st_biomed.release.privacy import check_release
 from st_biomed.release.run_data import RunData, check_run, write_run
 from st_biomed.terminology import Terminology
 
-LICENCE_NOTE = """The files of this folder are licensed under: {licence}
-An identifier of the SPDX list (https://spdx.org/licenses/) stands for the licence text published there; "other" means
-terms of the publisher, given where this folder is published. The licences of the training data are named in README.md.
+LICENSE_NOTE = """The files of this folder are licensed under: {license}
+An identifier of the SPDX list (https://spdx.org/licenses/) stands for the license text published there; "other" means
+terms of the publisher, given where this folder is published. The licenses of the training data are named in README.md.
 """
 PROBES = ["heart attack", "broken wrist"]
 """Terms that a saved model is tried on; they are in the card's template, too."""
@@ -89,9 +89,9 @@ def fill_release(
     card = BiomedCard.from_run(run)
     model.save_pretrained(str(draft), create_model_card=False)
     (draft / "README.md").write_text(card.render(model), "utf-8")
-    (draft / "LICENSE").write_text(LICENCE_NOTE.format(licence=run["licence"]), "utf-8")
+    (draft / "LICENSE").write_text(LICENSE_NOTE.format(license=run["license"]), "utf-8")
     write_run(run, draft / "run.json")
-    own_text = f"{card.rendered_empty(model)}\n\n{LICENCE_NOTE}\n\n{said_of_sources(run)}"
+    own_text = f"{card.rendered_empty(model)}\n\n{LICENSE_NOTE}\n\n{said_of_sources(run)}"
     check_release(draft, terminologies, tokenizer_peer, own_text=own_text)
     if code_of(model):
         _check_equal(model, torch.from_numpy(vectors_elsewhere(draft, PROBES)))

@@ -156,9 +156,9 @@ class HubPlan:
         rows = [
             ("release", f"{self.folder} to {self.options.repo_id}"),
             ("repository", self._repository()),
-            ("card", f"base model {began_from(self.run)}, licence {self.run['licence']}"),
+            ("card", f"base model {began_from(self.run)}, license {self.run['license']}"),
             *(("", line) for line in self._results()),
-            *(("" if i else "licence", line) for i, line in enumerate(self.verdict.splitlines())),
+            *(("" if i else "license", line) for i, line in enumerate(self.verdict.splitlines())),
             (
                 "files",
                 f"{len(self.files)}, {_size(sum(file.size for file in self.files))}, {large} of them through LFS",

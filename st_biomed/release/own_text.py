@@ -16,9 +16,9 @@ from pathlib import Path
 
 from sentence_transformers import SentenceTransformerTrainingArguments
 
-from st_biomed.bundled import bundled_folder
 from st_biomed.release.run_data import RunData
 from st_biomed.release.term_search import TermSearch
+from st_biomed.settings.bundled import bundled_folder
 from st_biomed.terminology import Terminology
 
 _FOLDERS = ("recipes", "recipes/configs", "evaluation", "evaluation/benchmarks", "model_cards")
@@ -41,14 +41,14 @@ def said_of_sources(run: RunData) -> str:
     """
     terminologies = chain(run["terminologies"], *(stage["terminologies"] for stage in run["earlier"]))
     sources = (source for each in terminologies for source in each["sources"] if source["redistributable"])
-    return "\n\n".join(source[part] for source in sources for part in ("name", "title", "version", "licence", "url"))
+    return "\n\n".join(source[part] for source in sources for part in ("name", "title", "version", "license", "url"))
 
 
 def labels_of(terminologies: Sequence[Terminology]) -> Iterator[str]:
     """What terminologies say of themselves and call classes and relations; tables of results have these as headings."""
     for terminology in terminologies:
         for source in terminology.sources.values():
-            yield from (source.name, source.title, source.version, source.licence, source.url)
+            yield from (source.name, source.title, source.version, source.license, source.url)
         for table, column in ((terminology.types, "type"), (terminology.relations, "relation")):
             yield from table[column].unique().to_pylist()
 

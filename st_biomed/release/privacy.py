@@ -1,6 +1,6 @@
 """What may be published: the rule that keeps names of licensed terminologies out of a release.
 
-(a) Only files of a list leave: weights, configurations, tokenizer, card, licence, run record, results, and the file of
+(a) Only files of a list leave: weights, configurations, tokenizer, card, license, run record, results, and the file of
     code of a model that carries one, which is this package's byte for byte. Each is what its name says, so that all of it
     can be searched: UTF-8 text, JSON, or a header with tensors and nothing else.
 (b) Every string of a tokenizer file is the base model's or without a space between words; a tokenizer file that is not

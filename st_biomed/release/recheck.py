@@ -12,7 +12,7 @@ from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.base_model import base_model_folder
 from st_biomed.release.card import BiomedCard
-from st_biomed.release.folder import LICENCE_NOTE
+from st_biomed.release.folder import LICENSE_NOTE
 from st_biomed.release.name_kinds import IN_CLAUSES, UNTOLD, Kind, count_kinds
 from st_biomed.release.own_text import said_of_sources
 from st_biomed.release.privacy import Findings, check_release
@@ -65,7 +65,7 @@ def recheck(
     model = load_encoder(folder, device="cpu")
     judged = [_allowing(terminology, allow_sources) for terminology in at_hand.values()]
     card = BiomedCard.from_run(run).rendered_empty(model)
-    own_text = f"{card}\n\n{LICENCE_NOTE}\n\n{said_of_sources(run)}"
+    own_text = f"{card}\n\n{LICENSE_NOTE}\n\n{said_of_sources(run)}"
     findings = check_release(folder, judged, _tokenizer_peer(folder, run, base_model), own_text=own_text)
     if not recorded:
         return "no terminology is recorded; files and tokenizer are as the rule has them"

@@ -26,7 +26,7 @@ class SourceData(TypedDict):
     name: str
     title: str
     version: str
-    licence: str
+    license: str
     url: str
     redistributable: bool
     terms: int
@@ -45,12 +45,12 @@ class TerminologyData(TypedDict):
 
 
 class CorpusData(TypedDict):
-    """Raw text that was read: names of its files and folders, what was counted in it, its licence as the run was told."""
+    """Raw text that was read: names of its files and folders, what was counted in it, its license as the run was told."""
 
     files: list[str]
     documents: int
     words: int
-    licence: str
+    license: str
 
 
 class EarlierData(TypedDict):
@@ -107,7 +107,7 @@ class RunData(TypedDict):
     description: str  # what the model does, in a sentence or two
     model_id: str  # where it is published; empty when nowhere
     base_model: str
-    licence: str  # of the released files; identifier as the Hub writes it
+    license: str  # of the released files; identifier as the Hub writes it
     language: list[str]  # ISO 639-1
     command: list[str]
     seed: int
@@ -137,7 +137,7 @@ def empty_run() -> RunData:
         description="",
         model_id="",
         base_model="",
-        licence="other",
+        license="other",
         language=[],
         command=[],
         seed=0,

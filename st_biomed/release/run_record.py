@@ -57,7 +57,7 @@ class RunRecord:
         configuration: Every argument of the recipe, resolved.
         seed: The one seed of the run.
         terminologies: All that is trained or measured on.
-        licence: Licence of the released files, as the Hub writes it (``"apache-2.0"``).
+        license: License of the released files, as the Hub writes it (``"apache-2.0"``).
         language: ISO 639-1 codes of the names.
         model_id: Hub id of the released model.
         description: What the model does, in a sentence or two.
@@ -72,7 +72,7 @@ class RunRecord:
     configuration: Mapping[str, Any]
     seed: int
     terminologies: Sequence[Terminology]
-    licence: str = "other"
+    license: str = "other"
     language: Sequence[str] = ("en",)
     model_id: str = ""
     description: str = ""
@@ -252,7 +252,7 @@ def _terminology_data(terminology: Terminology) -> TerminologyData:
                 name=source.name,
                 title=source.title,
                 version=source.version,
-                licence=source.licence,
+                license=source.license,
                 url=source.url,
                 redistributable=source.redistributable,
                 terms=stats["terms by source"].get(source.name, 0),
@@ -298,7 +298,7 @@ def corpus_data(arguments: CorpusArguments, coverage: Coverage) -> CorpusData:
         files=[Path(file).name for file in arguments.corpus],
         documents=coverage.documents,
         words=coverage.words,
-        licence=arguments.corpus_licence,
+        license=arguments.corpus_license,
     )
 
 

@@ -15,7 +15,7 @@ _TELLTALE = re.compile(r"[&<%=\\*~`\[\x1b\-‐]|[^\x00-\x7f]")
 """Without any of these characters there is nothing to resolve, apart from base64."""
 
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[|\]\]>|<[!?][^<>]*>|\x1b\[[0-9;?]*[A-Za-z]", re.DOTALL)
-"""Comments, declarations, and the colours of a terminal."""
+"""Comments, declarations, and the colors of a terminal."""
 _BLOCK = re.compile(
     r"</?(?:article|blockquote|br|caption|dd|div|dl|dt|figure|h[1-6]|hr|li|ol|option|p|pre|section|table|tbody|td|tfoot"
     r"|th|thead|tr|ul)\b[^<>]*>",

@@ -46,6 +46,6 @@ def pooling_alone(model: SentenceTransformer) -> str:
     return mode if mode in ("mean", "cls") else ""
 
 
-def is_normalised(model: SentenceTransformer) -> bool:
+def is_normalized(model: SentenceTransformer) -> bool:
     """Whether vectors come out with length 1."""
     return isinstance(list(model)[-1], Normalize)

@@ -146,8 +146,8 @@ RECIPES: list[tuple[str, str, str]] = [
     ("sapbert", "--terminology ''", "terminology"),
     ("sapbert", "--terminology {long}", "terminology"),
     # What a recipe of its own is told
-    ("sapbert", "--neighbours -1", "neighbours"),
-    ("sapbert", "--neighbours 3 --prototypes 0", "prototypes"),
+    ("sapbert", "--neighbors -1", "neighbors"),
+    ("sapbert", "--neighbors 3 --prototypes 0", "prototypes"),
     ("sapbert", "--refresh_steps -1", "refresh_steps"),
     ("sapbert", "--loss mss", "loss"),
     ("sapbert", "--miner tripled", "miner"),

@@ -95,7 +95,7 @@ def refused(one_line: Callable[..., str]) -> Callable[..., str]:
     """Run a recipe with arguments; its one line."""
     from importlib import import_module
 
-    from st_biomed.settings import run_recipe
+    from st_biomed.settings.recipe import run_recipe
 
     return lambda recipe, *argv: one_line(lambda: run_recipe(lambda: import_module(f"recipes.{recipe}").main([*argv])))
 

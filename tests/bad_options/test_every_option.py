@@ -18,7 +18,7 @@ from st_biomed.cli import app, kge, picture
 from st_biomed.cli._options import written
 from st_biomed.errors import InputError
 from st_biomed.kge import KGESettings
-from st_biomed.settings import read_settings
+from st_biomed.settings.recipe import read_settings
 
 OWN = {
     "bergamot": "BergamotArguments",

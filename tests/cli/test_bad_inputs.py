@@ -254,7 +254,7 @@ CASES: dict[str, Case] = {
     # recipes
     "a recipe nobody has": lambda w: ["train", "biobert"],
     "settings nobody has": lambda w: ["train", "hiprbert", "nothing.yaml"],
-    "settings of another recipe": lambda w: ["train", "hiprbert", "fewshot_smoke.yaml", "--output_dir", w.out],
+    "settings of another recipe": lambda w: ["train", "hiprbert", "fewshot_names_smoke.yaml", "--output_dir", w.out],
     "a part that is none": hiprbert("--parts", "synonyms", "antonyms"),
     "no part": hiprbert("--parts"),
     "an unknown distance": hiprbert("--distance", "wu_palmer"),

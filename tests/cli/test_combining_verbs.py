@@ -101,7 +101,7 @@ def test_subset_cuts_cycles(run: Callable, tmp_path: Path):
             "holds a terminology already; choose another folder, or replace it with --overwrite",
         ),
         (("merge", "{a}", "{b}", "-o", "{out}", "--crosswalk", "xrefs"), "no cross-reference has predicate 'xrefs'"),
-        (("merge", "{a}", "{b}", "-o", "{out}", "--same-name", "lowr"), "unknown normaliser 'lowr'"),
+        (("merge", "{a}", "{b}", "-o", "{out}", "--same-name", "lowr"), "unknown normalizer 'lowr'"),
         (("subset", "{a}", "-o", "{out}"), "subset needs a condition"),
         (("subset", "{a}", "-o", "{out}", "--types", "T9"), "no concept has type 'T9'"),
         (("subset", "{a}", "-o", "{out}", "--below", "A:9"), "no concept has code 'A:9'"),

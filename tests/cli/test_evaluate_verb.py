@@ -182,7 +182,7 @@ def test_a_model_that_is_not_there_says_what_to_do(run: Callable, toy_folder: Pa
         assert result.exit_code == 2
         return str(result.stderr)
 
-    assert "give a local folder, unset HF_HUB_OFFLINE" in refusal("no-such-organisation/no-such-model")
+    assert "give a local folder, unset HF_HUB_OFFLINE" in refusal("no-such-organization/no-such-model")
     assert "the folder has neither modules.json nor config.json" in refusal(toy_folder)
     assert "no model: a folder, an id on the Hub, or one of MiniLM" in run("evaluate", "-t", "toy").stderr
     missing = refusal(tmp_path / "nothere")

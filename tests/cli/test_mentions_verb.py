@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from datasets import load_from_disk
 
-from st_biomed.samples.columns import terminology_digest
 from st_biomed.terminology import Terminology
+from st_biomed.training_data.columns import terminology_digest
 
 
 @pytest.fixture

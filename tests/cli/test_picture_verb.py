@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from st_biomed.measuring.results import Result, ResultsFolder
+from st_biomed.leaderboard.results import Result, ResultsFolder
 
 
 def test_both_pictures_are_drawn(run: Callable, tiny_bert_folder: Path, toy_folder: Path, tmp_path: Path):

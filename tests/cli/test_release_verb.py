@@ -38,7 +38,7 @@ def licensed(run, tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(tiny_bert_folder: Path, tmp_path: Path, licensed: Path) -> Path:
     terminology = Terminology.load(licensed)
-    record = RunRecord("smoke", "example/tiny", {}, 0, [terminology], licence="cc0-1.0", command=["smoke.py"])
+    record = RunRecord("smoke", "example/tiny", {}, 0, [terminology], license="cc0-1.0", command=["smoke.py"])
     model = SentenceTransformer(str(tiny_bert_folder), device="cpu")
     return save_release(
         model, tmp_path / "out", run=record.to_dict(), terminologies=[terminology], base_model=tiny_bert_folder

@@ -16,7 +16,7 @@ def test_counts_tallies_and_sources_are_listed(run: Callable, toy_folder: Path) 
     assert re.fullmatch(r"toy trees=2 branching=3 \(st-biomed .*\)", lines["read from"])
     assert lines["terms by kind"] == "preferred 30, synonym 42"
     assert re.search(r"^toy rows read +72\n  kept +72$", result.stdout, re.MULTILINE)
-    assert "licence: CC0-1.0; may be redistributed" in lines["TOY"]
+    assert "license: CC0-1.0; may be redistributed" in lines["TOY"]
 
 
 def test_a_folder_without_a_terminology_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:

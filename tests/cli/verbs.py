@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from st_biomed.cli import app
 from st_biomed.kge import KGETable, TrainedKGE
+from st_biomed.leaderboard.results import ResultsFolder
 from st_biomed.linking import ConceptIndex
-from st_biomed.measuring.results import ResultsFolder
 from st_biomed.terminology import Terminology
 
 KGE = ("--least-triples", 5, "--epochs", 2, "--evaluate-every", 1, "--dimension", 8, "--batch-size", 64)
@@ -71,7 +71,7 @@ def _terminology(folder: Path) -> object:
 
 def _index(folder: Path) -> object:
     index = ConceptIndex.load(folder)
-    return index.manifest.catalogue_sha256, index.vectors.matrix.tobytes()
+    return index.manifest.catalog_sha256, index.vectors.matrix.tobytes()
 
 
 def _training(folder: Path) -> object:

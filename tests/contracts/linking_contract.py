@@ -116,7 +116,7 @@ class LinkingContract:
     def test_format_says_what_it_is(self) -> None:
         module = linking_format(self.format)
         assert module.SOURCE.title
-        assert module.SOURCE.licence
+        assert module.SOURCE.license
         assert module.SOURCE.url
         assert module.DICTIONARY in dictionary_forms()
         assert module.PREFIX.upper() == module.PREFIX

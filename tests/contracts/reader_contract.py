@@ -126,7 +126,7 @@ class ReaderContract:
         source = reader(self.reader).SOURCE
         assert source.name == source.name.upper()
         assert source.title
-        assert source.licence
+        assert source.license
         assert source.url
 
     def test_options_are_keywords_with_defaults_and_a_line_in_the_docstring(self) -> None:

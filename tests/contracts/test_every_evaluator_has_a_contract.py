@@ -19,7 +19,7 @@ def evaluators() -> set[type[EmbeddingEvaluator]]:
     """Every evaluator defined in the package, exported or not."""
     folder = st_biomed.evaluators
     modules = [
-        importlib.import_module(f"{folder.__name__}.{found.name}") for found in pkgutil.iter_modules(folder.__path__)
+        importlib.import_module(found.name) for found in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}.")
     ]
     classes = {member for module in modules for _, member in inspect.getmembers(module, inspect.isclass)}
     return {member for member in classes if issubclass(member, EmbeddingEvaluator) and not inspect.isabstract(member)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch.utils.data import BatchSampler
 
-import st_biomed.batches
+import st_biomed.samplers
 from tests.contracts.batch_contract import BatchContract
 
 TESTS = Path(__file__).parents[1] / "batches"
@@ -16,7 +16,7 @@ TESTS = Path(__file__).parents[1] / "batches"
 
 def samplers() -> set[type]:
     """Every exported batch sampler."""
-    members = [getattr(st_biomed.batches, name) for name in st_biomed.batches.__all__]
+    members = [getattr(st_biomed.samplers, name) for name in st_biomed.samplers.__all__]
     return {member for member in members if inspect.isclass(member) and issubclass(member, BatchSampler)}
 
 

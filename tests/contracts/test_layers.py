@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,38 +14,9 @@ import st_biomed
 
 PACKAGE = Path(st_biomed.__file__).parent
 
-LAYERS = [
-    ["errors", "bundled"],
-    ["locks"],
-    ["drafts"],
-    ["csr", "files", "kinships", "yaml_files"],
-    ["sealed", "checks"],
-    ["trainer_checks"],
-    ["settings"],
-    ["ancestors"],
-    ["readers"],
-    ["assemble", "selection", "store"],
-    ["terminology"],
-    ["crosswalk", "lookup"],
-    ["hierarchy"],
-    ["concept_types"],
-    ["linking_data"],
-    ["corpus", "metrics", "model_digest", "neighbours"],
-    ["kge"],
-    ["samples"],
-    ["batches"],
-    ["modules"],
-    ["encoder"],
-    ["losses", "loading"],
-    ["evaluators", "linking"],
-    ["measuring"],
-    ["pictures", "release"],
-    ["checkpoints"],
-    ["output", "training"],
-    ["finish"],
-    ["few_shot"],
-    ["cli"],
-]
+DRAWING = re.search(r"```layers\n(.*?)```", (PACKAGE.parent / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
+assert DRAWING
+LAYERS = [line.split() for line in DRAWING[1].splitlines()]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if "_bundled" not in path.parts and path != PACKAGE / "__init__.py"
@@ -75,8 +47,28 @@ def upward(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_module_imports_only_layers_above(path: Path):
-    assert layer_of(path) in RANK, f"{path.name} has no layer: add it to LAYERS where data reaches it"
+    assert layer_of(path) in RANK, (
+        f"{path.name} has no layer: add it to the layers of CONTRIBUTING where data reaches it"
+    )
     assert upward(path) == []
+
+
+def test_every_room_of_the_drawing_is_there():
+    rooms = {layer_of(path) for path in MODULES}
+    assert sorted(RANK) == sorted(rooms) and sum(map(len, LAYERS)) == len(RANK)
+
+
+def test_the_top_level_has_few_modules():
+    """Catches a new module at the top, where nobody finds it among its like."""
+    assert len([path for path in PACKAGE.glob("*.py") if path.stem != "__init__"]) <= 6
+
+
+def test_the_walks_of_contributing_pass_files_that_exist():
+    walks = (PACKAGE.parent / "CONTRIBUTING.md").read_text("utf-8").split("## Three walks")[1].split("\n## ")[0]
+    steps = re.findall(r"`([\w/]+(?:\.py|/))`", walks)
+    assert len(steps) > 20
+    for step in steps:
+        assert (PACKAGE / step).exists(), step
 
 
 def test_an_upward_import_is_seen(tmp_path: Path):

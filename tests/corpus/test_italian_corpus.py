@@ -10,7 +10,7 @@ from st_biomed.corpus.caps import Caps
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mentions import mention_contexts
 from st_biomed.corpus.raw_text import documents
-from st_biomed.readers.records import Tally
+from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.paths import PathTable
 from st_biomed.corpus.policy import MatchPolicy, policy_of
-from st_biomed.corpus.tokens import SEPARATOR, code_points, tokenise
+from st_biomed.corpus.tokens import SEPARATOR, code_points, tokenize
 from st_biomed.errors import InputError
-from st_biomed.readers.records import SourceInfo, Term
+from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
 
-SOURCE = SourceInfo("S", "Source", licence="CC0-1.0", redistributable=True)
+SOURCE = SourceInfo("S", "Source", license="CC0-1.0", redistributable=True)
 LOOSE = MatchPolicy(minimum_length=1, acronym_length=0)
 
 
@@ -196,7 +196,7 @@ def test_wrong_arguments_are_named():
 @given(st.text("aB é’-\n.", max_size=40))
 def test_tokens_are_those_of_a_regular_expression(text: str):
     """Catches a token that is cut or joined at the edges of the block."""
-    tokens = tokenise(code_points(text), "keep")
+    tokens = tokenize(code_points(text), "keep")
     spans = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
     assert list(zip(tokens.starts.tolist(), tokens.ends.tolist())) == spans
     folded = [text[start:end].lower().replace("’", "'") for start, end in spans]
@@ -206,7 +206,7 @@ def test_tokens_are_those_of_a_regular_expression(text: str):
 
 def test_hashes_do_not_depend_on_the_place_in_a_long_text():
     """Catches the powers of the hash running out or wrapping wrongly."""
-    tokens = tokenise(code_points("terkia " * 50_000), "keep")
+    tokens = tokenize(code_points("terkia " * 50_000), "keep")
     assert len(tokens.starts) == 50_000 and len(set(tokens.hashes.tolist())) == 1
 
 
@@ -214,7 +214,7 @@ def test_a_full_table_finds_every_path():
     """Catches paths lost where several fall into one slot."""
     import numpy as np
 
-    hashes = np.arange(1, 5001, dtype=np.uint64) << np.uint64(40)  # neighbours share their slots
+    hashes = np.arange(1, 5001, dtype=np.uint64) << np.uint64(40)  # neighbors share their slots
     table = PathTable(hashes, np.ones(5000, dtype=np.int64))
     assert np.array_equal(table.find(hashes), table.term_ends)
     assert (table.find(hashes + np.uint64(1)) == -2).all()

@@ -18,11 +18,11 @@ from st_biomed.corpus.mentions import mention_contexts
 from st_biomed.corpus.raw_text import Document
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
-from st_biomed.readers.records import SourceInfo, Term
-from st_biomed.samples.columns import NAMES, check_terminology, terminology_digest
+from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
+from st_biomed.training_data.columns import NAMES, check_terminology, terminology_digest
 
-SOURCE = SourceInfo("S", "Source", licence="CC0-1.0", redistributable=True)
+SOURCE = SourceInfo("S", "Source", license="CC0-1.0", redistributable=True)
 TERMINOLOGY = Terminology.from_records(
     [
         Term("S:1", "flumpa"),
@@ -65,7 +65,7 @@ def test_what_hangs_on_the_mention_stays_outside_the_markers():
 
 @given(st.lists(st.sampled_from(WORDS), max_size=40), st.integers(1, 9))
 def test_windows_are_those_of_a_naive_count(words: list[str], window: int):
-    """Catches a window that reaches into the neighbour document, is too short inside one, or loses the mention."""
+    """Catches a window that reaches into the neighbor document, is too short inside one, or loses the mention."""
     text = " ".join(words)
     rows = mention_contexts(
         MATCHER, [Document("a", "uno zor"), Document("b", text), Document("c", "due")], window=window

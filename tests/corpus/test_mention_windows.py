@@ -10,10 +10,10 @@ from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.raw_text import Document
 from st_biomed.corpus.windows import mention_windows
 from st_biomed.errors import InputError
-from st_biomed.readers.records import SourceInfo, Term
+from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
 
-SOURCE = SourceInfo("S", "Source", licence="CC0-1.0", redistributable=True)
+SOURCE = SourceInfo("S", "Source", license="CC0-1.0", redistributable=True)
 TERMINOLOGY = Terminology.from_records(
     [Term("S:1", "flumpa"), Term("S:2", "mimi terkia"), Term("S:3", "zor qui lus da")], SOURCE
 )

@@ -13,7 +13,7 @@ import pytest
 from st_biomed.corpus import raw_text
 from st_biomed.corpus.raw_text import Document, documents
 from st_biomed.errors import InputError
-from st_biomed.readers.records import Tally
+from st_biomed.records import Tally
 
 XMI = (
     '<?xml version="1.0" encoding="UTF-8"?><xmi:XMI xmlns:xmi="http://www.omg.org/XMI" xmlns:cas="http:///uima/cas.ecore">'

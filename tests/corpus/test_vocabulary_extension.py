@@ -55,7 +55,7 @@ def test_a_word_is_split_at_the_new_pieces(tokenizer, model):
 
 
 def test_new_vectors_and_biases_are_means_and_old_ones_stay(tokenizer, model):
-    """Catches means over another tokenisation, a bias that begins at 0, and old rows that move."""
+    """Catches means over another tokenization, a bias that begins at 0, and old rows that move."""
     old = model.get_input_embeddings().weight.detach().clone()
     bias = model.get_output_embeddings().bias.detach().clone()
     extended, report = extend_vocabulary(model, ["abca", "##terkiale", "xyz", "flu"], tokenizer=tokenizer)

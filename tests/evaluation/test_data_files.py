@@ -10,7 +10,7 @@ import pytest
 
 from evaluation.fetch import check
 from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
-from st_biomed.settings import read_yaml
+from st_biomed.settings.recipe import read_yaml
 
 EVALUATION = Path(__file__).parents[2] / "evaluation"
 FILES = read_yaml(EVALUATION / "data.yaml")
@@ -31,9 +31,9 @@ def test_every_measured_file_is_listed():
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_an_entry_says_where_which_and_under_which_licence(file: str):
+def test_an_entry_says_where_which_and_under_which_license(file: str):
     entry = FILES[file]
-    assert entry["repository"].startswith("https://") and entry["licence"] and entry["path"]
+    assert entry["repository"].startswith("https://") and entry["license"] and entry["path"]
     assert re.fullmatch("[0-9a-f]{40}", entry.get("blob") or entry["commit"])
     assert re.fullmatch("[0-9a-f]{64}", entry["sha256"])
     assert not file.endswith(".gz") or re.fullmatch("[0-9a-f]{64}", entry["content"])

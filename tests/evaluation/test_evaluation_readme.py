@@ -35,7 +35,7 @@ def test_the_benchmark_it_shows_is_one(tmp_path: Path):
     (tmp_path / "mine.yaml").write_text(mine)
     assert Benchmark.read(tmp_path / "mine.yaml").published[0].metric == "mine_spearman"
     (tmp_path / "wards.yaml").write_text(wards)
-    assert Benchmark.read(tmp_path / "wards.yaml").protocol().dev == ""
+    assert Benchmark.read(tmp_path / "wards.yaml").evaluator_settings().dev == ""
 
 
 def test_the_steps_it_names_are_those_there_are():

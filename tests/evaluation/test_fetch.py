@@ -24,7 +24,7 @@ SERVED = {
 
 def entry(content: bytes, **where: str) -> dict[str, str]:
     digest = hashlib.sha256(content).hexdigest()
-    shared = {"repository": "https://github.com/org/terms", "licence": "CC0-1.0", "path": "some/place"}
+    shared = {"repository": "https://github.com/org/terms", "license": "CC0-1.0", "path": "some/place"}
     return {**shared, "sha256": digest, "content": digest, **where}
 
 

@@ -9,10 +9,16 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator
-from st_biomed.evaluators.benchmark import PROTOCOLS, Benchmark, benchmark_names, read_protocol
+from st_biomed.evaluators.benchmark import (
+    Benchmark,
+    benchmark_names,
+    evaluator_kinds,
+    read_benchmark_settings,
+    settings_class,
+)
 from st_biomed.evaluators.data_folder import data_path, open_terminology
-from st_biomed.evaluators.linking_protocol import LinkingProtocol
-from st_biomed.evaluators.relatedness import RelatednessProtocol
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings
+from st_biomed.evaluators.relatedness.settings import RelatednessSettings
 from st_biomed.terminology import Terminology
 
 TEXT = """
@@ -21,7 +27,7 @@ title: Invented pairs
 evaluator: relatedness
 data:
   files: [pairs/zorb.csv]
-  licence: CC0-1.0
+  license: CC0-1.0
 settings:
   path: pairs/zorb.csv
   score: mean
@@ -47,11 +53,11 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_file_becomes_an_evaluator(data: Path):
     benchmark = Benchmark.read(data.parent / "zorb.yaml")
-    (evaluator,) = benchmark.protocol().evaluators(n_bootstrap=3)
+    (evaluator,) = benchmark.evaluator_settings().evaluators(n_bootstrap=3)
     assert evaluator.primary_metric == benchmark.published[0].metric == "zorb_spearman"
     assert (benchmark.published[0].protocol, benchmark.published[0].n) == ("three pairs, cosine", 3)
     assert evaluator.scores.tolist() == [1, 2, 3] and evaluator.n_bootstrap == 3
-    assert (benchmark.title, benchmark.data.licence, benchmark.missing()) == ("Invented pairs", "CC0-1.0", [])
+    assert (benchmark.title, benchmark.data.license, benchmark.missing()) == ("Invented pairs", "CC0-1.0", [])
     (data / "pairs" / "zorb.csv").unlink()
     assert benchmark.missing() == ["pairs/zorb.csv"]
 
@@ -85,7 +91,7 @@ def test_a_file_becomes_an_evaluator(data: Path):
             "settings: {score.of: 1,",
             r"\[0\]: was measured with score.of 1, the benchmark has None",
         ),
-        ("data:\n  files: [pairs/zorb.csv]\n  licence: CC0-1.0", "data: here", "data has to be .*, found 'here'"),
+        ("data:\n  files: [pairs/zorb.csv]\n  license: CC0-1.0", "data: here", "data has to be .*, found 'here'"),
     ],
 )
 def test_a_mistake_in_the_file_is_one_line(data: Path, old: str, new: str, message: str):
@@ -101,38 +107,36 @@ def test_a_name_that_is_none_is_refused(tmp_path: Path):
     with pytest.raises(InputError, match=r"none\.yaml: no such file"):
         Benchmark.read(tmp_path / "none.yaml")
     with pytest.raises(InputError, match="is measured by 'entity_linking', one of 'relatedness' is needed"):
-        read_protocol("ncbi_disease", RelatednessProtocol)
+        read_benchmark_settings("ncbi_disease", RelatednessSettings)
 
 
 @pytest.mark.parametrize("name", sorted(benchmark_names()))
 def test_the_benchmarks_that_come_along_are_whole(name: str):
-    """Would catch a file without a source or a licence, and published figures without theirs."""
+    """Would catch a file without a source or a license, and published figures without theirs."""
     benchmark = Benchmark.read(name)
-    assert benchmark.title and benchmark.data.source and benchmark.data.licence and benchmark.data.version
+    assert benchmark.title and benchmark.data.source and benchmark.data.license and benchmark.data.version
     for figure in benchmark.published:
         assert figure.source and figure.metric.startswith(benchmark.name)
 
 
 def test_recipes_name_benchmarks_by_their_place_or_name():
-    by_path = read_protocol("evaluation/benchmarks/ncbi_disease.yaml", LinkingProtocol)
-    assert by_path == read_protocol("ncbi_disease", LinkingProtocol) and by_path.format == "ncbi_disease"
+    by_path = read_benchmark_settings("evaluation/benchmarks/ncbi_disease.yaml", LinkingSettings)
+    assert by_path == read_benchmark_settings("ncbi_disease", LinkingSettings) and by_path.format == "ncbi_disease"
 
 
-@pytest.mark.parametrize("kind", sorted(PROTOCOLS))
+@pytest.mark.parametrize("kind", evaluator_kinds())
 def test_every_kind_can_be_made(kind: str):
-    """A line of the registry that points nowhere is found here, and not by a user."""
+    """A folder without settings is found here, and not by a user."""
     with pytest.raises(InputError, match="unknown key 'no such setting'"):
-        Benchmark("zorb", kind, {"no such setting": 1}).protocol()
+        Benchmark("zorb", kind, {"no such setting": 1}).evaluator_settings()
 
 
 def test_every_evaluator_can_be_a_benchmark():
-    homes = {home.split(".")[0].removesuffix("_protocol") for home in PROTOCOLS.values()} - {"linking"}
-    names = {
-        one.__module__.rsplit(".", 1)[1]
-        for one in EmbeddingEvaluator.__subclasses__()
-        if "st_biomed" in one.__module__
+    kinds = {
+        one.__module__.split(".")[2] for one in EmbeddingEvaluator.__subclasses__() if "st_biomed" in one.__module__
     }
-    assert names - homes <= {"entity_linking", "folds"}  # both are linking's
+    assert kinds <= set(evaluator_kinds())
+    assert len({settings_class(kind) for kind in evaluator_kinds()}) == len(evaluator_kinds()) == 7
 
 
 def test_paths_are_looked_for_here_and_below_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -28,7 +28,7 @@ def test_its_evaluators_can_be_made(name: str, realdata: Path, monkeypatch: pyte
     benchmark = Benchmark.read(name)
     if missing := benchmark.missing():
         pytest.skip(f"the data of {name} are not there: {', '.join(missing)}")
-    evaluators = benchmark.protocol().evaluators(n_bootstrap=0)
+    evaluators = benchmark.evaluator_settings().evaluators(n_bootstrap=0)
     assert evaluators
     for evaluator in evaluators:
         config = evaluator.get_config_dict()

@@ -40,9 +40,9 @@ def random_vectors(
 ) -> dict[str, np.ndarray]:
     """A vector for every text: that of its first concept, moved."""
     rng = np.random.default_rng(3)
-    centres = rng.normal(size=(len(evaluator.texts), dimensions))
+    centers = rng.normal(size=(len(evaluator.texts), dimensions))
     vectors = [
-        centres[evaluator.concepts.row(i)[0]] + noise * rng.normal(size=dimensions) for i in range(len(centres))
+        centers[evaluator.concepts.row(i)[0]] + noise * rng.normal(size=dimensions) for i in range(len(centers))
     ]
     return dict(zip(evaluator.texts, vectors)) | {text: rng.normal(size=dimensions) for text in evaluator.short}
 
@@ -80,7 +80,7 @@ def as_the_script_does(vectors: dict[str, np.ndarray], concepts: dict[str, set[s
 
 
 def test_as_published_is_what_the_published_loops_find():
-    """Would catch 30 neighbours beside the term itself, one-sided lists, short terms out of the lists or among the pairs,
+    """Would catch 30 neighbors beside the term itself, one-sided lists, short terms out of the lists or among the pairs,
     and the grid left at a step that is not the best."""
     rng = np.random.default_rng(0)
     terms = [f"{'terkia' if i % 6 else 't'}{i}" for i in range(99)]
@@ -105,7 +105,7 @@ def test_top_k_has_k_other_terms_in_each_list_even_among_equal_vectors(k: int):
     assert metrics["recall_ceiling"] == metrics["recall"] == len(pairs) / 66
 
 
-def test_with_all_neighbours_listed_top_k_is_exact():
+def test_with_all_neighbors_listed_top_k_is_exact():
     """Would catch one of the two ways to look at pairs scoring or counting them in another way."""
     evaluators = [ClusteringPairEvaluator(TERMS, CONCEPTS, mode=mode, k=39) for mode in ("exact", "top_k")]
     vectors = random_vectors(evaluators[0])
@@ -153,7 +153,7 @@ def test_a_term_of_several_concepts_is_one_term_and_short_ones_are_counted():
     assert ClusteringPairEvaluator(["abc", "ab"], ["A", "A"], min_length=2).short == []
 
 
-def test_many_terms_are_measured_by_their_neighbours_unless_all_pairs_are_asked_for(monkeypatch):
+def test_many_terms_are_measured_by_their_neighbors_unless_all_pairs_are_asked_for(monkeypatch):
     monkeypatch.setattr(clustering_pair, "_EXACT_TERMS", 39)
     assert ClusteringPairEvaluator(TERMS, CONCEPTS).mode == "top_k"
     assert ClusteringPairEvaluator(TERMS[1:], CONCEPTS[1:]).mode == "exact"

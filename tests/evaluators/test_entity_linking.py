@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from st_biomed import neighbours
+from st_biomed import neighbors
 from st_biomed.errors import InputError
 from st_biomed.evaluators import EntityLinkingEvaluator, table_embedder
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
-from st_biomed.readers.records import SourceInfo
+from st_biomed.records import SourceInfo
 from tests.contracts.evaluator_contract import EvaluatorContract
 
 SOURCE = SourceInfo(name="ZORB", title="Invented mentions")
@@ -309,7 +309,7 @@ def many_names(n: int) -> LinkingDataset:
 
 def test_vectors_of_names_are_not_kept(monkeypatch):
     """Four million names do not fit in memory: would catch a cache that keeps them, and one table of all scores."""
-    inner, blocks = neighbours._fast_scores, []
+    inner, blocks = neighbors._fast_scores, []
     made: list[weakref.ref] = []
     asked: list[tuple[int, int]] = []  # texts of a call, and how many earlier matrices are still there
 
@@ -324,7 +324,7 @@ def test_vectors_of_names_are_not_kept(monkeypatch):
         blocks.append(tuple(scores.shape))
         return scores, bound
 
-    monkeypatch.setattr(neighbours, "_fast_scores", recorded)
+    monkeypatch.setattr(neighbors, "_fast_scores", recorded)
     EntityLinkingEvaluator(many_names(1000), dictionary_chunk=64).measure(embed)
     assert max(size for size, _ in asked) == 64 and sum(size for size, _ in asked) == 1009
     assert max(kept for _, kept in asked) <= 2  # the mentions' vectors and the chunk before

@@ -7,7 +7,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators import EntityLinkingEvaluator, FoldsEvaluator
-from st_biomed.evaluators.linking_protocol import LinkingProtocol, LinkingSuite
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.readers import SourceInfo
 from tests.contracts.evaluator_contract import EvaluatorContract
@@ -52,8 +52,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def protocol(folder: Path, **settings: object) -> LinkingProtocol:
-    return LinkingProtocol("zorb", "folds", str(folder), options=OPTIONS, dev="", folds=[0, 1], ks=[1, 2], **settings)
+def protocol(folder: Path, **settings: object) -> LinkingSettings:
+    return LinkingSettings("zorb", "folds", str(folder), options=OPTIONS, dev="", folds=[0, 1], ks=[1, 2], **settings)
 
 
 def test_every_fold_counts_the_same(folder: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_suite_measures_them_before_and_after(folder: Path) -> None:
 
 def test_what_cannot_be_averaged_is_refused(folder: Path) -> None:
     with pytest.raises(InputError, match="zorb: folds are for testing; dev: '' names no split"):
-        LinkingProtocol("zorb", "folds", str(folder), options=OPTIONS, folds=[0, 1])
+        LinkingSettings("zorb", "folds", str(folder), options=OPTIONS, folds=[0, 1])
     with pytest.raises(InputError, match="folds: expected at least one, found none"):
         FoldsEvaluator([])
     one = EntityLinkingEvaluator(protocol(folder).open(0))

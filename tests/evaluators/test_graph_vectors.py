@@ -10,9 +10,9 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.evaluators import MCSMEvaluator, RelatednessEvaluator
 from st_biomed.evaluators.benchmark import Benchmark
-from st_biomed.evaluators.graph_vectors import by_code, graph_evaluator, measure_table, with_vectors
+from st_biomed.evaluators.link_prediction.graph_vectors import by_code, graph_evaluator, measure_table, with_vectors
 from st_biomed.kge import KGETable
-from st_biomed.readers.records import SourceInfo, Term
+from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
 
 ANGLES = {"Z:1": 0.0, "Z:2": 0.1, "Z:3": 1.2, "Z:4": 1.4, "Z:6": 2.5}

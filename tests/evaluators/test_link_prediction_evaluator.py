@@ -189,7 +189,7 @@ def test_an_evaluator_measures_vectors_as_their_scorer():
 
 
 def test_a_relation_that_is_a_translation_is_found_by_its_mean_difference():
-    """Catches moves that are not used: neighbours in space are others than neighbours in the graph."""
+    """Catches moves that are not used: neighbors in space are others than neighbors in the graph."""
     rng = np.random.default_rng(5)
     heads = rng.normal(size=(10, 3))
     vectors = np.concatenate([heads, heads + [20, 0, 0]])

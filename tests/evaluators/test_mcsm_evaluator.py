@@ -1,4 +1,4 @@
-"""The MCSM evaluator: which concepts, which neighbours, which figures."""
+"""The MCSM evaluator: which concepts, which neighbors, which figures."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from st_biomed import Hierarchy, Terminology
-from st_biomed.concept_types import ConceptTypes
 from st_biomed.errors import InputError
 from st_biomed.evaluators import MCSMEvaluator, table_embedder
+from st_biomed.hierarchy.concept_types import ConceptTypes
 from st_biomed.metrics import largest_mcsm
-from st_biomed.readers.records import SourceInfo, Term, Type
+from st_biomed.records import SourceInfo, Term, Type
 from tests.contracts.evaluator_contract import EvaluatorContract
 
 META = Path(__file__).parents[1] / "fixtures" / "readers" / "umls"
@@ -23,9 +23,9 @@ MAXIMUM = largest_mcsm(10, 40)
 
 
 class TestMCSMContract(EvaluatorContract):
-    """Two types of twenty concepts and ten neighbours.
+    """Two types of twenty concepts and ten neighbors.
 
-    Best: ten of the nineteen others of its type stand first, the whole sum. Chance: each neighbour has the type with
+    Best: ten of the nineteen others of its type stand first, the whole sum. Chance: each neighbor has the type with
     probability 19 / 39, so that share of the sum. Worst: the twenty of the other type stand first, nothing.
     """
 
@@ -66,7 +66,7 @@ def drawn(n: int, dimensions: int, seed: int) -> np.ndarray:
 
 
 def test_the_figures_are_those_of_loops_over_concepts_with_several_types():
-    """Catches rows of concepts mixed up, untyped concepts left out of the neighbours, and the two means confused."""
+    """Catches rows of concepts mixed up, untyped concepts left out of the neighbors, and the two means confused."""
     rng = np.random.default_rng(7)
     types = [[kind for kind in "abc" if rng.random() < 0.4] for _ in range(60)]
     assert [] in types and ["a", "b", "c"] in types
@@ -83,7 +83,7 @@ def test_the_figures_are_those_of_loops_over_concepts_with_several_types():
     assert len(evaluator.units["mcsm"]) == n_typed
 
 
-def test_concepts_of_equal_names_stay_apart_and_are_each_others_neighbours():
+def test_concepts_of_equal_names_stay_apart_and_are_each_others_neighbors():
     """Catches the concept dropped for self where another one ties with it, and equal names merged into one concept."""
     names = ["zorb", "zorb", "zorb", "flumpa", "flumpa", "terkia"]
     types = [["a"], ["b"], ["a"], ["b"], ["b"], ["a"]]
@@ -107,7 +107,7 @@ def test_a_collapsed_model_takes_the_first_others_in_their_order():
 
 
 def test_with_one_type_a_concept_it_is_coder_s_figure():
-    """Catches the first type for the last, or other concepts among the neighbours than those of the six types."""
+    """Catches the first type for the last, or other concepts among the neighbors than those of the six types."""
     given = {
         "Z:0": ["T033", "T047"],
         "Z:1": ["T047", "T048"],
@@ -145,7 +145,7 @@ def test_with_one_type_a_concept_it_is_coder_s_figure():
 
 
 def test_concepts_of_a_terminology_come_under_their_preferred_terms():
-    """Catches a synonym, an order other than that of the codes, and types of a neighbouring row."""
+    """Catches a synonym, an order other than that of the codes, and types of a neighboring row."""
     umls = Terminology.read("umls", META)
     evaluator = MCSMEvaluator.from_terminology(umls, groups="italian", k=3)
     typed = ConceptTypes.from_terminology(umls).select(groups="italian")
@@ -168,7 +168,7 @@ def test_concepts_of_a_terminology_come_under_their_preferred_terms():
 
 
 def test_branches_of_a_hierarchy_are_types():
-    """Catches roots and glands among the neighbours, and types that are those of another code."""
+    """Catches roots and glands among the neighbors, and types that are those of another code."""
     toy = Terminology.read("toy", trees=3, branching=2)
     types = ConceptTypes.from_branches(Hierarchy(toy), ["TOY:D0", "TOY:D1", "TOY:D2", "TOY:D0.1"])
     evaluator = MCSMEvaluator.from_terminology(toy, types, least_concepts=3, k=4, keys="codes", n_bootstrap=0)
@@ -186,7 +186,7 @@ def test_branches_of_a_hierarchy_are_types():
 
 
 def test_fewer_others_than_k_have_the_maximum_that_they_can_have():
-    """Catches a share of 11.09 where only two neighbours exist."""
+    """Catches a share of 11.09 where only two neighbors exist."""
     metrics = MCSMEvaluator(["a", "b", "c"], [["t"]] * 3).measure(lambda texts: np.eye(3))
     assert metrics["mcsm"] == metrics["maximum"] == pytest.approx(1 + 1 / log2(3))
     assert metrics["share_of_maximum"] == 1.0

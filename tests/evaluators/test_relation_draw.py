@@ -13,8 +13,8 @@ import pytest
 from st_biomed import Terminology
 from st_biomed.errors import InputError
 from st_biomed.evaluators import draw_relation_pairs
-from st_biomed.evaluators.related_pairs import RelatedPairs
-from st_biomed.readers.records import Parent, Relation, SourceInfo, Tally, Term, Type
+from st_biomed.evaluators.relation.pairs import RelatedPairs
+from st_biomed.records import Parent, Relation, SourceInfo, Tally, Term, Type
 
 
 def terminology(*records) -> Terminology:

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from st_biomed import Terminology
 from st_biomed.errors import InputError
 from st_biomed.evaluators import RelationEvaluator, table_embedder
-from st_biomed.evaluators.relation_lists import HIPRBERT_28, HIPRBERT_CLINICAL
+from st_biomed.evaluators.relation.lists import HIPRBERT_28, HIPRBERT_CLINICAL
 from tests.contracts.evaluator_contract import EvaluatorContract
 
 RELATIONS = {

@@ -14,7 +14,7 @@ from st_biomed import Hierarchy, Terminology
 from st_biomed.errors import InputError
 from st_biomed.evaluators import draw_pairs
 from st_biomed.evaluators import tree_pairs as module
-from st_biomed.readers.records import Parent, SourceInfo, Term
+from st_biomed.records import Parent, SourceInfo, Term
 
 EVERY = 10**6
 FIVE_LEVELS = {"levels": ("sibling", "parent_child", ("grandparent_child", "uncle_nephew"))}
@@ -83,7 +83,7 @@ def test_more_candidates_than_can_be_listed_are_sampled_and_still_true(toy, monk
 
 
 def test_every_pair_of_a_distance_is_equally_likely(toy):
-    """Would catch a draw that favours large families: each of n pairs is drawn k/n of the time."""
+    """Would catch a draw that favors large families: each of n pairs is drawn k/n of the time."""
     hierarchy = Hierarchy(toy)
     n = len(all_pairs(hierarchy, np.arange(toy.n_texts))[0])
     drawn = [

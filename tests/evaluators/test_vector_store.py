@@ -181,7 +181,7 @@ with lock(sys.argv[1]):
 
 def test_who_is_waited_for_is_said(tmp_path, capsys, monkeypatch):
     """Would catch a command that waits for another one of the same model without a word."""
-    monkeypatch.setattr("st_biomed.locks._SILENT", 0.1)
+    monkeypatch.setattr("st_biomed.files.locks._SILENT", 0.1)
     waits = store(tmp_path)
     with subprocess.Popen([sys.executable, "-c", HOLD, waits.folder], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "held\n"

@@ -43,7 +43,7 @@ def stage_of(arguments, **settings):
 
 
 def test_it_learns_on_vectors_of_length_1_and_grounds_in_means_of_raw_ones(arguments):
-    """Catches raw vectors as input, and prototypes of vectors that were normalised before."""
+    """Catches raw vectors as input, and prototypes of vectors that were normalized before."""
     stage = stage_of(arguments)
     train = list(stage.split.train["text"])
     rows = embed(train)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from st_biomed.kge import KnowledgeGraph
-from st_biomed.readers.records import Parent, Relation, SourceInfo, Term
+from st_biomed.records import Parent, Relation, SourceInfo, Term
 from st_biomed.terminology import Terminology
 
 

@@ -8,7 +8,7 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.kge import KnowledgeGraph
 from st_biomed.kge.triples import TripleOptions, Triples, terminology_triples
-from st_biomed.readers.records import Relation, SourceInfo, Term
+from st_biomed.records import Relation, SourceInfo, Term
 from st_biomed.terminology import Terminology
 from tests.kge.graphs import terminology
 

@@ -9,10 +9,10 @@ import pytest
 
 from st_biomed.linking import ConceptIndex
 from st_biomed.linking_data.records import LinkingDictionary
-from st_biomed.readers.records import Record, SourceInfo, Term, Type
+from st_biomed.records import Record, SourceInfo, Term, Type
 from st_biomed.terminology import Terminology
 
-SOURCE = SourceInfo("ZORB", "Zorb", licence="CC0-1.0", redistributable=True)
+SOURCE = SourceInfo("ZORB", "Zorb", license="CC0-1.0", redistributable=True)
 RECORDS: list[Record] = [
     Term("ZORB:1", "flumpa disease"),
     Term("ZORB:1", "disease of the flumpa", "synonym"),

@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer
 from st_biomed.errors import InputError
 from st_biomed.linking import ConceptIndex, EncodingOptions
 from st_biomed.linking_data.records import LinkingDictionary
-from st_biomed.readers.records import Record, SourceInfo, Term
+from st_biomed.records import Record, SourceInfo, Term
 from st_biomed.terminology import Terminology
 from tests.fresh import run_fresh
 
@@ -120,7 +120,7 @@ def test_vectors_are_searched_without_a_model(index: ConceptIndex, tmp_path: Pat
     loaded = ConceptIndex.load(tmp_path / "index")
     rows = np.asarray(loaded.vectors.matrix)
     names = [loaded.search_vectors(rows[[i]], k=1)[0][0].name for i in range(len(rows))]
-    assert names == loaded.catalogue.texts(slice(None))
+    assert names == loaded.catalog.texts(slice(None))
     with pytest.raises(InputError, match=r"vectors: expected \[Q, 16\], the dimension of the index, found \[2, 17\]"):
         loaded.search_vectors(np.zeros((2, 17)))
     with pytest.raises(InputError, match="vectors: hold NaN or infinity"):
@@ -131,7 +131,7 @@ def test_the_recorded_model_is_loaded_when_it_is_needed(
     index: ConceptIndex, tiny_bert: SentenceTransformer, tmp_path: Path
 ) -> None:
     assert ConceptIndex.load(tmp_path / "index").search(["flumpa"], k=1) == index.search(["flumpa"], k=1)
-    ConceptIndex.build(index.catalogue, tiny_bert, tmp_path / "other")
+    ConceptIndex.build(index.catalog, tiny_bert, tmp_path / "other")
     with pytest.raises(InputError, match="was built with a model given as an object; give it to load"):
         ConceptIndex.load(tmp_path / "other").search(["flumpa"])
 
@@ -162,7 +162,7 @@ def test_no_file_is_a_pickle_and_a_copy_is_an_index(index: ConceptIndex, tmp_pat
         "vectors.npy",
     ]
     assert ConceptIndex.load(copy).search(["flumpa"]) == index.search(["flumpa"])
-    assert json.loads((copy / "index.json").read_text())["sources"][0]["licence"] == "CC0-1.0"
+    assert json.loads((copy / "index.json").read_text())["sources"][0]["license"] == "CC0-1.0"
     with pytest.raises(InputError, match="copy: holds an index already"):
         index.save(copy)
 
@@ -340,4 +340,4 @@ def test_an_interrupted_encoding_is_not_resumed_with_another_model(
     tiny_bert.max_seq_length = 7
     with pytest.raises(InputError, match="an encoding was begun with another model; overwrite it"):
         ConceptIndex.build(terminology, tiny_bert, tmp_path / "index", encoding=options)
-    assert len(ConceptIndex.build(terminology, tiny_bert, tmp_path / "index", overwrite=True).catalogue) == 30
+    assert len(ConceptIndex.build(terminology, tiny_bert, tmp_path / "index", overwrite=True).catalog) == 30

@@ -24,7 +24,7 @@ def test_every_budget_gives_the_host_s_vectors_in_the_order_of_the_texts(
     """Catches rows that come back in the order of their lengths, a lost last group, and a cut that loses tokens."""
     expected = tiny_bert.encode(TEXTS)
     for at_once in (2, 3, 100):
-        monkeypatch.setattr(encoding, "_TOKENISED_AT_ONCE", at_once)
+        monkeypatch.setattr(encoding, "_TOKENIZED_AT_ONCE", at_once)
         for budget in (1, 40, 10_000):
             encoder = NameEncoder(tiny_bert, bf16=False, tokens_per_forward=budget)
             np.testing.assert_allclose(encoder.encode(TEXTS, task="document"), expected, atol=1e-6)

@@ -14,9 +14,9 @@ from st_biomed.linking.recall import as_mentions, build_tuned, tuned
 from st_biomed.linking.vector_index import VectorIndex, kinds_for, unit_rows
 
 RNG = np.random.default_rng(0)
-CENTRES = RNG.standard_normal((40, 16))
-ROWS = (CENTRES[RNG.integers(0, 40, 1500)] + 0.5 * RNG.standard_normal((1500, 16))).astype(np.float32)
-QUERIES = (CENTRES[RNG.integers(0, 40, 60)] + 0.5 * RNG.standard_normal((60, 16))).astype(np.float32)
+CENTERS = RNG.standard_normal((40, 16))
+ROWS = (CENTERS[RNG.integers(0, 40, 1500)] + 0.5 * RNG.standard_normal((1500, 16))).astype(np.float32)
+QUERIES = (CENTERS[RNG.integers(0, 40, 60)] + 0.5 * RNG.standard_normal((60, 16))).astype(np.float32)
 
 
 def naive(rows: np.ndarray, queries: np.ndarray, similarity: str) -> np.ndarray:

@@ -15,7 +15,7 @@ def test_what_is_written_as_an_abbreviation(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["Z", "zf", "Zorb", "Zorb Flumpa", "ZF of the vole", "SKARKS OF FLUMPA", "ZorbFlump"])
 def test_what_is_not(text: str) -> None:
-    """Catches capitalised names, and names in capitals, counted as abbreviations."""
+    """Catches capitalized names, and names in capitals, counted as abbreviations."""
     assert not Mention(text, ()).is_abbreviation
 
 

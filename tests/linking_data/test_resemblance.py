@@ -25,7 +25,7 @@ def naive(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("distance", [0, 0.2, 0.5])
 def test_as_by_the_recurrence(distance: float, monkeypatch: pytest.MonkeyPatch):
-    """Catches a bound that is strict, another normalisation, and rows lost between chunks."""
+    """Catches a bound that is strict, another normalization, and rows lost between chunks."""
     monkeypatch.setattr(resemblance, "_CHUNK", 70)
     generator = random.Random(0)
     texts, seen = (

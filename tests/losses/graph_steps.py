@@ -1,4 +1,4 @@
-"""A small step of BERGAMOT that its tests share: names, neighbourhoods, and the same as the trainer gives it."""
+"""A small step of BERGAMOT that its tests share: names, neighborhoods, and the same as the trainer gives it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXTS = [
 ]  # fmt: skip
 CLASSES = torch.arange(4)[:, None].expand(4, 2)
 
-# Four targets, then five neighbours; the last one has one name in both views, target 1 is a neighbour of target 0.
+# Four targets, then five neighbors; the last one has one name in both views, target 1 is a neighbor of target 0.
 NODE_TEXTS = torch.tensor([[0, 2, 4, 6, 8, 9, 10, 12, 13], [1, 3, 5, 7, 9, 8, 11, 13, 13]])
 EDGES = torch.tensor([[4, 5, 1, 6, 7, 7, 8, 5], [0, 0, 0, 1, 1, 2, 3, 3], [0, 1, 2, 0, 1, 1, 2, 0]])
 RELATIONS = 3

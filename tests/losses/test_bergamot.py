@@ -42,7 +42,7 @@ TEXT_ONLY = {"node_weight": 0, "intermodal_weight": 0, "dgi_weight": 0}
 
 
 class TestBergamotLossContract(LossContract):
-    """Every row a target whose names are one, every target a neighbour of every other; no draw in it."""
+    """Every row a target whose names are one, every target a neighbor of every other; no draw in it."""
 
     loss_class = BergamotLoss
     arguments = {"graph_encoder": encoder_of("gat", 6), "dgi_weight": 0}
@@ -177,7 +177,7 @@ def test_the_relation_loss_is_a_mean_over_edges_and_views():
 
 
 def test_labels_are_looked_up_and_one_name_in_both_views_is_still_a_node():
-    """Catches text ids taken for classes, and neighbourhoods left out because the target has one name."""
+    """Catches text ids taken for classes, and neighborhoods left out because the target has one name."""
     labels = torch.stack([text_ids(birds(), "grus", "carp"), text_ids(birds(), "crane", "carp")], dim=1)
     found, expected = parts(made(lookup=birds()), GRAPH, labels), parts(made(), GRAPH, CLASSES[:2])
     torch.testing.assert_close(found["node"], expected["node"])
@@ -214,7 +214,7 @@ def gradients(loss: nn.Module, module: nn.Module, *step: Any) -> tuple[Tensor, d
 @pytest.mark.parametrize("cached", [False, True], ids=["plain", "cached"])
 @pytest.mark.parametrize("case", ["no edges", "no weights"])
 def test_without_a_graph_the_step_is_that_of_sapbert(tiny_bert, case, cached):
-    """Catches neighbours that learn though no one looks at them, and a graph that teaches without edges."""
+    """Catches neighbors that learn though no one looks at them, and a graph that teaches without edges."""
     for module in tiny_bert.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.3 if case == "no edges" and not cached else 0.0
@@ -330,7 +330,7 @@ def test_a_few_steps_bring_text_and_graph_together(tiny_bert):
 
 
 class Collator:
-    """A step made from rows: their first two are targets, the texts of the rest neighbours."""
+    """A step made from rows: their first two are targets, the texts of the rest neighbors."""
 
     valid_label_columns = ("label",)
 

@@ -35,7 +35,7 @@ from st_biomed.losses.callbacks import (
 from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
-from st_biomed.samples import names_dataset, terminology_digest
+from st_biomed.training_data import names_dataset, terminology_digest
 
 NAMES = ["flu", "acute flu", "zoster", "shingles", "bronchitis", "chronic bronchitis", "gout", "podagra"]
 
@@ -131,7 +131,7 @@ def test_a_checkpoint_elsewhere_is_found_by_the_training_arguments(run, tmp_path
 
 
 def test_a_checkpoint_without_the_table_is_refused(run, tmp_path):
-    """Catches a run that goes on with a fresh table and old optimiser state."""
+    """Catches a run that goes on with a fresh table and old optimizer state."""
     shutil.copytree(run[0] / "checkpoint-2", tmp_path / "checkpoint-2")
     (tmp_path / "checkpoint-2" / "loss.safetensors").unlink()
     args = SimpleNamespace(fp16=False, output_dir=str(tmp_path), resume_from_checkpoint=None)
@@ -215,7 +215,7 @@ def test_a_dataset_of_another_terminology_is_refused(terminologies):
 
 
 def test_data_that_names_no_terminology_may_train(terminologies):
-    """Catches refusing anybody's labelled data."""
+    """Catches refusing anybody's labeled data."""
     plain = Dataset.from_dict({"text": NAMES, "label": [0] * 8})
     assert terminology_digest(plain) is None
     begin(TerminologyDigestCallback(losses_on(terminologies[0])[0]), train_dataloader=SimpleNamespace(dataset=plain))

@@ -56,9 +56,9 @@ def test_many_dimensions_do_not_overflow(width):
 def test_weights_beyond_a_double_are_drawn_all_the_same():
     """Near names alone, whose weights are e^2000 and more; catches inf / inf, which gives the first column always."""
     rng = np.random.default_rng(0)
-    centre = rng.normal(size=4096)
-    names = centre + 0.5 * rng.normal(size=(5, 4096))
-    drawn = draw_negatives(np.tile(centre, (200, 1)), names, np.ones((200, 5), dtype=bool), rng, "wu2017")
+    center = rng.normal(size=4096)
+    names = center + 0.5 * rng.normal(size=(5, 4096))
+    drawn = draw_negatives(np.tile(center, (200, 1)), names, np.ones((200, 5), dtype=bool), rng, "wu2017")
     assert wu2017(np.array([[0.9]]), 4096)[0, 0] > 2000 and set(drawn) == set(range(5))
 
 

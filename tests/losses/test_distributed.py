@@ -172,7 +172,7 @@ def test_without_the_callback_both_refuse(ranks):
 
 
 def test_a_parameter_used_by_one_process_moves_on_both_and_one_unused_rests(ranks):
-    """Catches a process that does not join, and optimiser steps of parameters that no batch has touched."""
+    """Catches a process that does not join, and optimizer steps of parameters that no batch has touched."""
     for rank in ranks:
         torch.testing.assert_close(rank["partly used"]["one"], torch.full((2,), 1.5))
         assert rank["partly used"]["none"] is None

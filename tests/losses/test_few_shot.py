@@ -89,12 +89,12 @@ def test_grounding_by_hand():
 
 
 def test_grounding_of_vectors_of_other_lengths_by_hand():
-    """Normalised before they are averaged or not; catches names that are normalised before their prototype is made."""
+    """Normalized before they are averaged or not; catches names that are normalized before their prototype is made."""
     names = torch.tensor([[2, 0], [0.8, 0.6], [0, 1], [0.6, 0.8]])
     angle = math.atan2(0.3, 1.4)
     literal = 3.4 / math.hypot(3.4, 0.3)
     assert parts(identity_loss(names), [0])["grounding"] == pytest.approx(1 - math.cos(angle / 2), abs=1e-6)
-    assert parts(identity_loss(names, normalise=False), [0])["grounding"] == pytest.approx(1 - literal, abs=1e-6)
+    assert parts(identity_loss(names, normalize=False), [0])["grounding"] == pytest.approx(1 - literal, abs=1e-6)
 
 
 def test_prototypes_of_all_names_by_hand():

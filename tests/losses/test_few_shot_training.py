@@ -25,11 +25,11 @@ SHOTS, CONCEPTS, WIDTH = 4, 3, 8
 
 
 def names_of(seed: int) -> tuple[Tensor, Tensor]:
-    """Names around three centres, far apart from each other and from their centres."""
+    """Names around three centers, far apart from each other and from their centers."""
     generator = torch.Generator().manual_seed(seed)
-    centres = torch.randn(CONCEPTS, WIDTH, generator=torch.Generator().manual_seed(99))
+    centers = torch.randn(CONCEPTS, WIDTH, generator=torch.Generator().manual_seed(99))
     labels = torch.arange(CONCEPTS).repeat_interleave(SHOTS)
-    return centres[labels] + torch.randn(len(labels), WIDTH, generator=generator), labels
+    return centers[labels] + torch.randn(len(labels), WIDTH, generator=generator), labels
 
 
 TRAIN, LABELS = names_of(0)

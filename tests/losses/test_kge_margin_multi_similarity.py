@@ -17,11 +17,11 @@ from torch import Tensor
 
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
-from st_biomed.lookup import ConceptLookup
 from st_biomed.losses.cached_kge_margin_multi_similarity import CachedKGEMarginMultiSimilarityLoss
 from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
 from st_biomed.losses.miners import MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
+from st_biomed.terminology.lookup import ConceptLookup
 from tests.contracts.loss_contract import LossContract
 from tests.losses.pair_batches import CLASSES, NOTHING_MINED, VECTORS, batches, birds, pairs_of, text_ids, unit
 

@@ -1,4 +1,4 @@
-"""Masked language modelling with entity linking: the parts, the base model's head, and a run of the trainer."""
+"""Masked language modeling with entity linking: the parts, the base model's head, and a run of the trainer."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def train(folder: Path, save: Path, resume: str | None = None) -> tuple[Sentence
 
 
 def test_the_trainer_trains_everything_but_the_entities_and_resumes(tiny_bert_folder, tmp_path):
-    """Catches a head that no optimiser has, a table that trains, and a checkpoint without the injection or the head."""
+    """Catches a head that no optimizer has, a table that trains, and a checkpoint without the injection or the head."""
     model, loss = train(tiny_bert_folder, tmp_path / "whole")
     assert torch.equal(model[0].injection.entities, ENTITIES)
     fresh = torch.nn.LayerNorm(16).weight

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from st_biomed.errors import InputError
-from st_biomed.lookup import ConceptLookup
 from st_biomed.losses.cached import CachedMultiSimilarityLoss
 from st_biomed.losses.miners import MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS, MultiSimilarityLoss
 from st_biomed.losses.pair_loss import concept_pairs
-from st_biomed.readers.records import SourceInfo, Term
+from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.lookup import ConceptLookup
 from tests.contracts.loss_contract import LossContract
 
 VECTORS = torch.tensor([[1, 0], [0.8, 0.6], [0, 1], [0.6, 0.8]], dtype=torch.float64)

@@ -15,7 +15,7 @@ from st_biomed.hierarchy import Hierarchy
 from st_biomed.losses.cached import CachedOrdinalMultiSimilarityLoss
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
-from st_biomed.readers.records import Parent, SourceInfo, Term
+from st_biomed.records import Parent, SourceInfo, Term
 from st_biomed.terminology import Terminology
 from tests.contracts.loss_contract import LossContract
 
@@ -31,7 +31,7 @@ class TestOrdinalMultiSimilarityLossContract(LossContract):
         return [distances == level for level in range(3)]
 
     def distances(self, labels: Tensor) -> Tensor:
-        """0 within a class, 1 between neighbouring classes, 2 between the others; -1 on the diagonal."""
+        """0 within a class, 1 between neighboring classes, 2 between the others; -1 on the diagonal."""
         return (labels[:, None] - labels[None, :]).abs().clamp(max=2).fill_diagonal_(-1)
 
     def value(self, loss: nn.Module, embeddings: Tensor, labels: Tensor) -> Tensor:
@@ -255,7 +255,7 @@ class LearnedWeights(nn.Module):
 
 @pytest.mark.parametrize("form", ["ordinal", "pairwise_mean"])
 def test_learned_weights_are_parameters_of_the_loss_and_get_a_gradient(terminology, form):
-    """Would catch weights taken for constants, or a module the optimiser never sees."""
+    """Would catch weights taken for constants, or a module the optimizer never sees."""
     loss = OrdinalMultiSimilarityLoss(None, Hierarchy(terminology, weight_function=LearnedWeights()), form=form)
     plain = OrdinalMultiSimilarityLoss(None, Hierarchy(terminology), form=form)
     embeddings = random_batch(1, size=5)[0]

@@ -132,15 +132,15 @@ def test_listed_pairs_count_once_if_either_lists_the_other(data, vectors, k):
     """Would catch one-sided lists left out, both sides counted, a term beside itself, and recall over listed gold alone."""
     n = len(vectors)
     concepts = [data.draw(some_concepts) for _ in vectors]
-    neighbours = np.array([data.draw(st.lists(st.integers(-1, n - 1), min_size=k, max_size=k)) for _ in vectors])
+    neighbors = np.array([data.draw(st.lists(st.integers(-1, n - 1), min_size=k, max_size=k)) for _ in vectors])
     every = similarities(np.array(vectors))
-    levels = {(i, j): level for (i, j), level in every.items() if j in neighbours[i] or i in neighbours[j]}
+    levels = {(i, j): level for (i, j), level in every.items() if j in neighbors[i] or i in neighbors[j]}
     gold = {(i, j) for i, j in every if concepts[i] & concepts[j]}
     if not gold:
         return
     of_terms = csr(concepts)
     pairs = GoldPairs.of(of_terms)
-    found = ListedPairLevels(np.array(vectors), pairs, neighbours)
+    found = ListedPairLevels(np.array(vectors), pairs, neighbors)
     metrics = clustering_pair_metrics(found)
     assert found.gold.tolist() == [levels.get(pair, 0) for pair in sorted(gold)]
     assert found.counts.sum() == len(levels)

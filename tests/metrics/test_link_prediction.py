@@ -127,7 +127,7 @@ def test_the_scores_of_the_model_are_left_as_they_are():
 
 
 def test_a_query_that_is_not_known_leaves_nothing_out():
-    """Catches the answers of a neighbouring key, before the first, between two and after the last."""
+    """Catches the answers of a neighboring key, before the first, between two and after the last."""
     known = KnownTriples(np.array([[1, 0, 2], [3, 1, 4]]), 2)
     for triple in ([0, 0, 2], [1, 1, 4], [3, 0, 2], [4, 1, 0]):
         query, entity = known.answers(np.array([triple]), "tail")

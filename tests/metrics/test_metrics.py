@@ -18,7 +18,7 @@ from st_biomed.metrics import average_precision, cosine_of_pairs, discrimination
 scores = st.lists(st.integers(-3, 3).map(lambda tenths: tenths / 10), min_size=1, max_size=30)
 
 
-def labelled(positive: list[float], negative: list[float]) -> tuple[np.ndarray, np.ndarray]:
+def labeled(positive: list[float], negative: list[float]) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat([1, 0], [len(positive), len(negative)]), np.array([*positive, *negative])
 
 
@@ -26,7 +26,7 @@ def labelled(positive: list[float], negative: list[float]) -> tuple[np.ndarray, 
 @given(scores, scores)
 def test_areas_equal_those_of_scikit_learn_with_any_ties(positive, negative):
     """Would catch ties counted as wins, a PR curve without its first point, and AP that splits ties."""
-    label, score = labelled(positive, negative)
+    label, score = labeled(positive, negative)
     precision, recall, _ = precision_recall_curve(label, score)
     assert roc_auc(positive, negative) == pytest.approx(roc_auc_score(label, score), abs=1e-12)
     assert pr_auc(positive, negative) == pytest.approx(auc(recall, precision), abs=1e-12)
@@ -37,7 +37,7 @@ def test_areas_equal_those_of_scikit_learn_with_any_ties(positive, negative):
 @given(scores, scores)
 def test_curves_are_those_of_scikit_learn(positive, negative):
     """Would catch a point missing at an end, and rates that are exchanged."""
-    label, score = labelled(positive, negative)
+    label, score = labeled(positive, negative)
     false, true, _ = sklearn_roc_curve(label, score, drop_intermediate=False)
     np.testing.assert_allclose(metrics.roc_curve(positive, negative), (false, true), atol=1e-12)
     precision, recall, _ = precision_recall_curve(label, score)
@@ -60,7 +60,7 @@ def test_spearman_with_a_binary_label_follows_from_the_auc():
     """rho = (2 AUC - 1) sqrt(3 P N / (n^2 - 1)) where scores have no ties; would catch either one drifting."""
     rng = np.random.default_rng(0)
     positive, negative = rng.normal(0.4, 1, 30), rng.normal(0, 1, 70)
-    label, score = labelled(positive, negative)
+    label, score = labeled(positive, negative)
     identity = (2 * roc_auc(positive, negative) - 1) * np.sqrt(3 * 30 * 70 / (100**2 - 1))
     assert spearman(label, score) == pytest.approx(identity, abs=1e-12)
 

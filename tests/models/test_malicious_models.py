@@ -16,10 +16,10 @@ from st_biomed.encoder import ForeignCode, load_encoder
 from st_biomed.encoder.masked import load_masked_model
 from st_biomed.errors import InputError
 from st_biomed.few_shot.frozen_encoder import InputForm
+from st_biomed.leaderboard.models import MeasuredModel, OpenModel
 from st_biomed.linking import ConceptIndex, EncodingOptions
-from st_biomed.measuring.models import MeasuredModel, OpenModel
 from st_biomed.terminology import Terminology
-from st_biomed.training import EncoderArguments
+from st_biomed.training.arguments import EncoderArguments
 from tests.models.malicious import CASES, RUN_WITH_FLAG, Workshop
 
 ENTRIES: dict[str, Callable[[str], Any]] = {

@@ -23,7 +23,7 @@ def fasttext_bytes(
     version: int = 12,
     model: int = 2,
     pruned: int = -1,
-    quantised: bool = False,
+    quantized: bool = False,
 ) -> bytes:
     """Header, arguments, dictionary, input matrix; an output matrix of two numbers, which nobody reads."""
     dimension = matrix.shape[1]
@@ -34,7 +34,7 @@ def fasttext_bytes(
     for entry in [*words, *labels]:
         text = entry if isinstance(entry, bytes) else entry.encode()
         parts.append(text + b"\0" + struct.pack("<qb", 9, int(entry in labels)))
-    parts.append(struct.pack("<?2q", quantised, *matrix.shape) + matrix.astype("<f4").tobytes())
+    parts.append(struct.pack("<?2q", quantized, *matrix.shape) + matrix.astype("<f4").tobytes())
     parts.append(struct.pack("<?2q2f", False, 1, 2, 0.5, 0.5))
     return b"".join(parts)
 

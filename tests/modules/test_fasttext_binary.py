@@ -33,7 +33,7 @@ def test_n_grams_are_of_characters_and_the_brackets_alone_are_none():
 
 
 def test_vectors_are_means_of_rows(tmp_path):
-    """Of a word and its n-grams, or of the n-grams alone; catches a sum, and the row of a neighbour."""
+    """Of a word and its n-grams, or of the n-grams alone; catches a sum, and the row of a neighbor."""
     matrix = random_matrix()
     model = FastTextBinary(write(tmp_path / "m.bin", fasttext_bytes(matrix)))
     assert (model.words, model.dimension, model.undecodable) == (WORDS, 3, 0)
@@ -83,7 +83,7 @@ def test_a_file_cut_anywhere_is_one_line(tmp_path):
     [
         ({"version": 13}, "is no fastText model of version 11 or 12; binary vectors of word2vec"),
         ({"pruned": 0}, r"a pruned model \(.ftz\) has lost n-grams"),
-        ({"quantised": True}, r"a quantised model \(.ftz\) has no vectors of its own"),
+        ({"quantized": True}, r"a quantized model \(.ftz\) has no vectors of its own"),
         ({"buckets": 49}, r"a matrix of shape \[54, 3\], expected \[4 words \+ 49 n-grams, 3\]"),
         ({"words": ["a", "b", "c", "a"]}, "the dictionary has 'a' twice"),
         ({"words": []}, "a dictionary of 0 entries with 0 words, 0 labels"),

@@ -89,7 +89,7 @@ def loop(encoder: GraphEncoder, conv, x: Tensor, edges: Tensor, types: Tensor) -
 @pytest.mark.parametrize("hidden", [None, 16])
 @pytest.mark.parametrize("kind", MAKE)
 def test_a_loop_over_the_edges_gives_the_same(kind, hidden, residual):
-    """Catches edges read the wrong way round, sums for means, layers that lose the neighbours, and GELU after the last."""
+    """Catches edges read the wrong way round, sums for means, layers that lose the neighbors, and GELU after the last."""
     encoder = made(kind, hidden=hidden, residual=residual)
     x = states()
     found = encoder(x, EDGES, TYPES)

@@ -14,9 +14,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Transformer
 from torch import Tensor, nn
 
+from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
-from st_biomed.model_digest import model_digest
 from st_biomed.modules import knowledge_injection, knowledge_layer
 from st_biomed.modules.inject import inject_knowledge, injection_of
 from st_biomed.modules.knowledge_injection import KnowledgeInjectedTransformer
@@ -77,7 +77,7 @@ def mentions_of(spans: Tensor, length: int) -> Tensor:
     "options", [{"candidates": 3}, {"candidates": 12}, {"candidates": 3, "temperature": 0.5}], ids=str
 )
 def test_a_loop_over_mentions_and_tokens_gives_the_same(options):
-    """Catches overlaps added once, a padded mention at the first token, and a sequence without mentions normalised."""
+    """Catches overlaps added once, a padded mention at the first token, and a sequence without mentions normalized."""
     injection = layer_of_knowledge(**options)
     hidden = torch.randn(3, 6, 6, dtype=torch.float64)
     mentions = mentions_of(SPANS, 6)
@@ -142,7 +142,7 @@ def injected(model: SentenceTransformer, **settings) -> SentenceTransformer:
 @pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.parametrize("layer", [1, 2])
 def test_switched_off_or_with_an_empty_table_it_is_the_encoder(tiny_bert, kind, layer):
-    """Catches a layer run twice or left out, and a normalisation that stays; after use, too, and the layers are its own."""
+    """Catches a layer run twice or left out, and a normalization that stays; after use, too, and the layers are its own."""
     family(tiny_bert, kind)
     before = tiny_bert.encode(TERMS)
     encoder, names = tiny_bert[0].model, list(tiny_bert[0].model.state_dict())
@@ -278,7 +278,7 @@ def test_half_precision_models_and_tables(tiny_bert_folder):
     np.testing.assert_allclose(half.encode(TERMS), full.encode(TERMS), atol=1e-2)
 
 
-def test_the_normalisation_begins_as_nearly_the_identity(tiny_bert):
+def test_the_normalization_begins_as_nearly_the_identity(tiny_bert):
     """Catches states that arrive at the next layer in another scale than it was trained for."""
     weights = tiny_bert[0].model.encoder.layer[0].output.LayerNorm
     nn.init.constant_(weights.weight, 0.5)

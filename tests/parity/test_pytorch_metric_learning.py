@@ -35,8 +35,8 @@ def batches() -> dict[str, tuple[Tensor, Tensor]]:
     generator = torch.Generator().manual_seed(3)
 
     def names(labels: Tensor, spread: float) -> Tensor:
-        centres = torch.randn(int(labels.max()) + 1, 6, generator=generator, dtype=torch.float64)
-        return centres[labels] + spread * torch.randn(len(labels), 6, generator=generator, dtype=torch.float64)
+        centers = torch.randn(int(labels.max()) + 1, 6, generator=generator, dtype=torch.float64)
+        return centers[labels] + spread * torch.randn(len(labels), 6, generator=generator, dtype=torch.float64)
 
     pairs = torch.arange(40) // 2
     mixed = torch.randint(0, 14, (40,), generator=generator)

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Term, reader
-from st_biomed.readers.records import Tally
+from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 from tests.readers.mutations import check_contract, check_survives, mutated
@@ -118,13 +118,13 @@ def test_translations_stand_beside_the_english_names() -> None:
     assert merged.sources["ZORB-IT"].title == "ZORB, names in language 'it'"
 
 
-def test_translations_have_the_licence_of_what_they_translate(tmp_path: Path) -> None:
-    for code, licence, open_licence in (("HP:990", "HPO licence", False), ("DOID:990", "CC0-1.0", True)):
+def test_translations_have_the_license_of_what_they_translate(tmp_path: Path) -> None:
+    for code, license, open_license in (("HP:990", "HPO license", False), ("DOID:990", "CC0-1.0", True)):
         (tmp_path / "x.tsv").write_text(f"{COLUMNS}{code}\trdfs:label\tit\tflumpa\tOFFICIAL\n")
         (source,) = Terminology.read("babelon", tmp_path / "x.tsv").sources.values()
         assert source.name == f"{code.partition(':')[0]}-IT"
-        assert source.licence.startswith(licence)
-        assert source.redistributable is open_licence
+        assert source.license.startswith(license)
+        assert source.redistributable is open_license
 
 
 def test_a_table_of_synonyms_may_lack_statuses_and_split_its_names(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Term
-from st_biomed.samples.name_pairs import name_lines, pair_lines
 from st_biomed.terminology import Terminology
+from st_biomed.training_data.name_pairs import name_lines, pair_lines
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 
 PAIRS = FIXTURES / "gland_pairs.txt"

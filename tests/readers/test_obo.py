@@ -11,7 +11,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Record, Relation, SourceInfo, Tally, Term, Xref, obo
-from st_biomed.readers.ontology import curie, relation_name
+from st_biomed.readers._ontology import curie, relation_name
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 from tests.readers.mutations import check_survives
@@ -139,8 +139,8 @@ def test_a_relation_without_a_label_is_called_by_its_id() -> None:
     assert relation_name("part_of") == "part_of"
 
 
-def test_imported_codes_have_a_source_and_a_licence_of_their_own() -> None:
-    """Catches the licence of the ontology granted to what it imports."""
+def test_imported_codes_have_a_source_and_a_license_of_their_own() -> None:
+    """Catches the license of the ontology granted to what it imports."""
     sources = Terminology.read("obo", ZORB).sources
     assert sources == {
         "ZORB": SourceInfo("ZORB", "Zorb Ontology", "2031-02-03", "CC-BY-4.0", "not stated", True),
@@ -322,7 +322,7 @@ def test_doid_has_13982_terms_of_which_2481_are_obsolete(everything: tuple[Termi
     assert tally.dropped["obsolete terms"] == 2_481
     assert doid.parents.num_rows == 15_995
     assert n_synonyms(tally) == 21_802 - 3_036  # those of obsolete terms go with them
-    assert doid.sources["DOID"].licence == "CC0-1.0"
+    assert doid.sources["DOID"].license == "CC0-1.0"
 
 
 @pytest.mark.realdata
@@ -356,4 +356,4 @@ def test_chebi_of_go_has_24634_terms_and_no_synonyms(everything: tuple[Terminolo
     assert n_synonyms(tally) == 0
     assert chebi.parents.num_rows == 39_044
     assert Counter(chebi.relations["relation"].to_pylist()) == {"has_role": 10_889, "has_part": 620}
-    assert chebi.sources["CHEBI-GO"].licence == "CC-BY-4.0"
+    assert chebi.sources["CHEBI-GO"].license == "CC-BY-4.0"

@@ -180,7 +180,7 @@ def n_names(tally: Tally) -> int:
 
 
 @pytest.mark.realdata
-def test_hpo_has_18989_labelled_nodes_of_which_425_are_obsolete(realdata: Path) -> None:
+def test_hpo_has_18989_labeled_nodes_of_which_425_are_obsolete(realdata: Path) -> None:
     """24 nodes are properties, 4 more have no type; 6 of the 23,069 synonyms are those of obsolete terms."""
     hpo = Terminology.read("obograph", realdata / "ontologies" / "hp.v2024-04-26.json.gz")
     tally = hpo.tallies["obograph rows"]

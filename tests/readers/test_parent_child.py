@@ -185,11 +185,11 @@ def test_one_table_of_both_is_refused_by_line(
 def test_the_source_is_what_the_person_says() -> None:
     """Catches strings that pass for redistributable by default, and a second source that no row comes from."""
     terminology = Terminology.read(
-        "parent_child", FIXTURES / "glands.txt", name="KB", version="3", licence="mine", language="it"
+        "parent_child", FIXTURES / "glands.txt", name="KB", version="3", license="mine", language="it"
     )
     assert list(terminology.sources) == ["KB"]
     source = terminology.sources["KB"]
-    assert (source.version, source.licence, source.redistributable) == ("3", "mine", False)
+    assert (source.version, source.license, source.redistributable) == ("3", "mine", False)
     assert terminology.terms["language"].unique().to_pylist() == ["it"]
 
 
@@ -206,10 +206,10 @@ def test_different_tables_of_one_name_are_two_versions(tmp_path: Path, with_map:
         Terminology.merge(read["a"], read["b"])
     assert Terminology.merge(read["a"], read["c"]).digest == read["a"].digest
     with pytest.raises(
-        InputError, match="comes as licence 'not stated' and as 'CC0-1.0'; parts of one source have to say"
+        InputError, match="comes as license 'not stated' and as 'CC0-1.0'; parts of one source have to say"
     ):
         same = {"strings": strings, "version": read["a"].sources[path.stem if path else "terms"].version}
-        other = Terminology.read("parent_child", path, licence="CC0-1.0", **same)
+        other = Terminology.read("parent_child", path, license="CC0-1.0", **same)
         Terminology.merge(read["a"], other)
 
 

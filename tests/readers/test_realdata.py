@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed.crosswalk import Crosswalk
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.crosswalk import Crosswalk
 
 pytestmark = pytest.mark.realdata
 

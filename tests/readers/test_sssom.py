@@ -45,8 +45,8 @@ def test_mappings_are_cross_references_of_named_subjects() -> None:
     }
 
 
-def test_metadata_give_version_and_licence() -> None:
-    """Catches the licence of the ontology taken for that of the mappings."""
+def test_metadata_give_version_and_license() -> None:
+    """Catches the license of the ontology taken for that of the mappings."""
     assert Terminology.read("sssom", ZORB).sources == {
         "ZORB-SSSOM": SourceInfo(
             "ZORB-SSSOM", "ZORB, terms with mappings", "2031-02-03", "CC0-1.0", "not stated", redistributable=True
@@ -57,7 +57,7 @@ def test_metadata_give_version_and_licence() -> None:
 def test_without_metadata_nothing_may_be_redistributed(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text(f"{COLUMNS}MONDO:990\tflumpa\tskos:exactMatch\tUMLS:C990\n")
     source = Terminology.read("sssom", tmp_path / "x.tsv").sources["MONDO-SSSOM"]
-    assert (source.version, source.licence, source.redistributable) == ("", "not stated", False)
+    assert (source.version, source.license, source.redistributable) == ("", "not stated", False)
 
 
 def test_mappings_merge_with_the_ontology(tmp_path: Path) -> None:
@@ -103,5 +103,5 @@ def test_mondo_has_21660_exact_matches_in_umls(realdata: Path) -> None:
     assert mondo.n_concepts == mondo.xrefs.num_rows == 21_660
     assert set(mondo.xrefs["predicate"].to_pylist()) == {"exactMatch"}
     assert {target.partition(":")[0] for target in mondo.xrefs["target"].to_pylist()} == {"UMLS"}
-    assert mondo.sources["MONDO-SSSOM"].licence == "CC0-1.0"
+    assert mondo.sources["MONDO-SSSOM"].license == "CC0-1.0"
     assert mondo.sources["MONDO-SSSOM"].version == "2026-08-04"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Tally, reader
-from st_biomed.readers.columns import read_columns
-from st_biomed.readers.normalisers import coder
+from st_biomed.readers._normalizers import coder
+from st_biomed.readers._rrf import read_columns
 from st_biomed.readers.umls.semantic_types import SEMANTIC_GROUPS
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
@@ -92,7 +92,7 @@ def test_preferred_names_follow_language_ts_stt_and_ispref():
 def test_a_string_of_several_concepts_keeps_them_all():
     terminology = read()
     assert [terminology.strings[t] for t in terminology.ambiguous_texts] == ["Terkia"]
-    merged = read(trade_names=True, normaliser="lower")
+    merged = read(trade_names=True, normalizer="lower")
     assert "belzor" in {merged.strings[t] for t in merged.ambiguous_texts}
 
 
@@ -154,7 +154,7 @@ def test_sources_have_the_current_version_and_the_right_to_redistribute():
     sources = read().sources
     assert (sources["SRCA"].version, sources["SRCA"].redistributable) == ("2.1", True)
     assert (sources["SRCB"].version, sources["SRCB"].redistributable) == ("3", False)
-    assert sources["SRCC"].licence == "UMLS source restriction level 9"
+    assert sources["SRCC"].license == "UMLS source restriction level 9"
     assert sources["UMLS"].version == "2020AA"
 
 
@@ -182,15 +182,15 @@ def test_filters_keep_what_they_name(options: dict[str, Any], kept: set[str] | N
         assert {code[-2:] for code in read(**options).codes} == kept
 
 
-def test_the_manifest_says_what_a_preset_and_a_normaliser_stood_for():
+def test_the_manifest_says_what_a_preset_and_a_normalizer_stood_for():
     """Catches a terminology of which nobody can tell later whether suppressed names are in it."""
     [reading] = read(preset="sapbert", languages="ENG,ITA").readings
     assert reading["options"] == {
         "preset": "sapbert",
         "languages": "ENG,ITA",
         "keep_suppressed": True,
-        "normaliser": "lower",
-        "normaliser_version": 1,
+        "normalizer": "lower",
+        "normalizer_version": 1,
         "trade_names": True,
     }
 
@@ -200,7 +200,7 @@ def test_presets_restate_the_papers_and_given_options_win(tmp_path):
     sapbert = names(read(preset="sapbert"))
     assert sapbert["01"] == {"mimpic flumpa", 'flumpa, 5" mimpic nos (disorder)', "mimpic-flumpa nos", "old flumpa"}
     assert "belzor forte" in sapbert["04"]
-    assert "Old flumpa" not in names(read(preset="sapbert", keep_suppressed=False, normaliser="none"))["01"]
+    assert "Old flumpa" not in names(read(preset="sapbert", keep_suppressed=False, normalizer="none"))["01"]
     shutil.copytree(META, tmp_path / "meta")
     for name in ("MRCONSO.RRF", "MRREL.RRF", "MRSAB.RRF"):
         path = tmp_path / "meta" / name
@@ -210,12 +210,12 @@ def test_presets_restate_the_papers_and_given_options_win(tmp_path):
     assert parents(italian) == {("01", "02")}
 
 
-def test_normalisers_are_pythons_lower_case_and_coders_cleaning():
+def test_normalizers_are_pythons_lower_case_and_coders_cleaning():
     """Catches arrow's lower case, which differs for these letters."""
-    assert "İlfa ΣΑΣ àèì".lower() in names(read(normaliser="lower"))["07"]
-    assert names(read(normaliser="coder"))["01"] >= {'flumpa, 5" mimpic', "mimpic flumpa"}
+    assert "İlfa ΣΑΣ àèì".lower() in names(read(normalizer="lower"))["07"]
+    assert names(read(normalizer="coder"))["01"] >= {'flumpa, 5" mimpic', "mimpic flumpa"}
     assert coder("A-B (x) NOS (y) nos") == "a b"
-    tally = read(normaliser="coder").tallies["umls rows"]
+    tally = read(normalizer="coder").tallies["umls rows"]
     assert tally.dropped["MRCONSO: empty names"] == 1
 
 
@@ -260,7 +260,7 @@ def test_columns_are_found_by_mrfiles(tmp_path: Path):
 def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch):
     """Catches what is remembered from one block only: the preferred row, trade names, line numbers."""
     whole = read(trade_names=True, least_relation_rows=2)
-    monkeypatch.setattr("st_biomed.readers.columns._BLOCK", 300)
+    monkeypatch.setattr("st_biomed.readers._rrf._BLOCK", 300)
     assert read(trade_names=True, least_relation_rows=2).digest == whole.digest
 
 
@@ -301,7 +301,7 @@ def test_a_broken_line_is_named(file: str, line: int, old: str, new: str, messag
     ("options", "message"),
     [
         ({"preset": "sapbirt"}, "unknown preset of reader 'umls' 'sapbirt'.*did you mean 'sapbert'"),
-        ({"normaliser": "lowr"}, "unknown normaliser 'lowr'.*did you mean 'lower'"),
+        ({"normalizer": "lowr"}, "unknown normalizer 'lowr'.*did you mean 'lower'"),
         ({"relations": "every"}, "unknown relations"),
         ({"languages": ["ENGL"]}, "unknown value of option languages.*'ENGL'.*did you mean 'ENG'"),
         ({"semantic_groups": ["DISEASE"]}, "unknown semantic group 'DISEASE'"),
@@ -338,7 +338,7 @@ def test_the_groups_hold_each_of_the_127_types_once():
 
 
 def test_a_block_says_which_line_it_begins_on(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("st_biomed.readers.columns._BLOCK", 90)
+    monkeypatch.setattr("st_biomed.readers._rrf._BLOCK", 90)
     names = ["CUI1", "VER", "REL", "RELA", "MAPREASON", "CUI2", "MAPIN"]
     blocks = list(read_columns([META / "MRCUI.RRF"], names, ["CUI1"]))
     assert len(blocks) > 1
@@ -358,7 +358,7 @@ def test_no_damage_ends_in_a_traceback(name: str, data: st.DataObject, tmp_path_
             shutil.copy(path, folder)
     damaged = data.draw(mutated((META / f"{name}.RRF").read_bytes(), separator=b"|"))
     (folder / f"{name}.RRF").write_bytes(damaged)
-    check_survives("umls", folder, trade_names=True, normaliser="coder")
+    check_survives("umls", folder, trade_names=True, normalizer="coder")
 
 
 def test_the_tally_counts_every_line_of_the_four_files():

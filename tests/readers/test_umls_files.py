@@ -11,7 +11,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.readers import SourceInfo, Tally, reader
-from st_biomed.readers.columns import find_parts
+from st_biomed.readers._rrf import find_parts
 from st_biomed.terminology import Terminology
 from tests.readers.test_umls import META, change, cut, read
 
@@ -83,7 +83,7 @@ def test_blank_lines_are_counted_and_keep_the_line_numbers_right(
     block: int, meta: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches lines that are counted nowhere, and an error that names a line too far up."""
-    monkeypatch.setattr("st_biomed.readers.columns._BLOCK", block)
+    monkeypatch.setattr("st_biomed.readers._rrf._BLOCK", block)
     whole = read(meta)
     path = meta / "MRCONSO.RRF"
     lines = path.read_bytes().splitlines(keepends=True)
@@ -128,7 +128,7 @@ def test_without_mrsab_every_vocabulary_is_declared_and_none_may_be_redistribute
     (meta / "MRSAB.RRF").unlink()
     sources = read(meta, relations="all").sources
     assert sorted(sources) == ["SRCA", "SRCB", "SRCC", "SRCI", "UMLS"]
-    assert {s.licence for name, s in sources.items() if name != "UMLS"} == {"not stated (no MRSAB.RRF)"}
+    assert {s.license for name, s in sources.items() if name != "UMLS"} == {"not stated (no MRSAB.RRF)"}
     assert sources["SRCA"].title == "SRCA"
     assert not any(source.redistributable for source in sources.values())
 
@@ -147,7 +147,7 @@ def test_a_vocabulary_that_mrsab_lacks_is_declared_once_before_its_rows(meta: Pa
             assert set(record.columns["source"].to_pylist()) <= set(described)
     assert sorted(described) == ["SRCA", "SRCB", "SRCC", "SRCI", "SRCZ", "UMLS"]
     sources = read(meta).sources
-    assert sources["SRCZ"].licence == sources["SRCB"].licence == "not stated (not in MRSAB.RRF)"
+    assert sources["SRCZ"].license == sources["SRCB"].license == "not stated (not in MRSAB.RRF)"
     assert (sources["SRCA"].redistributable, sources["SRCB"].redistributable) == (True, False)
 
 

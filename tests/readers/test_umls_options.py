@@ -10,8 +10,8 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Tally, Term, reader
-from st_biomed.readers.records import Rows
 from st_biomed.readers.umls import PRESETS
+from st_biomed.records import Rows
 from tests.readers.test_umls import META, names, parents, read
 
 

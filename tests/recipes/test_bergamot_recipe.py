@@ -16,7 +16,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from recipes import bergamot
 from st_biomed.modules.graph_encoder import load_graph_encoder
 from st_biomed.readers import SourceInfo, Term
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 
 CONFIGS = Path(bergamot.__file__).parent / "configs"
@@ -99,7 +99,7 @@ def test_without_the_weights_of_the_graph_it_is_trained_on_texts_alone(run):
 def test_without_a_graph_no_edge_and_no_pivot_language_is_needed(run, tmp_path: Path):
     """Catches SapBERT's training refused for want of edges, and a card that speaks of a graph encoder."""
     names = [Term(f"Z:{i}", f"zorb{end} {i}", source="Z", language="it") for i in range(12) for end in ("al", "ic")]
-    Terminology.from_records(names, SourceInfo("Z", "Zorbs", licence="CC0-1.0", redistributable=True)).save(
+    Terminology.from_records(names, SourceInfo("Z", "Zorbs", license="CC0-1.0", redistributable=True)).save(
         tmp_path / "z"
     )
     out = run("--terminology", tmp_path / "z", "--graph", "none")
@@ -109,7 +109,7 @@ def test_without_a_graph_no_edge_and_no_pivot_language_is_needed(run, tmp_path: 
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
-    """Catches neighbourhoods, corruptions or a graph encoder that start anew where a killed run is taken up."""
+    """Catches neighborhoods, corruptions or a graph encoder that start anew where a killed run is taken up."""
     whole = run(*LONGER, "--save_strategy", "steps", "--save_steps", 2)
     checkpoint = whole.with_name("out-training") / "checkpoint-2"
     run(*LONGER, "--resume_from_checkpoint", checkpoint, output="again")

@@ -15,14 +15,14 @@ import torch
 from safetensors.torch import load_file
 
 from recipes import bergamot, sapbert
-from st_biomed.checkpoints import FILES, checkpoints_in, damage, last_whole, seal
 from st_biomed.errors import InputError
-from st_biomed.settings import run_recipe
+from st_biomed.settings.recipe import run_recipe
+from st_biomed.training.checkpoints import FILES, checkpoints_in, damage, last_whole, seal
 
 CONFIGS = Path(sapbert.__file__).parent / "configs"
 STEPS = ("--smoke", "false", "--per_device_train_batch_size", 8, "--max_steps", 4, "--eval_strategy", "no")
 RUNS = {
-    "hard negatives": (sapbert, "sapbert_smoke.yaml", ("--held_out_names", 4, "--neighbours", 2, "--prototypes", 2, "--positives", 2)),
+    "hard negatives": (sapbert, "sapbert_smoke.yaml", ("--held_out_names", 4, "--neighbors", 2, "--prototypes", 2, "--positives", 2)),
     "a loss with parameters": (bergamot, "bergamot_smoke.yaml", ("--graph", "none", "--relation_loss", "distmult")),
 }  # fmt: skip
 
@@ -106,7 +106,7 @@ def test_every_damage_of_every_file_is_seen_and_the_checkpoint_before_is_taken(w
     files = [path for path in sorted((work / "checkpoint-4").rglob("*")) if path.is_file()]
     names = {path.name for path in files}
     assert {"model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json", FILES} < names
-    assert names & {"loss.safetensors", "neighbours.npy"}, "what the run has of its own"
+    assert names & {"loss.safetensors", "neighbors.npy"}, "what the run has of its own"
     cases = 0
     for path in files:
         content = path.read_bytes()

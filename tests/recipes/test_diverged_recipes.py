@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed.settings import run_recipe
+from st_biomed.settings.recipe import run_recipe
 from tests.recipes.endings import ENDINGS, release_of, run_ending, sources_of
 
 DIVERGED = ("--overwrite", "true", "--learning_rate", "1e30", "--max_grad_norm", 0, "--save_strategy", "steps")

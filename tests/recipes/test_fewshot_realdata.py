@@ -9,7 +9,7 @@ import pytest
 
 from recipes import fewshot_names
 
-CONFIG = Path(fewshot_names.__file__).parent / "configs" / "fewshot_open.yaml"
+CONFIG = Path(fewshot_names.__file__).parent / "configs" / "fewshot_names_open.yaml"
 
 
 @pytest.mark.realdata

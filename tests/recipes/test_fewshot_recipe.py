@@ -15,12 +15,12 @@ from sentence_transformers.base.modules import Dense, Normalize
 from recipes import fewshot_names
 from st_biomed.release.recheck import recheck
 from st_biomed.release.run_data import read_run
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.settings.recipe import read_settings, run_recipe
 from tests.fresh import run_fresh
 from tests.modules.fasttext_files import BUCKETS, fasttext_bytes, random_matrix
 
 CONFIGS = Path(fewshot_names.__file__).parent / "configs"
-SMOKE = str(CONFIGS / "fewshot_smoke.yaml")
+SMOKE = str(CONFIGS / "fewshot_names_smoke.yaml")
 WORDS = ["heart", "bone", "skin", "attack", "rash", "break", "old", "new", "pain", "burn", "left", "right"]
 NAMES = {
     "Heart": ["heart attack", "heart pain", "old heart", "new heart", "left heart", "right heart"],
@@ -232,7 +232,7 @@ def test_a_random_projection_widens_the_input(run):
     "arguments",
     [
         ("--prototypes", "all"),
-        ("--hinge", "batch_mean", "--negatives", "wu2017", "--normalise", "false"),
+        ("--hinge", "batch_mean", "--negatives", "wu2017", "--normalize", "false"),
         ("--grounding_weight", 0, "--dropout", 0),
         ("--continual", "false"),
         ("--ambiguous", "drop", "--slow_benchmarks", "pairs2.yaml"),
@@ -268,7 +268,7 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
         (fewshot_names.FewShotArguments, SentenceTransformerTrainingArguments), [str(path), "--bf16", "false"]
     )
     assert (recipe.dropout, recipe.margin, recipe.hinge) == (0.5, 0.1, "per_triplet")
-    assert path.stem == "fewshot_smoke" or training.per_device_train_batch_size == 16
+    assert path.stem == "fewshot_names_smoke" or training.per_device_train_batch_size == 16
 
 
 AMBIGUOUS = {**NAMES, "Bone": [*NAMES["Bone"], "Heart attack"]}
@@ -326,7 +326,7 @@ def test_a_table_of_ones_own_with_the_open_settings_can_be_released(tmp_path: Pa
     table = table_of(tmp_path / "mine.csv", NAMES)
     fewshot_names.main(
         [
-            str(CONFIGS / "fewshot_open.yaml"), "--training_sets", f"Mine={table}", "--release", "Mine", "--shots", "3", "--hidden", "8",
+            str(CONFIGS / "fewshot_names_open.yaml"), "--training_sets", f"Mine={table}", "--release", "Mine", "--shots", "3", "--hidden", "8",
             "--rankings", "knee", "--num_train_epochs", "2", "--base_model", str(tiny_bert_folder),
             "--output_dir", str(tmp_path / "out"),
         ]

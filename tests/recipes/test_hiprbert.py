@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from recipes import hiprbert
 from st_biomed.errors import InputError
 from st_biomed.release.privacy import check_release, check_training_arguments
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 
 CONFIGS = Path(hiprbert.__file__).parent / "configs"

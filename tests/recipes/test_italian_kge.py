@@ -26,7 +26,7 @@ flumpa gland,flumpa disease,1
 
 
 def run(*arguments: object) -> None:
-    italian_kge.main([str(CONFIGS / "italian_smoke.yaml"), *map(str, arguments)])
+    italian_kge.main([str(CONFIGS / "italian_kge_smoke.yaml"), *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_a_later_stage_takes_the_earlier_ones_of_another_run(
     [
         (["--stage", "injekt"], "unknown stage 'injekt'.*did you mean 'inject'"),
         (["--loss", "v4"], "unknown loss 'v4'"),
-        (["--neighbours", "0"], "neighbours must be at least 1, found 0"),
+        (["--neighbors", "0"], "neighbors must be at least 1, found 0"),
         (
             ["--stage", "contrastive", "--bare_names", "false"],
             "corpus: is needed, nothing was given; --bare_names true",

@@ -12,7 +12,7 @@ import pytest
 from recipes import kge
 from st_biomed.errors import InputError
 from st_biomed.kge import KGESettings, KGETable
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.settings.recipe import read_settings, run_recipe
 
 CONFIGS = Path(kge.__file__).parent / "configs"
 MCSM = """
@@ -106,7 +106,7 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
     assert recipe.models == ["transe", "complex", "rotate", "simple"]
 
 
-def test_the_regulariser_is_left_out_of_distances():
+def test_the_regularizer_is_left_out_of_distances():
     settings = KGESettings(n3=0.1)
     assert kge.settings_of(settings, "rotate").n3 == 0 and kge.settings_of(settings, "simple").n3 == 0.1
 

@@ -20,14 +20,14 @@ from typing import Any
 import pytest
 import torch
 
-import st_biomed.finish
+import st_biomed.training.finish
 from recipes import extend_bert
 from st_biomed import files
-from st_biomed.checkpoints import last_whole
+from st_biomed.encoder.released import load
 from st_biomed.files import settle
-from st_biomed.loading import load
-from st_biomed.output import OutputFolders
-from st_biomed.settings import run_recipe
+from st_biomed.settings.recipe import run_recipe
+from st_biomed.training.checkpoints import last_whole
+from st_biomed.training.output import OutputFolders
 from tests.kills import every_kill
 from tests.recipes.endings import ENDINGS, KEEPS, release_of, run_ending, sources_of, weights
 
@@ -38,7 +38,7 @@ class Killing:
 
     stride: int
     keeps_checkpoints: bool
-    real: Callable[..., Any] = st_biomed.finish.finish
+    real: Callable[..., Any] = st_biomed.training.finish.finish
     steps: int = 0
     releases: list[str] = field(default_factory=list)
     trained: list[str] = field(default_factory=list)
@@ -199,7 +199,7 @@ def interrupted(
     given = ["--overwrite", "true"]
     given += [] if name == "fewshot_names" else ["--save_strategy", "steps", "--save_steps", "2"]
     run_ending(name, sources, out, *given, "--learning_rate", 0.001)
-    patch.setattr(st_biomed.finish, "finish", killing)
+    patch.setattr(st_biomed.training.finish, "finish", killing)
     patch.setattr(extend_bert, "finish", killing)
     run_ending(name, sources, out, *given, "--learning_rate", 0.002, seed=2)
     release = release_of(name, out)

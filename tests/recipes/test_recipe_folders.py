@@ -14,12 +14,12 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from recipes import kge, sapbert
-from st_biomed.checkpoints import checkpoints_in, damage, last_whole
+from st_biomed.encoder.released import load
 from st_biomed.files import lock
-from st_biomed.loading import load
 from st_biomed.release.recheck import recheck
 from st_biomed.release.run_data import read_run
-from st_biomed.settings import run_recipe
+from st_biomed.settings.recipe import run_recipe
+from st_biomed.training.checkpoints import checkpoints_in, damage, last_whole
 from tests.recipes.endings import CONFIGS, ENDINGS, release_of, run_ending, sources_of, weights
 
 HOLD = """

@@ -17,7 +17,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from recipes import sapbert
 from st_biomed.losses.ablation import LOSSES
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.settings.recipe import read_settings, run_recipe
 
 CONFIGS = Path(sapbert.__file__).parent / "configs"
 SMOKE = str(CONFIGS / "sapbert_smoke.yaml")
@@ -97,8 +97,8 @@ def test_every_variant_ends_in_a_release(arguments: tuple[object, ...], run):
 
 
 def test_hard_negatives_make_the_batches(run):
-    """Catches an option that is read and changes nothing, and neighbours that are never looked for."""
-    folder = run("--neighbours", 2)
+    """Catches an option that is read and changes nothing, and neighbors that are never looked for."""
+    folder = run("--neighbors", 2)
     record = json.loads((folder / "run.json").read_text())
     assert record["training_arguments"]["per_device_train_batch_size"] == 2 * (1 + 2 + 2)
     assert any("CODER++" in reading for reading in record["readings"])
@@ -170,8 +170,8 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
         (["--seeds", "1", "1"], "each is run once, found 1 1"),
         (["--linking", "nowhere.yaml"], "nowhere.yaml: no such file"),
         (["--pivot_language", "xx"], "xx"),
-        (["--pivot_language", "en", "--neighbours", "5"], "pivot_language: batches with hard negatives have none"),
-        (["--neighbours", "-1"], "neighbours must be at least 0, found -1"),
+        (["--pivot_language", "en", "--neighbors", "5"], "pivot_language: batches with hard negatives have none"),
+        (["--neighbors", "-1"], "neighbors must be at least 0, found -1"),
         (["--push_to_hub", "true"], "push_to_hub takes the repository, owner/name, found 'true'"),
     ],
 )

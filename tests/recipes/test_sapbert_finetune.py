@@ -12,10 +12,10 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from recipes import sapbert_finetune
 from st_biomed.linking_data import open_linking
 from st_biomed.release.privacy import check_training_arguments
-from st_biomed.settings import read_settings, run_recipe
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 
-CONFIG = Path(sapbert_finetune.__file__).parent / "configs" / "sapbert_finetune.yaml"
+CONFIG = Path(sapbert_finetune.__file__).parent / "configs" / "sapbert_finetune_paper.yaml"
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "linking"
 PROTOCOL = """
 name: zorb
@@ -71,7 +71,7 @@ def test_no_test_mention_is_trained_on(run):
     """Catches mentions of the test split among the names that are trained on."""
     folder = run("--save_strategy", "steps", "--save_steps", 1).with_name("out-training")
     terms = set(Terminology.load(folder / "terminology").strings)
-    test = sapbert_finetune.LinkingProtocol(
+    test = sapbert_finetune.LinkingSettings(
         "zorb", "ncbi_disease", str(FIXTURES / "ncbi_disease"), str(FIXTURES / "ncbi_disease" / "medic.txt")
     ).open()
     unseen = {mention.text.lower() for mention in test.split("test")} - set(map(str.lower, test.dictionary.names))

@@ -22,7 +22,7 @@ from sentence_transformers import SentenceTransformer
 
 from recipes import bergamot, fewshot_names, hiprbert, italian_kge, knowledge_injection, sapbert, sapbert_finetune
 from st_biomed.encoder import load_encoder
-from st_biomed.readers.records import SourceInfo, Term
+from st_biomed.records import SourceInfo, Term
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.own_text import said_of_sources
 from st_biomed.release.privacy import judge
@@ -82,7 +82,7 @@ def published(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
     names = Terminology.read("toy").strings
     (out / "texts.txt").write_text("".join(f"a case of {one} with {two}.\n" for one, two in zip(names, names[5:])))
     measured = ["--benchmarks", out / "toy_pairs.yaml"]
-    text = ["--corpus", out / "texts.txt", "--corpus_licence", "CC0-1.0"]
+    text = ["--corpus", out / "texts.txt", "--corpus_license", "CC0-1.0"]
     with pytest.MonkeyPatch.context() as patch, loopback_hub(patch, out / "cache") as hub:
         patch.setenv("ST_BIOMED_DATA", str(FIXTURES))
 
@@ -96,15 +96,22 @@ def published(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
         base = ["--base_model", tiny_bert_folder]
         run(sapbert, "sapbert_smoke.yaml", "sapbert", *base, "--relatedness", out / "pairs.csv")
         mentions = ["--linking", out / "zorb.yaml", "--smoke", "true", "--save_strategy", "no"]
-        run(sapbert_finetune, "sapbert_finetune.yaml", "sapbert_finetune", "--base_model", out / "sapbert", *mentions)
+        run(
+            sapbert_finetune,
+            "sapbert_finetune_paper.yaml",
+            "sapbert_finetune",
+            "--base_model",
+            out / "sapbert",
+            *mentions,
+        )
         run(hiprbert, "hiprbert_smoke.yaml", "hiprbert", *base)
         run(bergamot, "bergamot_smoke.yaml", "bergamot", *base, *measured)
-        run(fewshot_names, "fewshot_smoke.yaml", "fewshot_names", *base, *measured)
-        run(italian_kge, "italian_smoke.yaml", "italian", *base, *text, push=False)
+        run(fewshot_names, "fewshot_names_smoke.yaml", "fewshot_names", *base, *measured)
+        run(italian_kge, "italian_kge_smoke.yaml", "italian", *base, *text, push=False)
         later = [*base, *text, *measured, "--earlier", out / "italian", "--stage"]
         for stage in ("contrastive", "pipelined"):
             name = f"italian_{stage}"
-            run(italian_kge, "italian_smoke.yaml", name, *later, stage, push=False)
+            run(italian_kge, "italian_kge_smoke.yaml", name, *later, stage, push=False)
             patch.setattr(sys, "argv", ["st-biomed", "release"])
             push(out / name / stage, f"org/{name}")
         graph = ["--base_model", out / "italian/vocabulary", "--kge", out / "italian/kge/complex", *text, *measured]
@@ -214,7 +221,7 @@ def test_a_later_stage_tells_of_the_earlier_ones(published: Published):
     (first,) = read_run(folder_of(published, "sapbert_finetune") / "run.json")["earlier"]
     assert first["recipe"] == "sapbert" and first["terminologies"][0]["sources"][0]["name"] == "TOY"
     corpora = read_run(folder_of(published, "italian_contrastive") / "run.json")["corpora"]
-    assert [(one["files"], one["licence"]) for one in corpora] == [(["texts.txt"], "CC0-1.0")]
+    assert [(one["files"], one["license"]) for one in corpora] == [(["texts.txt"], "CC0-1.0")]
 
 
 def test_a_release_with_our_code_is_measured_by_its_name(published: Published):

@@ -17,8 +17,8 @@ from recipes.sapbert_finetune import EPOCHS
 from st_biomed.kge import KGESettings
 from st_biomed.losses.ablation import miner_by_name
 from st_biomed.losses.multi_similarity import PRESETS
-from st_biomed.samples import relation_pairs
-from st_biomed.settings import extended_yaml, read_settings, read_yaml
+from st_biomed.settings.recipe import extended_yaml, read_settings, read_yaml
+from st_biomed.training_data import relation_pairs
 from tests.recipes.test_configurations import CONFIGS, arguments_of
 
 SOURCES = CONFIGS.parent / "sources.md"
@@ -48,8 +48,8 @@ HOST = (
 )
 """Arguments of the trainer that are in force whether a configuration names them or not."""
 _READ_OR_WRITTEN = """
-    terminology corpus corpus_licence form text_field processes linking relatedness benchmarks slow_benchmarks rankings
-    release release_seed earlier stage output_dir cache_dir licence overwrite smoke device resume vocabulary_settings
+    terminology corpus corpus_license form text_field processes linking relatedness benchmarks slow_benchmarks rankings
+    release release_seed earlier stage output_dir cache_dir license overwrite smoke device resume vocabulary_settings
     trust_remote_code fold
     kge_settings inject_settings
 """
@@ -61,7 +61,7 @@ NO_SETTING = frozenset((_READ_OR_WRITTEN + _MEASURED).split())
 """Arguments of a recipe that change no weight, or that a user gives; one that a configuration names needs a row all the same."""
 UNUSED = {
     "adapter": ("none", {"adapter_size"}),
-    "neighbours": (0, {"prototypes", "positives", "prototypes_per_concept", "refresh_steps"}),
+    "neighbors": (0, {"prototypes", "positives", "prototypes_per_concept", "refresh_steps"}),
 }
 """Argument to the value under which others are not read."""
 SOURCE = re.compile(

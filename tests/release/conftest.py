@@ -40,7 +40,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, tiny_bert_folder: Path, li
         configuration={"source": str(work / "zorb.tsv"), "alpha": 2.0, "delimiter": "||"},
         seed=3,
         terminologies=[licensed],
-        licence="apache-2.0",
+        license="apache-2.0",
         description="Names of one concept lie closest.",
         readings=["The margin of the miner is read as a cosine."],
         headline=["auc_0v1", "auc_0v3"],

@@ -25,7 +25,7 @@ OTHERS: list[Any] = [None, True, 5, -1.5, "x", [], {}, [5], {"x": 5}]
 def record(trained) -> RunData:
     """A record that has every part."""
     run = copy.deepcopy(trained.run)
-    run["corpora"] = [{"files": ["a.txt"], "documents": 3, "words": 9, "licence": "CC0-1.0"}]
+    run["corpora"] = [{"files": ["a.txt"], "documents": 3, "words": 9, "license": "CC0-1.0"}]
     run["published"] = [{"system": "FlumpaBERT", "metric": "auc_0v1", "value": 0.5, "source": "invented"}]
     kept = ("recipe", "description", "base_model", "command", "seed", "terminologies", "corpora")
     run["earlier"] = [{**{name: copy.deepcopy(run[name]) for name in kept}, "losses": ["ALoss"]}]

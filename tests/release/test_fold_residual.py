@@ -50,7 +50,7 @@ def test_one_stage_and_three_load_without_this_package(tiny_bert, tmp_path):
     for name, behind in {
         "one": [Normalize(), *stages(1)],
         "three": [Normalize(), *stages(3)],
-        "normalised": [Normalize(), stages(1)[0], Normalize(), *stages(2)],
+        "normalized": [Normalize(), stages(1)[0], Normalize(), *stages(2)],
         "wider": [random_projection(16, 24), Normalize(), *stages(3, 24)],
     }.items():
         model = SentenceTransformer(modules=[*tiny_bert, *behind], device="cpu")

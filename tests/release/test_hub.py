@@ -92,7 +92,7 @@ def test_a_plan_says_what_would_happen_and_sends_nothing(hub: LoopbackHub, plan,
     told = str(plan(tag="v1", collection="HiPrBERT"))
     for words in (
         "new, private, branch main, tag v1, in the collection 'HiPrBERT', as writer",
-        "base model example/tiny-bert, licence apache-2.0",
+        "base model example/tiny-bert, license apache-2.0",
         "zorb_tree: auc_0v1 0.3142 before, 0.5772 after",
         "no name of ZORB in any file: 16 of 16 names are looked for (16 of at least 3 words or 20 characters)",
         "model.safetensors",
@@ -345,7 +345,7 @@ def test_a_bug_keeps_its_traceback(send, monkeypatch: pytest.MonkeyPatch) -> Non
         send()
 
 
-# ---------------------------------------------------------------------- the licence
+# ---------------------------------------------------------------------- the license
 
 
 def test_a_name_that_may_not_leave_stops_the_plan(hub: LoopbackHub, plan, release: Path) -> None:

@@ -17,9 +17,9 @@ from sentence_transformers.base.modules import Dense, Normalize
 from sentence_transformers.sentence_transformer.modules import Dropout, Pooling, StaticEmbedding
 from tokenizers import Tokenizer
 
+from st_biomed.encoder.released import load
 from st_biomed.errors import InputError
 from st_biomed.files import remove, settle
-from st_biomed.loading import load
 from st_biomed.modules.markers import pool_mentions
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
 from st_biomed.release.bake import bake
@@ -65,7 +65,7 @@ def legacy_folders(tiny_bert, trained, licensed, tiny_bert_folder: Path, tmp_pat
 
 
 def test_every_kind_of_release_has_an_older_layout_with_the_same_vectors(legacy_folders: dict[str, Path]) -> None:
-    """Catches a setting that gets lost: pooling, the length that terms are cut at, a normalisation."""
+    """Catches a setting that gets lost: pooling, the length that terms are cut at, a normalization."""
     for name, folder in legacy_folders.items():
         types = [module["type"] for module in json.loads((folder / "modules.json").read_text())]
         assert all(one.startswith("sentence_transformers.models.") for one in types), name

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from zorb_terms import OPEN, ZORB, terminology
 
-from st_biomed.readers.records import Relation, SourceInfo, Term, Type
+from st_biomed.records import Relation, SourceInfo, Term, Type
 from st_biomed.release.own_text import labels_of, package, said_of_sources
 from st_biomed.release.privacy import judge
 from st_biomed.release.run_record import RunRecord
@@ -54,7 +54,7 @@ def test_a_record_speaks_for_the_open_sources_of_every_stage() -> None:
     earlier = RunRecord("x", "y", {}, 0, [terminology(OPEN, [("b",)])]).to_dict()["terminologies"]
     run["earlier"] = [{**run, "losses": [], "terminologies": earlier}]  # type: ignore[typeddict-item]
     said = said_of_sources(run)
-    assert OPEN.title in said and OPEN.licence in said and ZORB.title not in said
+    assert OPEN.title in said and OPEN.license in said and ZORB.title not in said
 
 
 def test_the_package_is_read_once() -> None:

@@ -12,7 +12,7 @@ from zorb_terms import OPEN, PAIRS, TERM, ZORB, terminology
 
 from st_biomed.corpus.vocabulary import extend_vocabulary
 from st_biomed.errors import InputError
-from st_biomed.readers.records import Term
+from st_biomed.records import Term
 from st_biomed.release.privacy import check_release, check_training_arguments, find_breaches
 from st_biomed.terminology import Terminology
 

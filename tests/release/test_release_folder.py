@@ -46,7 +46,7 @@ def test_the_release_loads_with_plain_sentence_transformers(trained, pristine_re
     np.testing.assert_allclose(loaded.encode(terms), trained.model.encode(terms), atol=1e-6)
 
 
-def test_the_folder_holds_the_model_card_licence_and_record_alone(trained, pristine_release: Path) -> None:
+def test_the_folder_holds_the_model_card_license_and_record_alone(trained, pristine_release: Path) -> None:
     """Would catch checkpoints, optimizer states or training arguments that slip into what is uploaded."""
     files = {path.relative_to(pristine_release).as_posix() for path in pristine_release.rglob("*") if path.is_file()}
     assert files == {
@@ -131,7 +131,7 @@ def test_terms_that_the_card_itself_uses_do_not_stop_the_release(save, licensed)
         "The Great Zorbal Nomenclature",  # the source
         "myocardial infarction",  # the template's example
         "the terms of the publisher",
-        "terms of the publisher",  # the licence note
+        "terms of the publisher",  # the license note
         "Arguments of the trainer",
     ]
     folder = save(terminologies=[licensed, terminology(ZORB, [(word,) for word in words])])

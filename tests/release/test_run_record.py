@@ -133,7 +133,7 @@ def test_reading_what_is_no_record_says_what_is_wrong(content: str | None, messa
         read_run(tmp_path / "run.json")
 
 
-class Colour(StrEnum):
+class Color(StrEnum):
     RED = "red"
 
 
@@ -151,7 +151,7 @@ class Colour(StrEnum):
         ("sentence-transformers/all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"),
         ("recipes/configs/a.yaml", "recipes/configs/a.yaml"),
         ("and/or/not, 1/2", "and/or/not, 1/2"),
-        (Colour.RED, "red"),
+        (Color.RED, "red"),
         (np.int64(3), 3),
         (np.float32(0.5), 0.5),
         (float("inf"), "inf"),

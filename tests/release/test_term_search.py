@@ -49,7 +49,7 @@ def test_case_punctuation_and_layout_do_not_hide_a_term(text: str) -> None:
 
 
 def test_words_are_whole_and_terms_stay_within_one_passage() -> None:
-    """Would catch a term found in the middle of longer words, or glued together from neighbouring strings."""
+    """Would catch a term found in the middle of longer words, or glued together from neighboring strings."""
     assert not occurs("nonchronic zorbal inflammation of the left flenn")
     assert not occurs("chronic zorbal inflammation of the left flennitis")
     assert not TermSearch({"file": ["chronic zorbal inflammation", "of the left flenn"]}).find(pa.array([TERM]))

@@ -8,12 +8,12 @@ import numpy as np
 
 from st_biomed.evaluators import MCSMEvaluator, table_embedder
 
-_DESCRIPTION = """Are the nearest neighbours of a concept of its type? Discounted gain of the k nearest other concepts, by cosine, that have
+_DESCRIPTION = """Are the nearest neighbors of a concept of its type? Discounted gain of the k nearest other concepts, by cosine, that have
 a type of the concept; the mean of each type, over the types, and over all. With k = 40 the most there can be is 11.09."""
 _INPUTS = """Args:
     predictions: Vector of each concept.
     references: Types of each concept, a list of names, which may be empty.
-    k: Neighbours; 40 by default.
+    k: Neighbors; 40 by default.
 
 Returns:
     mcsm (mean over the types), mcsm_micro, maximum, share_of_maximum, n, n_untyped, and <type>/mcsm and <type>/n."""

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.tables import DIALECTS, dialect_name, read_lines
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.readers import Tally
-from st_biomed.readers.tables import DIALECTS, dialect_name, read_lines
 
 NAME = ("DiseaseName", "ChemicalName")
 ID = ("DiseaseID", "ChemicalID")

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from st_biomed.errors import unknown_name
-from st_biomed.linking_data.corpus import Corpus
+from st_biomed.linking_data.annotated import Corpus
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.options import keyword_options, refuse_unknown
+from st_biomed.settings.keyword_options import keyword_options, refuse_unknown
 
 
 class LinkingFormat(Protocol):
     """What a file of this folder offers.
 
     Attributes:
-        SOURCE: Licence and origin of the data set; of a format that many data sets come in, what it says of itself.
+        SOURCE: License and origin of the data set; of a format that many data sets come in, what it says of itself.
         DICTIONARY: Form of the dictionary it is usually linked to, a name of :mod:`st_biomed.linking_data.dictionaries`.
         PREFIX: CURIE prefix of ids that come without one, in the mentions and in the dictionary; empty leaves them bare.
     """

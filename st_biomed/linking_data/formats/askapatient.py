@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from st_biomed.linking_data.corpus import Corpus
+from st_biomed.linking_data.annotated import Corpus
 from st_biomed.linking_data.formats import folds
 from st_biomed.readers import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="ASKAPATIENT",
     title="Medical concepts in social media texts (Limsopatham and Collier, ACL 2016)",
-    licence="CC-BY-4.0",
+    license="CC-BY-4.0",
     url="https://zenodo.org/records/55013",
     redistributable=True,
 )

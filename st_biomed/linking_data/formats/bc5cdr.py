@@ -9,15 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.linking_data.corpus import Corpus, check_folder
+from st_biomed.files.gzipped import plain_or_gzipped
+from st_biomed.linking_data.annotated import Corpus, check_folder
 from st_biomed.linking_data.pubtator import read_pubtator
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.gzipped import plain_or_gzipped
 
 SOURCE = SourceInfo(
     name="BC5CDR",
     title="BioCreative V chemical disease relation corpus (Li et al., Database 2016)",
-    licence="public domain (US government)",
+    license="public domain (US government)",
     url="https://biocreative.bioinformatics.udel.edu/tasks/biocreative-v/track-3-cdr/",
     redistributable=True,
 )

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.linking_data.corpus import Corpus, split_files
+from st_biomed.files.tables import read_lines
+from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.options import listed
-from st_biomed.readers.tables import read_lines
+from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
     name="BIGBIO",
     title="BigBIO (Fries et al., NeurIPS 2022)",
-    licence="that of the corpus",
+    license="that of the corpus",
     url="https://github.com/bigscience-workshop/biomedical",
 )
 DICTIONARY = "names"

@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.files.gzipped import plain_name
+from st_biomed.linking_data.annotated import Corpus, files_by_split
 from st_biomed.linking_data.bioc import BioCAnnotation, BioCDocument, bioc_form, composite_parts, read_bioc
 from st_biomed.linking_data.bioc_places import Place, Places
-from st_biomed.linking_data.corpus import Corpus, files_by_split
 from st_biomed.linking_data.gold_ids import SEVERAL, groups_of
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.gzipped import plain_name
-from st_biomed.readers.options import listed
+from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
     name="BIOC",
     title="A corpus in BioC (Comeau et al., Database 2013)",
-    licence="that of the corpus",
+    license="that of the corpus",
     url="https://bioc.sourceforge.net",
 )
 DICTIONARY = "names"

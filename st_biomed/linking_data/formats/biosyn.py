@@ -10,17 +10,17 @@ import re
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import OFFSET, Corpus, check_folder
+from st_biomed.files.gzipped import matching, plain_or_gzipped, plain_stem
+from st_biomed.files.tables import read_lines
+from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.gzipped import matching, plain_or_gzipped, plain_stem
-from st_biomed.readers.tables import read_lines
 
 SOURCE = SourceInfo(
     name="BIOSYN",
     title="Linking data as prepared for BioSyn (Sung et al., ACL 2020)",
-    licence="that of the corpus",
+    license="that of the corpus",
     url="https://github.com/dmis-lab/BioSyn",
 )
 DICTIONARY = "names"

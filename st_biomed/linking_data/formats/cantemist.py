@@ -9,15 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.linking_data.annotated import Corpus, check_folder
 from st_biomed.linking_data.brat import read_brat
-from st_biomed.linking_data.corpus import Corpus, check_folder
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.readers import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="CANTEMIST",
     title="CANTEMIST (Miranda-Escalada, Farré and Krallinger, IberLEF 2020)",
-    licence="CC-BY-4.0",
+    license="CC-BY-4.0",
     url="https://zenodo.org/records/3978041",
     redistributable=True,
 )

@@ -10,17 +10,17 @@ import re
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.linking_data.corpus import OFFSET, Corpus, check_folder
+from st_biomed.files.gzipped import plain_or_gzipped
+from st_biomed.files.tables import read_lines, read_table
+from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.gzipped import plain_or_gzipped
-from st_biomed.readers.tables import read_lines, read_table
 
 SOURCE = SourceInfo(
     name="CODIESP",
     title="CodiEsp (Miranda-Escalada et al., CLEF eHealth 2020)",
-    licence="CC-BY-4.0",
+    license="CC-BY-4.0",
     url="https://zenodo.org/records/3837305",
     redistributable=True,
 )

@@ -9,16 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.linking_data.corpus import Corpus, split_files
+from st_biomed.files.tables import read_table
+from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.tables import read_table
 
 SOURCE = SourceInfo(
     name="COMETA",
     title="COMETA: a corpus for medical entity linking in the social media (Basaldella et al., EMNLP 2020)",
-    licence="research use; SNOMED CT terms",
+    license="research use; SNOMED CT terms",
     url="https://www.siphs.org/corpus",
 )
 DICTIONARY = "names"

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import Corpus, split_files
+from st_biomed.files.encodings import settled
+from st_biomed.files.gzipped import plain_or_gzipped
+from st_biomed.files.tables import check_file, read_lines
+from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.encodings import settled
-from st_biomed.readers.gzipped import plain_or_gzipped
-from st_biomed.readers.options import listed
-from st_biomed.readers.tables import check_file, read_lines
+from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
     name="FOLDS",
     title="Folds of mentions with their concepts",
-    licence="that of the corpus",
+    license="that of the corpus",
     url="https://data.csiro.au/collection/csiro:10948",
 )
 DICTIONARY = "names"

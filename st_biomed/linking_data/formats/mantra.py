@@ -11,16 +11,16 @@ import ast
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.files.gzipped import matching
+from st_biomed.linking_data.annotated import Corpus, check_folder
 from st_biomed.linking_data.brat import BratEntity, read_brat
-from st_biomed.linking_data.corpus import Corpus, check_folder
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.gzipped import matching
 
 SOURCE = SourceInfo(
     name="MANTRA",
     title="Mantra gold standard corpus (Kors et al., JAMIA 2015)",
-    licence="GPL-3.0 (repository); UMLS names",
+    license="GPL-3.0 (repository); UMLS names",
     url="https://github.com/mi-erasmusmc/Mantra-Gold-Standard-Corpus",
 )
 DICTIONARY = "names"

@@ -11,17 +11,17 @@ import re
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import OFFSET, Corpus, check_folder, read_text
+from st_biomed.files.gzipped import matching, plain_or_gzipped, plain_stem
+from st_biomed.files.tables import read_lines
+from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder, read_text
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.gzipped import matching, plain_or_gzipped, plain_stem
-from st_biomed.readers.tables import read_lines
 
 SOURCE = SourceInfo(
     name="MCN",
     title="MCN corpus (Luo, Sun and Rumshisky, JBI 2019), n2c2 2019 track 3",
-    licence="n2c2 data use agreement",
+    license="n2c2 data use agreement",
     url="https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp",
 )
 DICTIONARY = "names"

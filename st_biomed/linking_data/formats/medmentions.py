@@ -9,16 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import Corpus, check_folder
+from st_biomed.files.gzipped import plain_or_gzipped
+from st_biomed.files.tables import read_lines
+from st_biomed.linking_data.annotated import Corpus, check_folder
 from st_biomed.linking_data.pubtator import read_pubtator
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.gzipped import plain_or_gzipped
-from st_biomed.readers.tables import read_lines
 
 SOURCE = SourceInfo(
     name="MEDMENTIONS",
     title="MedMentions (Mohan and Li, AKBC 2019)",
-    licence="CC0-1.0",
+    license="CC0-1.0",
     url="https://github.com/chanzuckerberg/MedMentions",
     redistributable=True,
 )

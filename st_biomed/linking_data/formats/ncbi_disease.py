@@ -9,15 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import Corpus, check_folder
+from st_biomed.files.gzipped import plain_or_gzipped
+from st_biomed.linking_data.annotated import Corpus, check_folder
 from st_biomed.linking_data.pubtator import read_pubtator
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.gzipped import plain_or_gzipped
 
 SOURCE = SourceInfo(
     name="NCBI-DISEASE",
     title="NCBI disease corpus (Doğan, Leaman and Lu, J Biomed Inform 2014)",
-    licence="public domain (US government)",
+    license="public domain (US government)",
     url="https://www.ncbi.nlm.nih.gov/CBBresearch/Dogan/DISEASE/",
     redistributable=True,
 )

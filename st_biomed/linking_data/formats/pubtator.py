@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from st_biomed.linking_data.corpus import Corpus, files_by_split
+from st_biomed.linking_data.annotated import Corpus, files_by_split
 from st_biomed.linking_data.pubtator import read_pubtator
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.options import listed
+from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
     name="PUBTATOR",
     title="A corpus in PubTator (Wei, Kao and Lu, Nucleic Acids Research 2013)",
-    licence="that of the corpus",
+    license="that of the corpus",
     url="https://www.ncbi.nlm.nih.gov/research/pubtator3/tutorial",
 )
 DICTIONARY = "names"

@@ -9,15 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import unknown_name
+from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.brat import read_brat
-from st_biomed.linking_data.corpus import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.readers import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="QUAERO",
     title="QUAERO French Medical Corpus (Névéol et al., BioTxtM 2014)",
-    licence="GFDL-1.3",
+    license="GFDL-1.3",
     url="https://quaerofrenchmed.limsi.fr/",
     redistributable=True,
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import Corpus, split_files
+from st_biomed.files.tables import read_lines
+from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.tables import read_lines
 
-SOURCE = SourceInfo(name="TSV", title="Mentions and their ids", licence="that of the file", url="not stated")
+SOURCE = SourceInfo(name="TSV", title="Mentions and their ids", license="that of the file", url="not stated")
 DICTIONARY = "names"
 PREFIX = ""
 

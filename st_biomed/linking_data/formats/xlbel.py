@@ -10,17 +10,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.corpus import Corpus
+from st_biomed.files.gzipped import matching
+from st_biomed.files.tables import read_lines
+from st_biomed.linking_data.annotated import Corpus
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.readers.gzipped import matching
-from st_biomed.readers.tables import read_lines
 
 SOURCE = SourceInfo(
     name="XL-BEL",
     title="Cross-lingual biomedical entity linking (Liu, Vulić, Korhonen and Collier, ACL 2021)",
-    licence="MIT (repository); UMLS ids",
+    license="MIT (repository); UMLS ids",
     url="https://github.com/cambridgeltl/sapbert/tree/main/evaluation/xl_bel",
 )
 DICTIONARY = "names"

@@ -44,7 +44,7 @@ def expand(text: str, long_forms: Mapping[str, str]) -> str:
 
     Of a definition (``long form (short form)``) the brackets go. Otherwise a short form counts where it stands
     between spaces, slashes, commas or brackets, with or without the ``s`` of a plural; a hyphen joins it to its
-    neighbour, and it stays.
+    neighbor, and it stays.
 
     Args:
         text: A mention.

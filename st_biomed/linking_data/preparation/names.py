@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from st_biomed.linking_data.preparation.record import StepTally, taken
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary
-from st_biomed.readers.options import listed
+from st_biomed.settings.keyword_options import listed
 
 
 def merge_names(dataset: LinkingDataset, *, ignore_case: bool = False) -> LinkingDataset:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from st_biomed.errors import InputError
 from st_biomed.linking_data.preparation.record import StepTally, taken
 from st_biomed.linking_data.records import LinkingDataset, Mention
-from st_biomed.readers.options import listed
+from st_biomed.settings.keyword_options import listed
 
 
 def refine(dataset: LinkingDataset, *, split: str = "test", seen: str | Iterable[str] = "train,dev") -> LinkingDataset:

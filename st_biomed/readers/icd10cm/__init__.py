@@ -15,17 +15,17 @@ from pathlib import Path
 from tqdm import tqdm
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.gzipped import plain_name
+from st_biomed.files.gzipped import plain_name
+from st_biomed.files.tables import check_file
 from st_biomed.readers.icd10cm.codes import listed_codes, read_codes
 from st_biomed.readers.icd10cm.concepts import PREFIX
 from st_biomed.readers.icd10cm.tabular import INCLUDES, Tabular, tabular_list
-from st_biomed.readers.records import Record, SourceInfo, Tally
-from st_biomed.readers.tables import check_file
+from st_biomed.records import Record, SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name=PREFIX,
     title="International Classification of Diseases, 10th Revision, Clinical Modification",
-    licence="US public domain (CDC/NCHS)",
+    license="US public domain (CDC/NCHS)",
     url="https://www.cdc.gov/nchs/icd/icd-10-cm/",
     redistributable=True,
 )
@@ -52,7 +52,7 @@ def records(
     - a CSV with the columns ``code``, ``long_desc``, ``chapter`` and, for abbreviated names, ``short_desc``
       (``icd10cm2019`` of the R package icd). A chapter is known by the range of its categories, e.g.
       ``ICD10CM:A00-B99``. Its other headings, ``major`` and ``sub_chapter``, are not read: beside categories with a
-      letter in third place (C4A, M1A) they are those of a neighbour.
+      letter in third place (C4A, M1A) they are those of a neighbor.
 
     In all but the first a code's parent is the longest other code that it begins with, and there are no synonyms but
     the abbreviated names.

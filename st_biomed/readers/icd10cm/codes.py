@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.tables import read_lines, read_table
 from st_biomed.readers.icd10cm.concepts import EXTENSIONS, curie, dotted, named
-from st_biomed.readers.records import Parent, Record, Tally
-from st_biomed.readers.tables import read_lines, read_table
+from st_biomed.records import Parent, Record, Tally
 
 _ORDER_LINE = re.compile(r"\d{5} (?P<code>[A-Z]\w{2,6}) * [01] (?P<short>.{60}) (?P<long>.+)")
 _CODE_LINE = re.compile(r"(?P<code>[A-Z]\w{2,6}) +(?P<short>)(?P<long>\S.+)")

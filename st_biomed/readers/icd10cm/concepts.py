@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from st_biomed.readers.records import Tally, Term
+from st_biomed.records import Tally, Term
 
 PREFIX = "ICD10CM"
 EXTENSIONS = "seventh-character extensions"  # reason of the tally

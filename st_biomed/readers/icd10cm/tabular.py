@@ -8,9 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from st_biomed.errors import InputError
-from st_biomed.readers.gzipped import opened
+from st_biomed.files.gzipped import opened
 from st_biomed.readers.icd10cm.concepts import EXTENSIONS, curie, named
-from st_biomed.readers.records import Parent, Record, Tally
+from st_biomed.records import Parent, Record, Tally
 
 INCLUDES = {"none": (), "categories": ("diag",), "all": ("diag", "section", "chapter")}
 """Whose "includes" notes are synonyms, as the elements that have them."""

@@ -13,20 +13,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.encodings import WINDOWS, settled
+from st_biomed.files.encodings import WINDOWS, settled
+from st_biomed.files.tables import check_file, read_lines
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept
 from st_biomed.readers.icd9cm.flat import CODE_LINE, read_code_file, read_hierarchy_table
 from st_biomed.readers.icd9cm.notes import LISTED
 from st_biomed.readers.icd9cm.parts import without_parts
 from st_biomed.readers.icd9cm.tabular import inclusion_terms, read_tabular
 from st_biomed.readers.icd9cm.tree import read_tree
-from st_biomed.readers.records import Parent, Record, SourceInfo, Tally, Term
-from st_biomed.readers.tables import check_file, read_lines
+from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 
 SOURCE = SourceInfo(
     name=DIAGNOSES,
     title="International Classification of Diseases, 9th Revision, Clinical Modification",
-    licence="US public domain (CDC/NCHS, CMS)",
+    license="US public domain (CDC/NCHS, CMS)",
     url="https://www.cdc.gov/nchs/icd/icd9cm.htm",
     redistributable=True,
 )
@@ -34,7 +34,7 @@ SOURCE_PROCEDURES = replace(SOURCE, name=PROCEDURES, title=f"{SOURCE.title}, pro
 SOURCE_ITALIAN = SourceInfo(
     name="ICD9CM_IT",
     title="ICD-9-CM, Italian edition",
-    licence="not stated (Ministry of Health)",
+    license="not stated (Ministry of Health)",
     url="https://www.salute.gov.it",
 )
 
@@ -102,7 +102,7 @@ def records(
         raise InputError("reader 'icd9cm' needs the path of a code file, a tabular list, a table or a tree")
     path = check_file(path)
     encoding = settled(path, "", tally, fallback=WINDOWS)
-    form = _recognised(path, encoding) if form == "auto" else form
+    form = _recognized(path, encoding) if form == "auto" else form
     if tabular is not None and form not in ("codes", "table"):
         raise InputError(f"tabular of reader 'icd9cm' goes with a code file or a table; {path} is read as a {form}")
     source = SOURCE
@@ -132,7 +132,7 @@ def records(
         tally.drop("inclusion terms of codes that are not in the file", len(names))
 
 
-def _recognised(path: Path, encoding: str) -> str:
+def _recognized(path: Path, encoding: str) -> str:
     """The form that a file's first line has.
 
     Raises:

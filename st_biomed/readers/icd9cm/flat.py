@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.tables import read_lines, read_table
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, Concept, code_above, curie
-from st_biomed.readers.tables import read_lines, read_table
 
 CODE_LINE = re.compile(r"([VE\d]\d{1,4})\s+(\S.*)")
 _ORDER_LINE = re.compile(r"\d{5}\s+[A-Z]\w{2,6}\s+[01]\s")  # whose numbers look like codes

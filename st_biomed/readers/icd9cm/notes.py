@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from st_biomed.readers.records import Tally
+from st_biomed.records import Tally
 
 LISTED = re.compile(r"(V\d\d(?:\.\d{1,2})?|E\d{3}(?:\.\d)?|\d{3}(?:\.\d{1,2})?)\s*\t\s*(\S.*)")
 """A code and its title in the tabular list."""

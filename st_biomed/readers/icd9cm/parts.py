@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES
-from st_biomed.readers.records import Tally
+from st_biomed.records import Tally
 
 # Of malignant tumours by site a note is a site, unless it says what grows there; so is a single word below an injury
 # or another tumour. Of poisonings and adverse effects it is a substance.

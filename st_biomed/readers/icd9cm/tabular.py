@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.tables import read_lines
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, Concept, code_above, curie
 from st_biomed.readers.icd9cm.notes import LISTED, english, names_among
-from st_biomed.readers.records import Tally
-from st_biomed.readers.tables import read_lines
+from st_biomed.records import Tally
 
 _CHAPTER_NUMBER = re.compile(r"^\d{1,2}\.\s+")
 _RANGE = re.compile(r"\s*\(([EV]?\d{2,3})(?:-([EV]?\d{2,3}))?\)$")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.tables import read_table
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept, curie
 from st_biomed.readers.icd9cm.notes import italian, names_among
-from st_biomed.readers.records import Tally
-from st_biomed.readers.tables import read_table
+from st_biomed.records import Tally
 
 _SECTIONS = {"diagnosi": DIAGNOSES, "interventi": PROCEDURES}
 _BLOCK = re.compile(r"([EV]?\d{2,3})-([EV]?\d{2,3})")

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.normalisers import NORMALISERS
-from st_biomed.readers.options import listed
-from st_biomed.readers.records import Record, SourceInfo, Tally
+from st_biomed.readers._normalizers import NORMALIZERS
 from st_biomed.readers.umls.asked import AskedFor
 from st_biomed.readers.umls.concepts import of_types, read_history, read_types
 from st_biomed.readers.umls.folder import MetaFolder
@@ -22,18 +20,20 @@ from st_biomed.readers.umls.links import RELATIONS, read_links
 from st_biomed.readers.umls.names import read_names
 from st_biomed.readers.umls.semantic_types import ITALIAN_TYPES
 from st_biomed.readers.umls.vocabularies import all_described, described
+from st_biomed.records import Record, SourceInfo, Tally
+from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
     name="UMLS",
     title="Unified Medical Language System, Metathesaurus",
-    licence="UMLS Metathesaurus License",
+    license="UMLS Metathesaurus License",
     url="https://www.nlm.nih.gov/research/umls",
 )
 
 PRESETS: dict[str, dict[str, Any]] = {
     # "we then extract all English entries from the MRCONSO.RRF raw file and convert all entity names into lowercase",
     # "we also include tradenames of drugs as synonyms (extracted from MRREL.RRF)" (SapBERT, 3)
-    "sapbert": {"languages": ("ENG",), "keep_suppressed": True, "normaliser": "lower", "trade_names": True},
+    "sapbert": {"languages": ("ENG",), "keep_suppressed": True, "normalizer": "lower", "trade_names": True},
     # "a subset of the Metathesaurus with three main Italian vocabularies: ICPCITA, MDRITA and MSHITA. Moreover, we only
     # consider the concepts belonging to the following semantic types" (the Italian paper's data section)
     "italian": {
@@ -49,19 +49,19 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def resolved(**options: Any) -> dict[str, Any]:
-    """The options with those of the preset spelled out and the version of the normaliser.
+    """The options with those of the preset spelled out and the version of the normalizer.
 
     Raises:
-        InputError: Unknown preset or normaliser.
+        InputError: Unknown preset or normalizer.
     """
     preset = options.get("preset")
     if preset is not None and preset not in PRESETS:
         raise unknown_name("preset of reader 'umls'", preset, PRESETS)
     given = {name: value for name, value in options.items() if value is not None}
-    values = {"normaliser": "none", **PRESETS.get(preset or "", {}), **given}
-    if values["normaliser"] not in NORMALISERS:
-        raise unknown_name("normaliser", values["normaliser"], NORMALISERS)
-    return values | {"normaliser_version": NORMALISERS[values["normaliser"]][0]}
+    values = {"normalizer": "none", **PRESETS.get(preset or "", {}), **given}
+    if values["normalizer"] not in NORMALIZERS:
+        raise unknown_name("normalizer", values["normalizer"], NORMALIZERS)
+    return values | {"normalizer_version": NORMALIZERS[values["normalizer"]][0]}
 
 
 def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
@@ -77,7 +77,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     semantic_types: str | Sequence[str] | None = None,
     semantic_groups: str | Sequence[str] | None = None,
     concepts: str | Path | Sequence[str] | None = None,
-    normaliser: str | None = None,
+    normalizer: str | None = None,
     trade_names: bool | None = None,
     relations: str | None = None,
     inverses: bool = True,
@@ -97,7 +97,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
 
     Options that are lists may be strings with commas between their members. The presets are:
 
-    - ``sapbert``: ``languages=ENG keep_suppressed=true normaliser=lower trade_names=true``.
+    - ``sapbert``: ``languages=ENG keep_suppressed=true normalizer=lower trade_names=true``.
     - ``italian``: ``sources=ICPCITA,MDRITA,MSHITA``, relations of all sources (an empty ``relation_sources``) and
       ``semantic_types`` T023, T031, T103, T074, T033, T184, T058, T060, T059, T061, T046, T039, T037 with those below.
     - ``bergamot``: ``relations=rel``, of all languages and sources.
@@ -128,7 +128,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
             ``PHYS``, ``PROC``; all by default.
         concepts: CUIs to keep, or a text file with one on each line; all by default. Merged ones are found by MRCUI.
             Those that MRCONSO does not have are counted, and it has to have one of them.
-        normaliser: What is done to every name: ``"none"`` (default), ``"lower"`` or ``"coder"``.
+        normalizer: What is done to every name: ``"none"`` (default), ``"lower"`` or ``"coder"``.
         trade_names: Whether the names of a drug's trade names (RELA tradename_of, has_tradename) are synonyms of the
             drug too, besides being names of their own concepts; by default not.
         relations: ``"named"`` (default) keeps relations that have a RELA, ``"all"`` the others too, named by their
@@ -152,7 +152,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
         keep_suppressed=keep_suppressed,
         semantic_types=semantic_types,
         semantic_groups=semantic_groups,
-        normaliser=normaliser,
+        normalizer=normalizer,
         trade_names=trade_names,
         relations=relations,
     )
@@ -189,7 +189,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
         least_rows=least_relation_rows,
         trade_names=chosen.get("trade_names", False),
     )
-    names = read_names(folder, wanted, of_names, by_preset, chosen["normaliser"])
+    names = read_names(folder, wanted, of_names, by_preset, chosen["normalizer"])
     if asked is not None:
         asked.count(names.present, names.known, tally)
     rows = chain(

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.readers.options import listed
-from st_biomed.readers.records import Tally
-from st_biomed.readers.tables import read_lines
+from st_biomed.files.tables import read_lines
 from st_biomed.readers.umls.concepts import History
 from st_biomed.readers.umls.folder import N_NUMBERS
+from st_biomed.records import Tally
+from st_biomed.settings.keyword_options import listed
 
 _IDENTIFIER = re.compile(r"(?:UMLS:)?C(\d{7})", re.ASCII)
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from st_biomed.readers.records import Rows
 from st_biomed.readers.umls.folder import N_NUMBERS, MetaFolder, among, curies
 from st_biomed.readers.umls.semantic_types import types_of_groups, with_types_below
+from st_biomed.records import Rows
 
 
 class History(NamedTuple):

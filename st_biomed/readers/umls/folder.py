@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
-from st_biomed.readers.columns import Block, find_parts, read_columns
-from st_biomed.readers.records import Tally
+from st_biomed.readers._rrf import Block, find_parts, read_columns
+from st_biomed.records import Tally
 
 N_NUMBERS = 10**7
 """Concept identifiers have seven digits: a concept's number is below this."""
@@ -79,7 +79,7 @@ class MetaFolder:
             raise InputError(f"{self.path}: no {file}.RRF in it, which {asked}")
 
     def blocks(self, file: str, columns: Sequence[str], plain: Sequence[str] = ()) -> Iterator[Block]:
-        """Blocks of at least one row, see :func:`~st_biomed.readers.columns.read_columns`; their lines are tallied.
+        """Blocks of at least one row, see :func:`~st_biomed.readers._rrf.read_columns`; their lines are tallied.
 
         None where the file is not there.
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import unknown_name
-from st_biomed.readers.records import Rows
 from st_biomed.readers.umls.folder import MetaFolder, among, curies
+from st_biomed.records import Rows
 
 RELATIONS = ("named", "all", "rel", "none")
 """Which relations there are, and by what they are named."""

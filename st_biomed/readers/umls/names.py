@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.normalisers import normalise
-from st_biomed.readers.records import Rows
+from st_biomed.readers._normalizers import normalize
 from st_biomed.readers.umls.folder import N_NUMBERS, MetaFolder, among, curies
+from st_biomed.records import Rows
 
 _FILTERS = {"languages": "LAT", "sources": "SAB", "term_types": "TTY"}
 _PREFERENCES = (("LAT", "ENG"), ("TS", "P"), ("STT", "PF"), ("ISPREF", "Y"))
@@ -80,7 +80,7 @@ def read_names(
     wanted: Mapping[str, np.ndarray | None],
     filters: Mapping[str, Sequence[str] | None],
     presets: Mapping[str, str],
-    normaliser: str,
+    normalizer: str,
 ) -> Names:
     """Read MRCONSO.
 
@@ -89,7 +89,7 @@ def read_names(
         wanted: What other concepts are, and which to keep, boolean by number, or ``None`` for all.
         filters: Languages, sources and term types to keep, ``None`` for all.
         presets: Of those, the ones that a preset chose, and its name.
-        normaliser: A key of ``NORMALISERS``.
+        normalizer: A key of ``NORMALIZERS``.
 
     Raises:
         InputError: No row has a language, source or term type that is asked for, or any of those of a preset.
@@ -114,7 +114,7 @@ def read_names(
         conditions["suppressed"] = folder.not_suppressed(block["SUPPRESS"])
         conditions.update({others: None if these is None else these[numbers] for others, these in wanted.items()})
         keep = folder.sieve("MRCONSO", size, conditions)
-        texts = normalise(block["STR"].filter(pa.array(keep)), normaliser)
+        texts = normalize(block["STR"].filter(pa.array(keep)), normalizer)
         filled = pc.not_equal(texts, "")
         folder.tally.drop("MRCONSO: empty names", len(texts) - filled.true_count)
         keep[keep] = filled.to_numpy(zero_copy_only=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from st_biomed.readers.records import Rows, SourceInfo
 from st_biomed.readers.umls.folder import MetaFolder
+from st_biomed.records import Rows, SourceInfo
 
 
 def described(folder: MetaFolder, whole: SourceInfo) -> Iterator[SourceInfo]:
@@ -19,8 +19,8 @@ def described(folder: MetaFolder, whole: SourceInfo) -> Iterator[SourceInfo]:
         for name, title, version, level, current, first in zip(*(column.to_pylist() for column in block.values())):
             if current == "Y":
                 release = max(release, first)
-                licence = f"UMLS source restriction level {level}"
-                yield SourceInfo(name, title or name, version, licence, whole.url, redistributable=level == "0")
+                license = f"UMLS source restriction level {level}"
+                yield SourceInfo(name, title or name, version, license, whole.url, redistributable=level == "0")
     yield replace(whole, version=release)
 
 
@@ -36,10 +36,10 @@ def all_described(
         whole: The release.
     """
     names = {source.name for source in known} | {""}  # rows without a vocabulary are the whole's
-    licence = "not stated (not in MRSAB.RRF)" if folder.has("MRSAB") else "not stated (no MRSAB.RRF)"
+    license = "not stated (not in MRSAB.RRF)" if folder.has("MRSAB") else "not stated (no MRSAB.RRF)"
     for some in rows:
         for name in some.columns["source"].unique().to_pylist() if "source" in some.columns else ():
             if name not in names:
                 names.add(name)
-                yield SourceInfo(name, name, licence=licence, url=whole.url, redistributable=False)
+                yield SourceInfo(name, name, license=license, url=whole.url, redistributable=False)
         yield some

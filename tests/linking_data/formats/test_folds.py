@@ -96,7 +96,7 @@ def test_a_mention_of_quotes_alone_is_empty(tmp_path: Path) -> None:
         open_linking("folds", tmp_path, dictionary=NAMES, quoted=True)
 
 
-def test_other_encodings_are_asked_for_or_recognised(tmp_path: Path) -> None:
+def test_other_encodings_are_asked_for_or_recognized(tmp_path: Path) -> None:
     (tmp_path / "x_fold-0.test.txt").write_bytes("flumpé\tX0001\n".encode("cp1252"))
     with pytest.raises(InputError, match=r"x_fold-0.test.txt:1: is not UTF-8; encoding= names another"):
         open_linking("folds", tmp_path, dictionary=NAMES)

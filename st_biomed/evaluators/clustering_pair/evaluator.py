@@ -1,0 +1,243 @@
+"""Clustering pairs: are terms alike where, and only where, they name the same concept?"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.files.tables import read_table
+from st_biomed.metrics.clustering_pair import PUBLISHED_THETAS, clustering_pair_metrics, concept_counts
+from st_biomed.metrics.mcsm import without_self
+from st_biomed.metrics.pair_levels import AllPairLevels, GoldPairs, ListedPairLevels, PairLevels, floor_of
+from st_biomed.metrics.units import Units
+from st_biomed.neighbors import RunningNearest
+
+if TYPE_CHECKING:
+    from st_biomed.terminology import Terminology
+
+_EXACT_TERMS = 50_000  # 1.2 billion pairs: half a minute on one core
+_PUBLISHED = {"mode": "top_k", "k": 29, "min_length": 4, "theta_search": "grid", "theta": None}
+
+
+class ClusteringPairEvaluator(EmbeddingEvaluator):
+    """F1 of finding synonyms by a threshold of their cosine (CODER++; the "clustering pair" of the Italian paper, section 4).
+
+    Two terms that share a concept are a gold pair, two terms whose cosine is above theta a predicted one. The metrics
+    are those of :func:`~st_biomed.metrics.clustering_pair.clustering_pair_metrics`, the F1 first, and ``n_short``. A
+    threshold that is searched on the terms it is measured on, as in the papers, flatters: for a fair figure give
+    ``theta`` as it was found on others. The accuracy of the papers is that of all pairs, 100% for any model, and left out.
+
+    Args:
+        terms, concepts: A term and a concept that it names, ``[M]`` each; a term of several concepts comes several times.
+        mode: ``"exact"`` looks at all pairs, ``"top_k"`` at those of which one is among the k nearest of the other. By
+            default exact up to 50,000 terms. (On a CPU it takes longer to find neighbors than to count all pairs.)
+        k: Neighbors of each term, itself not among them; by default 30.
+        min_length: Terms of fewer characters are left out and counted; 4 as published.
+        theta_search: ``"exact"`` finds the best threshold of all, ``"grid"`` the best of 0.98, 0.96, ..., 0.60; by default
+            exact. Of equally good ones the highest is taken.
+        theta: The threshold; then none is searched.
+        as_published: Score as the script of CODER++ does: the grid, and the top 30 of which the first, the term itself,
+            is skipped, so that k is 29; terms that are too short are not measured but keep their places among the 30.
+            (The script also cleans the terms: the readers' normalizer ``coder``.)
+        device: Where neighbors are searched; ``None`` for a GPU where there is one.
+        **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
+
+    Attributes:
+        texts: The terms that are measured, ``[N]``.
+        short: Those left out.
+        gold: The gold pairs.
+
+    Raises:
+        InputError: Lists of different lengths, an argument out of its range or against ``as_published``, no gold pair.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[str],
+        concepts: Sequence[str],
+        *,
+        mode: str | None = None,
+        k: int | None = None,
+        min_length: int = 4,
+        theta_search: str | None = None,
+        theta: float | None = None,
+        as_published: bool = False,
+        device: str | None = None,
+        **options: Unpack[EvaluatorOptions],
+    ) -> None:
+        super().__init__(primary="f1", **options)
+        if len(terms) != len(concepts):
+            raise InputError(f"terms and concepts must be equally many, found {len(terms):,} and {len(concepts):,}")
+        if no_texts := [term for term in terms if not isinstance(term, str)]:
+            raise InputError(f"terms: expected texts, found {no_texts[0]!r}")
+        settings = {"mode": mode, "k": k, "min_length": min_length, "theta_search": theta_search, "theta": theta}
+        _check(settings, as_published)
+        self.as_published, self.min_length, self.theta, self.device = as_published, min_length, theta, device
+        self.k = (29 if as_published else 30) if k is None else k
+        self.theta_search = theta_search or ("grid" if as_published else "exact")
+        text_of: dict[str, int] = {}
+        concept_of: dict[str, int] = {}
+        named = [
+            (text_of.setdefault(term, len(text_of)), concept_of.setdefault(concept, len(concept_of)))
+            for term, concept in zip(terms, concepts)
+            if len(term) >= min_length
+        ]
+        self.texts = list(text_of)
+        self.short = list(dict.fromkeys(term for term in terms if len(term) < min_length))
+        text, concept = np.array(named, dtype=np.int64).reshape(-1, 2).T
+        self.concepts = CSR.from_pairs(text, concept, len(self.texts))
+        self.gold = GoldPairs.of(self.concepts)
+        if not len(self.gold.left):
+            raise InputError(
+                f"concepts: no two of {len(self.texts):,} terms share one, at least one such pair is needed"
+            )
+        self.mode = mode or ("top_k" if as_published or len(self.texts) > _EXACT_TERMS else "exact")
+        named_so = "".join(f"{term}\t{concept}\n" for term, concept in sorted(set(zip(terms, concepts))))
+        self.terms_digest = hashlib.sha256(named_so.encode()).hexdigest()
+
+    # ------------------------------------------------------------------ making one
+
+    @classmethod
+    def from_terminology(
+        cls,
+        terminology: Terminology,
+        texts: np.ndarray | None = None,
+        *,
+        sample: int | None = None,
+        seed: int = 0,
+        **options: Any,
+    ) -> ClusteringPairEvaluator:
+        """All names of a terminology, or of some concepts of it; an ambiguous name has all its concepts.
+
+        Args:
+            terminology: The terminology.
+            texts: Text ids or a mask ``[T]``, for instance of held-out names; all by default.
+            sample: Draw this many concepts, with all their names; by default, or where there are fewer, all of them.
+            seed: Of the draw.
+            **options: As of the class.
+
+        Raises:
+            InputError: Text ids out of range, a sample below 1, or as the class does.
+        """
+        try:
+            ids = np.unique(np.arange(terminology.n_texts)[slice(None) if texts is None else texts])
+        except IndexError:
+            raise InputError(f"texts: expected ids below {terminology.n_texts:,} or a mask, found others") from None
+        row, concept = terminology.text_concepts.take(ids)
+        if sample is not None:
+            if sample < 1:
+                raise InputError(f"sample must be at least 1, found {sample}")
+            drawn = np.random.default_rng(seed).permutation(np.unique(concept))[:sample]
+            ids = ids[np.unique(row[np.isin(concept, drawn)])]
+            row, concept = terminology.text_concepts.take(ids)
+        strings = terminology.texts["text"].take(ids).to_pylist()
+        return cls([strings[i] for i in row], [terminology.codes[i] for i in concept], **options)
+
+    @classmethod
+    def from_file(
+        cls, path: str | Path, *, term: str = "term", concept: str = "concept", **options: Any
+    ) -> ClusteringPairEvaluator:
+        """Read a table with a term and a concept in each row.
+
+        Args:
+            path: CSV or TSV with a header.
+            term, concept: The columns.
+            **options: As of the class; the file's name is the default of ``name``.
+
+        Raises:
+            InputError: No such file or column, a row without term or concept, or as the class does.
+        """
+        path = Path(path)
+        rows = []
+        for line, cells in read_table(path, [term, concept]):
+            rows.append([cell.strip() for cell in cells])
+            if not all(rows[-1]):
+                raise InputError(f"{path}:{line}: a term and a concept are needed, found {rows[-1]}")
+        options.setdefault("name", path.name.split(".")[0].lower())
+        return cls([row[0] for row in rows], [row[1] for row in rows], **options)
+
+    # ------------------------------------------------------------------ measuring
+
+    def observe(self, embed: EmbedOnce) -> Observation:
+        """The metrics listed above; the units are the concepts, see ``concept_counts`` for what each has of a pair."""
+        vectors = embed.pass_through(self.texts)
+        levels: PairLevels
+        if self.mode == "exact":
+            levels = AllPairLevels(vectors, self.gold)
+        else:
+            levels = ListedPairLevels(vectors, self.gold, self._neighbors(vectors, embed))
+        searched = PUBLISHED_THETAS if self.theta_search == "grid" else None
+        metrics = clustering_pair_metrics(levels, searched if self.theta is None else [self.theta])
+        rows = concept_counts(levels, self.gold, self.concepts, metrics["theta"])
+        return Observation(metrics | {"n_short": float(len(self.short))}, {"f1": Units("concept", rows, "f1")})
+
+    def _neighbors(self, vectors: np.ndarray, embed: EmbedOnce) -> np.ndarray:
+        """The k nearest other terms of each term, -1 for one that is not measured, ``[N, <= k]``."""
+        import torch
+
+        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        search = RunningNearest(vectors, self.k + 1, device=device)
+        search.add(vectors)
+        if self.as_published and self.short:
+            search.add(embed.pass_through(self.short))
+        found = without_self(search.result()[1].cpu().numpy())
+        return np.where(found < len(found), found, -1)
+
+    # ------------------------------------------------------------------ for people
+
+    @property
+    def headline(self) -> dict[str, str]:
+        """What a table shows: label to the key of a metric."""
+        prefix = f"{self.name}_" if self.name else ""
+        keys = ("f1", "precision", "recall", "theta", "pr_auc", "average_precision", "recall_ceiling")
+        return {key.replace("_", " "): f"{prefix}{key}" for key in keys}
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """Settings and sizes, never a text."""
+        return {
+            "mode": self.mode,
+            **({"k": self.k} if self.mode == "top_k" else {}),
+            **({"theta_search": self.theta_search} if self.theta is None else {"theta": self.theta}),
+            "min_length": self.min_length,
+            "as_published": self.as_published,
+            "n_terms": len(self.texts),
+            "n_short": len(self.short),
+            "n_concepts": int(self.concepts.indices.max()) + 1,
+            "n_gold_pairs": len(self.gold.left),
+            "terms_sha256": self.terms_digest,
+            **super().get_config_dict(),
+        }
+
+    @property
+    def citation(self) -> str:
+        return """@inproceedings{zeng2022coderpp,
+    title={Automatic Biomedical Term Clustering by Learning Fine-grained Term Representations},
+    author={Zeng, Sihang and Yuan, Zheng and Yu, Sheng},
+    booktitle={Proceedings of the 21st Workshop on Biomedical Language Processing},
+    year={2022}
+}"""
+
+
+def _check(settings: Mapping[str, Any], as_published: bool) -> None:
+    """Refuse what is out of range, or differs from what was published."""
+    for name, value in settings.items() if as_published else ():
+        if value is not None and value != _PUBLISHED[name]:
+            raise InputError(
+                f"as_published: {name} is {_PUBLISHED[name]!r}, found {value!r}; leave one of the two out"
+            )
+    for name, allowed in (("mode", ("exact", "top_k")), ("theta_search", ("exact", "grid"))):
+        if settings[name] is not None and settings[name] not in allowed:
+            raise unknown_name(name, settings[name], allowed)
+    for name in ("k", "min_length"):
+        if settings[name] is not None and settings[name] < 1:
+            raise InputError(f"{name} must be at least 1, found {settings[name]}")
+    if settings["theta"] is not None:
+        floor_of(settings["theta"])

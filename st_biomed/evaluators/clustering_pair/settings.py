@@ -1,0 +1,75 @@
+"""Which terms are clustered, in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Unpack
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EvaluatorOptions
+from st_biomed.evaluators.clustering_pair.evaluator import ClusteringPairEvaluator
+from st_biomed.evaluators.data_folder import data_path, open_terminology
+
+
+@dataclass(frozen=True)
+class ClusteringPairSettings:
+    """The settings of a clustering benchmark.
+
+    Args:
+        name: Prefix of the metrics.
+        sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`.
+        path: A table with the columns ``term`` and ``concept`` in its place.
+        languages: Only terms of these languages; all where empty.
+        below: Codes of roots: only these and the concepts below them; all where empty.
+        sample: Concepts to draw; 0 for all.
+        seed: Of the draw.
+        mode, k, min_length, theta_search, theta: See
+            :class:`~st_biomed.evaluators.clustering_pair.evaluator.ClusteringPairEvaluator`, whose defaults hold for an empty mode
+            or search, for 0 neighbors, and where ``theta`` is none.
+    """
+
+    name: str
+    sources: list[str] = field(default_factory=list)
+    path: str = ""
+    languages: list[str] = field(default_factory=list)
+    below: list[str] = field(default_factory=list)
+    sample: int = 0
+    seed: int = 0
+    mode: str = ""
+    k: int = 0
+    min_length: int = 4
+    theta_search: str = ""
+    theta: float | None = None
+
+    def evaluators(
+        self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
+    ) -> list[ClusteringPairEvaluator]:
+        """The one evaluator; as published it scores as CODER++'s script does, whatever mode and search are set.
+
+        Raises:
+            InputError: Neither a terminology nor a file or both, or what the evaluator refuses.
+        """
+        if bool(self.sources) == bool(self.path):
+            raise InputError(f"{self.name}: terms are in a terminology (sources) or in a file (path), one is needed")
+        scoring = {
+            "mode": self.mode or None,
+            "k": self.k or None,
+            "min_length": self.min_length,
+            "theta_search": self.theta_search or None,
+            "theta": self.theta,
+        }
+        settings = {"as_published": True} if as_published else scoring
+        options["name"] = self.name
+        if self.path:
+            return [ClusteringPairEvaluator.from_file(data_path(self.path), **settings, **options)]
+        terminology = open_terminology(self.sources)
+        if self.below or self.languages:
+            terminology = terminology.subset(below=self.below or None, languages=self.languages or None)
+        return [
+            ClusteringPairEvaluator.from_terminology(
+                terminology, sample=self.sample or None, seed=self.seed, **settings, **options
+            )
+        ]
+
+
+SETTINGS = ClusteringPairSettings

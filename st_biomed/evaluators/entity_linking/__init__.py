@@ -1,0 +1,3 @@
+"""Mentions to the concepts of a dictionary, by accuracy."""
+
+from __future__ import annotations

@@ -1,0 +1,292 @@
+"""Entity linking: are the names nearest to a mention names of the concept that it means?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions, documents_of
+from st_biomed.evaluators.entity_linking.queries import PUBLISHED, DictionaryTexts, LinkingQueries, Scoring
+from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, unsettled
+from st_biomed.metrics.units import Units
+from st_biomed.neighbors import RunningNearest
+
+if TYPE_CHECKING:
+    from st_biomed.linking_data.records import LinkingDataset, Mention
+
+logger = logging.getLogger(__name__)
+
+
+class EntityLinkingEvaluator(EmbeddingEvaluator):
+    """Accuracy of linking mentions to a dictionary by nearest names (BioSyn, section 4; SapBERT, section 3).
+
+    Every part of a mention is looked up among the names of the dictionary, and a mention is right within the k best
+    when all its parts are; see :func:`~st_biomed.metrics.linking.linking_metrics` for ``acc@k``, ``mrr@K`` and
+    ``recall@k``. Beside them stand
+
+    - ``acc@k_low`` and ``acc@k_high``: 95% bootstrap interval;
+    - ``concept_acc@k``, ``concept_mrr@K`` (``name_...`` with ``rank_unit="concept"``): the other way of ranking, and
+      ``concept_unsettled``, the number of looked-up strings whose names hold too few concepts to tell;
+    - ``exact_match_acc@1``: the dictionary alone, without any model: entries whose name equals the string;
+    - ``abbreviation_...``, ``other_...`` (see :attr:`~st_biomed.linking_data.records.Mention.is_abbreviation`),
+      ``refined_...``, ``distant_...``: accuracies and exact match of part of the mentions;
+    - ``coverage``: share of the mentions with gold ids whose gold the dictionary has; and ``n_...``: counts.
+
+    Equal names are embedded once, and entries that score the same stand in the order of the dictionary. The names are
+    embedded and compared in chunks that are not kept: memory is that of the mentions' vectors.
+
+    Args:
+        dataset: Mentions and dictionary.
+        split: Which mentions.
+        ks: The k of the accuracies, 1 among them.
+        recall_ks: The k of the recalls.
+        rank_unit: ``"name"`` ranks entries of the dictionary, ``"concept"`` leaves out those whose ids stand before
+            them, so that each id stands where its best name does (of two rankings with the same acc@1).
+        similarity: ``"cosine"``, ``"dot"`` or ``"euclidean"``; by default cosine.
+        align_parts: Whether part i of a composite mention has to match group i of its gold ids where there are equally
+            many; else any part may match any of its ids. By default they are aligned.
+        gold_match: ``"any"``: a candidate that has one of the ids; ``"exact"``: exactly the ids of a group, or of all
+            groups together; ``"first"``: only the first group counts.
+        nil: ``"skip"`` leaves mentions without gold ids out, ``"error"`` refuses them.
+        missing_gold: ``"count_as_miss"`` or ``"skip"`` for mentions whose gold the dictionary lacks.
+        dedup_queries: Whether mentions with the same strings and the same gold count once.
+        refined: Names of splits, or mentions: the refined set is what is not among their strings, each once.
+        distance: The distant set is that part of the refined set that is farther than this from all their strings, in
+            edit distances divided by the length of the longer string; 0 for none. The filters of Medical Crossing
+            (Alekseev et al. 2022) are these two, with .2.
+        lower_case: Whether mentions and names are lower-cased (they are, in the published data sets).
+        as_published: Score as BioSyn's and SapBERT's scripts do: inner product, and no alignment. The other settings
+            above then have to be their defaults. (They also cut names at 25 tokens: set the model's ``max_seq_length``.)
+        depth: Number of names ranked for each string, K; by default the largest k, four times that for concepts.
+        dictionary_chunk: Names embedded at once.
+        device: Where vectors are compared; ``None`` for a GPU where there is one.
+        by_document: Whether the intervals draw documents, not mentions.
+        **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
+
+    Attributes:
+        predictions: What was answered in the last call, ``None`` before the first.
+
+    Raises:
+        InputError: An argument out of its range, no such split, or no mention that can be measured.
+
+    Example:
+        ::
+
+            evaluator = EntityLinkingEvaluator(dataset, refined=["train", "dev"])
+            before, first = evaluator(model), evaluator.predictions
+            ...
+            print(evaluator.table(before=before, after=evaluator(model)))
+            print(evaluator.predictions.compare(first))
+    """
+
+    def __init__(
+        self,
+        dataset: LinkingDataset,
+        split: str = "test",
+        *,
+        ks: Sequence[int] = (1, 5),
+        recall_ks: Sequence[int] = (20, 64),
+        rank_unit: str = "name",
+        similarity: str | None = None,
+        align_parts: bool | None = None,
+        gold_match: str = "any",
+        nil: str = "skip",
+        missing_gold: str = "count_as_miss",
+        dedup_queries: bool = False,
+        refined: Iterable[str | Mention] = (),
+        distance: float = 0.0,
+        lower_case: bool = True,
+        as_published: bool = False,
+        depth: int | None = None,
+        dictionary_chunk: int = 65_536,
+        device: str | None = None,
+        by_document: bool = False,
+        **options: Unpack[EvaluatorOptions],
+    ) -> None:
+        super().__init__(primary="acc@1", **options)
+        defaults = PUBLISHED if as_published else Scoring()
+        self.scoring = Scoring(
+            rank_unit=rank_unit,
+            similarity=defaults.similarity if similarity is None else similarity,
+            align_parts=defaults.align_parts if align_parts is None else align_parts,
+            gold_match=gold_match,
+            nil=nil,
+            missing_gold=missing_gold,
+            dedup_queries=dedup_queries,
+            lower_case=lower_case,
+        )
+        if as_published and self.scoring != PUBLISHED:
+            raise InputError(f"as_published: {_difference(self.scoring, PUBLISHED)}; leave one of the two out")
+        self.ks, self.recall_ks = tuple(ks), tuple(recall_ks)
+        if 1 not in self.ks or min([*self.ks, *self.recall_ks]) < 1:
+            raise InputError(
+                f"ks: expected whole numbers from 1, and 1 among them, found {[*self.ks, *self.recall_ks]}"
+            )
+        deepest = max([*self.ks, *self.recall_ks])
+        self.depth = deepest * (4 if rank_unit == "concept" else 1) if depth is None else depth
+        for argument, value, least in (
+            ("depth", self.depth, deepest),
+            ("dictionary_chunk", dictionary_chunk, 1),
+        ):
+            if value < least:
+                raise InputError(f"{argument} must be at least {least}, found {value}")
+        self.dataset, self.split = dataset, split
+        self.dictionary_chunk, self.device = dictionary_chunk, device
+        self.by_document = by_document
+        self.queries = LinkingQueries(dataset, split, self.scoring, refined, distance)
+        self.names = DictionaryTexts(dataset.dictionary, self.scoring)
+        self.predictions: LinkingPredictions | None = None
+        found = self.names.find(self.queries.texts)
+        exact, _ = self.names.ranked_entries(found, np.zeros(found.shape, dtype=np.float32), self.depth)
+        self._exact = self._part_ranks(exact, self.scoring.rank_unit)[0]
+        self._documents = documents_of(self.queries.mentions) if by_document else None
+
+    # ------------------------------------------------------------------ measuring
+
+    def observe(self, embed: EmbedOnce) -> Observation:
+        """The metrics listed above; ``predictions`` is renewed. The units are the mentions, or their documents."""
+        device = self.device or _best_device()
+        search = RunningNearest(
+            embed(self.queries.texts), self.depth, similarity=self.scoring.similarity, device=device
+        )
+        for vectors in self._name_vectors(embed):
+            search.add(vectors)
+        scores, rows = (tensor.cpu().numpy() for tensor in search.result())
+        entries, scores = self.names.ranked_entries(rows, scores, self.depth)
+        ranks = {unit: self._part_ranks(entries, unit) for unit in ("name", "concept")}
+        self.predictions = self._predictions(ranks[self.scoring.rank_unit][0], entries, scores)
+        found = self.predictions.ranks
+        units = {f"acc@{k}": Units("mention", found <= k, clusters=self._documents) for k in sorted(self.ks)}
+        return Observation(self._metrics(ranks), units)
+
+    def _name_vectors(self, embed: EmbedOnce) -> Iterator[np.ndarray]:
+        """The vectors of the dictionary's texts in their order, chunk by chunk."""
+        texts, size = self.names.texts, self.dictionary_chunk
+        return (embed.pass_through(texts[start : start + size]) for start in range(0, len(texts), size))
+
+    # ------------------------------------------------------------------ scoring
+
+    def _part_ranks(self, entries: np.ndarray, unit: str) -> tuple[np.ndarray, int]:
+        """Rank of the first right candidate of each part ``[P]`` from entries ``[U, K]``; how many are unsettled."""
+        entry_ids, gold = self.dataset.dictionary.entry_ids, self.queries.gold
+        if unit == "name":
+            return first_hits(entries[self.queries.text_of_part], entry_ids, gold), 0
+        concepts = distinct_entries(entries, self._concept_keys, self.depth)[self.queries.text_of_part]
+        ranks = first_hits(concepts, entry_ids, gold)
+        all_ranked = len(self.dataset.dictionary) <= self.depth
+        return ranks, 0 if all_ranked else unsettled(concepts, ranks, self._concept_ks)
+
+    @cached_property
+    def _concept_keys(self) -> CSR:
+        """Entry to what tells concepts apart: its ids, or the set of them where a match has to be exact."""
+        entry_ids = self.dataset.dictionary.entry_ids
+        if not self.queries.gold.exact:
+            return entry_ids
+        number: dict[tuple[int, ...], int] = {}
+        keys = [number.setdefault(tuple(entry_ids.row(i)), len(number)) for i in range(entry_ids.n_rows)]
+        return CSR(np.arange(len(keys) + 1), np.array(keys))
+
+    @property
+    def _concept_ks(self) -> tuple[int, ...]:
+        return (*self.ks, *self.recall_ks) if self.scoring.rank_unit == "concept" else self.ks
+
+    def _predictions(self, part_ranks: np.ndarray, entries: np.ndarray, scores: np.ndarray) -> LinkingPredictions:
+        rows, gold = self.queries.text_of_part, self.queries.gold
+        ranks = mention_ranks(part_ranks, gold)
+        return LinkingPredictions(
+            self.queries.mentions, gold, ranks, self.dataset.dictionary, entries[rows], scores[rows]
+        )
+
+    def _metrics(self, ranks: Mapping[str, tuple[np.ndarray, int]]) -> dict[str, float]:
+        gold, unit = self.queries.gold, self.scoring.rank_unit
+        other = "concept" if unit == "name" else "name"
+        part_ranks = ranks[unit][0]
+        metrics = linking_metrics(part_ranks, gold, depth=self.depth, ks=self.ks, recall_ks=self.recall_ks)
+        of_model, of_names = mention_ranks(part_ranks, gold), mention_ranks(self._exact, gold)
+        beside = linking_metrics(ranks[other][0], gold, depth=self.depth, ks=self.ks, recall_ks=())
+        metrics |= {f"{other}_{key}": value for key, value in beside.items()}
+        metrics["concept_unsettled"] = float(ranks["concept"][1])
+        metrics["exact_match_acc@1"] = float((of_names <= 1).mean())
+        for name, mask in self.queries.subsets.items():
+            if mask.any():
+                metrics |= {f"{name}_acc@{k}": float((of_model[mask] <= k).mean()) for k in self.ks}
+                metrics[f"{name}_exact_match_acc@1"] = float((of_names[mask] <= 1).mean())
+        return metrics | {"coverage": gold.coverage} | {key: float(n) for key, n in self.counts.items()}
+
+    # ------------------------------------------------------------------ for people
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Mentions measured and left out, and the size of each part of them."""
+        gold = self.queries.gold
+        return {
+            "n_mentions": len(gold.mentions),
+            "n_nil": gold.n_nil,
+            "n_missing_gold": int((~gold.coverable).sum()),
+            "n_duplicates": self.queries.n_duplicates,
+            **{f"n_{name}": int(mask.sum()) for name, mask in self.queries.subsets.items()},
+        }
+
+    @property
+    def n_texts(self) -> int:
+        """The strings that are looked up, and the names."""
+        return len(self.queries.texts) + len(self.names.texts)
+
+    @property
+    def headline(self) -> dict[str, str]:
+        """What a table shows: label to the key of a metric."""
+        prefix = f"{self.name}_" if self.name else ""
+        other = "concept" if self.scoring.rank_unit == "name" else "name"
+        keys = [f"acc@{k}" for k in self.ks] + [f"mrr@{self.depth}"] + [f"recall@{k}" for k in self.recall_ks]
+        keys += [f"{other}_acc@{k}" for k in self.ks] + ["exact_match_acc@1"]
+        for name, mask in self.queries.subsets.items():
+            keys += [*(f"{name}_acc@{k}" for k in self.ks), f"{name}_exact_match_acc@1"] if mask.any() else []
+        return {key.replace("_", " "): f"{prefix}{key}" for key in [*keys, "coverage"]}
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """Settings, sizes and the dictionary's digest, never a text."""
+        dictionary = self.dataset.dictionary
+        return {
+            "dataset": self.dataset.name,
+            "split": self.split,
+            "steps": list(self.dataset.steps),
+            **asdict(self.scoring),
+            "depth": self.depth,
+            "dictionary": {"entries": len(dictionary), "names": len(self.names.texts), "ids": len(dictionary.ids)},
+            "dictionary_sha256": dictionary.digest,
+            "mentions_sha256": self.queries.digest,
+            **self.counts,
+            "missing_ids": len(self.dataset.missing(self.split)),
+            "by_document": self.by_document,
+            **super().get_config_dict(),
+        }
+
+    @property
+    def citation(self) -> str:
+        return """@inproceedings{sung2020biosyn,
+    title={Biomedical Entity Representations with Synonym Marginalization},
+    author={Sung, Mujeen and Jeon, Hwisang and Lee, Jinhyuk and Kang, Jaewoo},
+    booktitle={Proceedings of the 58th Annual Meeting of the Association for Computational Linguistics},
+    year={2020}
+}"""
+
+
+def _difference(found: Scoring, published: Scoring) -> str:
+    """The settings that differ, in words."""
+    names = [field.name for field in fields(Scoring) if getattr(found, field.name) != getattr(published, field.name)]
+    return ", ".join(f"{name} is {getattr(published, name)!r}, found {getattr(found, name)!r}" for name in names)
+
+
+def _best_device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"

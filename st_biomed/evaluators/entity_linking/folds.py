@@ -1,0 +1,86 @@
+"""Linking over the folds of a cross-validation: the mean of their figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
+from st_biomed.metrics.units import Units
+
+
+class FoldsEvaluator(EmbeddingEvaluator):
+    """Mean over folds of what :class:`~st_biomed.evaluators.EntityLinkingEvaluator` finds in each (CADEC, PsyTAR).
+
+    Counts (``n_...``) are sums. The units are the mentions, each in its fold, and every fold counts the same, however
+    many mentions it has.
+
+    Args:
+        folds: The evaluator of each fold, with the same ``ks``.
+        **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
+
+    Raises:
+        InputError: No fold, or folds with other ``ks``.
+    """
+
+    def __init__(self, folds: Sequence[EntityLinkingEvaluator], **options: Unpack[EvaluatorOptions]) -> None:
+        super().__init__(primary="acc@1", **options)
+        if not folds:
+            raise InputError("folds: expected at least one, found none")
+        if len({one.ks for one in folds}) > 1:
+            raise InputError(f"folds: expected the same ks in each, found {sorted({one.ks for one in folds})}")
+        self.folds = list(folds)
+
+    def observe(self, embed: EmbedOnce) -> Observation:
+        """What every fold has, averaged; a fold's own part, such as the refined set, may be empty in another."""
+        times = Counter(name for one in self.folds for name in one.names.texts)
+        if shared := [name for name, n in times.items() if n > 1]:
+            embed(shared)  # and keep them: a fold would let the names of its dictionary go
+        metrics, units = zip(*(one.observe(embed) for one in self.folds))
+        return Observation(
+            mean_of_folds(metrics), {metric: _in_folds([one[metric] for one in units]) for metric in units[0]}
+        )
+
+    @property
+    def n_texts(self) -> int:
+        """Those of all folds."""
+        return sum(one.n_texts for one in self.folds)
+
+    @property
+    def headline(self) -> dict[str, str]:
+        """As that of a fold."""
+        prefix = f"{self.name}_" if self.name else ""
+        return {f"acc@{k}": f"{prefix}acc@{k}" for k in self.folds[0].ks}
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The settings of each fold."""
+        return {"folds": [one.get_config_dict() for one in self.folds], **super().get_config_dict()}
+
+    @property
+    def citation(self) -> str:
+        return self.folds[0].citation
+
+
+def mean_of_folds(metrics: Sequence[Mapping[str, float]], prefix: str = "") -> dict[str, float]:
+    """Mean of each metric that every fold has; counts (``n_...`` behind the prefix) are sums."""
+    common = [key for key in metrics[0] if all(key in one for one in metrics)]
+    return {
+        key: float((np.sum if key.removeprefix(prefix).startswith("n_") else np.mean)([one[key] for one in metrics]))
+        for key in common
+    }
+
+
+def _in_folds(units: Sequence[Units]) -> Units:
+    """The units of all folds: (value, 1) in the two columns of their own."""
+    rows = np.zeros((sum(map(len, units)), 2 * len(units)))
+    start = 0
+    for fold, one in enumerate(units):
+        rows[start : start + len(one), 2 * fold : 2 * fold + 2] = one.rows
+        start += len(one)
+    return Units(units[0].unit, rows, "macro_mean")

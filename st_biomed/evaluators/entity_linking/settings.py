@@ -1,0 +1,204 @@
+"""Which linking benchmarks a run measures, in files, so that two figures mean the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
+from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved
+from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
+from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
+from st_biomed.evaluators.relatedness.evaluator import RelatednessEvaluator
+from st_biomed.evaluators.shared import SharedEvaluator
+from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
+from st_biomed.linking_data.dictionaries import is_terminology
+from st_biomed.linking_data.preparation import STEPS, prepare
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class LinkingSettings:
+    """A data set, its dictionary, and the steps that prepare both.
+
+    Args:
+        name: Prefix of the metrics.
+        format: The data set's format, see :func:`~st_biomed.linking_data.open_linking`.
+        path: Its file or folder.
+        dictionary: What its mentions are linked to: a file (of the format's usual form, or ``form:path``), a saved terminology's
+            folder, or a reader's name or ``reader:path`` (``obo:doid.obo``); empty where the data set names its concepts itself.
+        options: The format's own options.
+        steps: Preparation steps and their options in their order, see :mod:`st_biomed.linking_data.preparation`.
+        dev: The split that is measured in training; empty for none.
+        test: The split that is measured before and after.
+        seen: Splits whose strings the refined test set leaves out.
+        distance: Edit distance to these strings, within which the distant test set leaves out more; 0 for none.
+        raw: Whether the test split is also measured before any step.
+        ks: The k of the accuracies.
+        folds: Values of the format's option ``fold``: the mean over these folds is what is measured, in testing only. A
+            model that is fine-tuned is one of a fold: it is trained on that fold's training part and measured on its test part.
+
+    Raises:
+        InputError: An unknown format or step, or ``folds`` with a split for training, which would be that of one fold.
+    """
+
+    name: str = ""
+    format: str = ""
+    path: str = ""
+    dictionary: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    steps: dict[str, Any] = field(default_factory=dict)
+    dev: str = "dev"
+    test: str = "test"
+    seen: list[str] = field(default_factory=list)
+    distance: float = 0.0
+    raw: bool = True
+    ks: list[int] = field(default_factory=lambda: [1, 5])
+    folds: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.format and self.format not in linking_names():
+            raise InputError(f"{self.name}: {unknown_name('format', self.format, linking_names())}")
+        for step in self.steps:
+            if step not in STEPS:
+                raise InputError(f"{self.name}: {unknown_name('step', step, STEPS)}")
+        if self.folds and self.dev:
+            raise InputError(f"{self.name}: folds are for testing; dev: '' names no split to measure in training")
+
+    def evaluators(
+        self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
+    ) -> list[EntityLinkingEvaluator | FoldsEvaluator]:
+        """The evaluators of the test split: before any step (``<name>_raw``) where ``raw`` asks for it, and after."""
+        raw = [self.open(fold) for fold in self.folds] or [self.open()]
+        measured = {self.name: [self.prepared(one) for one in raw]}
+        if self.steps and self.raw:
+            measured = {f"{self.name}_raw": raw, **measured}
+        found: list[EntityLinkingEvaluator | FoldsEvaluator] = []
+        for name, datasets in measured.items():
+            options["name"] = name
+            folds = [
+                EntityLinkingEvaluator(
+                    one,
+                    self.test,
+                    ks=self.ks,
+                    refined=self.seen,
+                    distance=self.distance,
+                    as_published=as_published,
+                    **options,
+                )
+                for one in datasets
+            ]
+            found.append(FoldsEvaluator(folds, **options) if self.folds else folds[0])
+        return found
+
+    def open(self, fold: int | None = None) -> LinkingDataset:
+        """The data set as it is distributed, before any step; of several folds one of them.
+
+        Raises:
+            InputError: Whatever is wrong with its files, or a dictionary that has none of the ids that mentions have.
+        """
+        for path in (self.path, self.dictionary):
+            if path and ":" not in path and not data_path(path).exists() and not is_terminology(path):
+                raise InputError(f"{self.name}: {path} is neither here nor in the folder that {DATA_VARIABLE} names")
+        dictionary = resolved(self.dictionary) if self.dictionary else None
+        options = self.options if fold is None else {**self.options, "fold": fold}
+        dataset = open_linking(self.format, data_path(self.path), dictionary=dictionary, **options)
+        wanted = [one for mentions in dataset.mentions.values() for mention in mentions for one in mention.ids]
+        if wanted and not any(one in dataset.dictionary.id_index for one in wanted):
+            raise InputError(
+                f"{self.name}: the dictionary has none of the ids that mentions have: {wanted[0]!r} for example; its own "
+                f"are like {dataset.dictionary.ids[0]!r}"
+            )
+        return dataset
+
+    def prepared(self, dataset: LinkingDataset) -> LinkingDataset:
+        """The data set after the steps."""
+        steps = {
+            step: {key: data_path(value) if key == "path" else value for key, value in (options or {}).items()}
+            for step, options in self.steps.items()
+        }
+        return prepare(dataset, steps)
+
+
+class LinkingSuite(EvaluatorSuite):
+    """The evaluators of several linking benchmarks: one for training, and those whose figures are reported.
+
+    A benchmark is reported as it is distributed (``<name>_raw``) and after its steps (``<name>``).
+
+    Args:
+        protocols: The benchmarks.
+        relatedness: Tables of term pairs and scores, see :class:`~st_biomed.evaluators.RelatednessEvaluator`.
+        **options: For all evaluators; ``name`` is the protocol's, and what is measured in training has no intervals.
+
+    Attributes:
+        tests: The evaluators of what is reported.
+
+    Raises:
+        InputError: Two benchmarks of one name, or whatever is wrong with their files.
+    """
+
+    def __init__(
+        self,
+        protocols: Sequence[LinkingSettings] = (),
+        *,
+        relatedness: Sequence[str | Path] = (),
+        **options: Unpack[EvaluatorOptions],
+    ) -> None:
+        super().__init__()
+        self.options = options
+        self._devs: list[EntityLinkingEvaluator] = []
+        for protocol in protocols:
+            evaluators = protocol.evaluators(**options)
+            for evaluator in evaluators:
+                self.take(evaluator)
+            if isinstance(evaluators[-1], EntityLinkingEvaluator):
+                self._watch(evaluators[-1].dataset, protocol.name, protocol.dev)
+        for path in relatedness:
+            self.take(RelatednessEvaluator.from_file(data_path(path), **options))
+
+    def add(
+        self, dataset: LinkingDataset, name: str, *, dev: str = "dev", test: str = "test", seen: Sequence[str] = ()
+    ) -> None:
+        """Measure a data set: ``dev`` in training where it is not empty, ``test`` before and after."""
+        self._watch(dataset, name, dev)
+        self._report(dataset, name, test, seen)
+
+    def _watch(self, dataset: LinkingDataset, name: str, dev: str) -> None:
+        """Measure a split in training, where there is one to measure."""
+        if dev and dev not in dataset.mentions:
+            raise InputError(
+                f"{name}: no split {dev!r} to measure in training, there are {', '.join(map(repr, dataset.mentions))}; "
+                "`dev: ''` in the settings stands for none"
+            )
+        if dev:
+            options: EvaluatorOptions = {
+                **self.options,
+                "name": f"{name}_dev",
+                "show_progress_bar": False,
+                "n_bootstrap": 0,
+            }
+            self._devs.append(EntityLinkingEvaluator(dataset, dev, **options))
+
+    def _report(self, dataset: LinkingDataset, name: str, split: str, seen: Sequence[str]) -> None:
+        options: EvaluatorOptions = {**self.options, "name": name}
+        self.take(EntityLinkingEvaluator(dataset, split, refined=seen, **options))
+
+    @property
+    def dev(self) -> SharedEvaluator | None:
+        """Measures every dev split; its primary metric, ``sequential_score``, is the mean of their accuracies."""
+        return SharedEvaluator(self._devs) if self._devs else None
+
+    def what(self, evaluator: EmbeddingEvaluator) -> str:
+        """The split beside the number of mentions."""
+        if isinstance(evaluator, EntityLinkingEvaluator):
+            return f"{evaluator.split}, {super().what(evaluator)}"
+        return f"{len(evaluator.folds)} folds" if isinstance(evaluator, FoldsEvaluator) else super().what(evaluator)
+
+
+SETTINGS = LinkingSettings

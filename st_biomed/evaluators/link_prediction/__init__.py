@@ -1,0 +1,3 @@
+"""Tails and heads of triples, by rank."""
+
+from __future__ import annotations

@@ -1,0 +1,247 @@
+"""Link prediction: does a model find the entity that completes a triple of a knowledge graph?"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Unpack
+
+import numpy as np
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.evaluators.vector_scorer import scorer_from_vectors
+from st_biomed.metrics.link_prediction import SIDES, KnownTriples, Scorer, rank_metrics, rank_triples
+from st_biomed.metrics.units import Units
+from st_biomed.neighbors import SIMILARITIES
+
+_PARTS = ("train", "valid", "test")
+
+
+class LinkPredictionEvaluator(EmbeddingEvaluator):
+    """Ranks of the right head and of the right tail of triples among all entities (Bordes et al. 2013, section 4.2).
+
+    A knowledge-graph model is measured by :meth:`measure_scorer`. Called as any evaluator, with a model or another way
+    to embed, it measures the vectors of the entities' names as
+    :func:`~st_biomed.evaluators.vector_scorer.scorer_from_vectors` reads them: the baseline of a text encoder, which by
+    default knows nothing of relations.
+
+    Metrics: ``filtered_mrr``, the primary metric, ``filtered_mr``, ``filtered_hits@k`` and the same as ``raw_...``, over
+    both sides of all triples; ``filtered_head_...``, ``raw_tail_...`` of one side; with ``per_relation``
+    ``<relation>/filtered_...`` and ``<relation>/n``. Ranks are realistic: the mean of the best and the worst among equal
+    scores. Filtered ranks leave out the other entities that make a triple of train, valid or test. Every entity is a
+    candidate for every query, as in PyKEEN.
+
+    ``n`` triples are measured, of which ``n_unseen`` have an entity or a relation without a training triple, and
+    ``n_joined_in_train`` have two entities that a training triple joins, in either direction and whatever its relation:
+    where inverse relations were left in before the split, they are the answer.
+
+    Args:
+        entities: What stands for each entity, ``[E]``: names for a text encoder, or codes for a table of vectors. Names
+            may repeat.
+        train: Triples (head, relation, tail) as indices, ``[T, 3]``; may be empty.
+        test: Triples that are measured.
+        valid: Triples of the third part, if there is one.
+        split: ``"test"``, or ``"valid"`` to measure those.
+        relations: Names of the relations, ``[R]``; by default their numbers.
+        ks: The k of the hits.
+        per_relation: Whether to report each relation, too.
+        similarity: How vectors are compared: ``"cosine"``, ``"dot"`` or ``"euclidean"``.
+        translate: Whether vectors move by the mean difference of their relation's training triples.
+        **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
+
+    Raises:
+        InputError: An argument out of its range, a triple twice or in two parts, or nothing to measure.
+
+    Example:
+        ::
+
+            evaluator = LinkPredictionEvaluator(names, train=train, valid=valid, test=test, name="kg")
+            graph = evaluator.measure_scorer(lambda given, relations, side: ...)
+            print(evaluator.table(graph=graph, names=evaluator(text_encoder)))
+    """
+
+    def __init__(
+        self,
+        entities: Sequence[str],
+        *,
+        train: np.ndarray,
+        test: np.ndarray,
+        valid: np.ndarray | None = None,
+        split: str = "test",
+        relations: Sequence[str] | None = None,
+        ks: Sequence[int] = (1, 3, 10),
+        per_relation: bool = False,
+        similarity: str = "cosine",
+        translate: bool = False,
+        **options: Unpack[EvaluatorOptions],
+    ) -> None:
+        super().__init__(primary="filtered_mrr", **options)
+        if split not in _PARTS[1:]:
+            raise unknown_name("split", split, _PARTS[1:])
+        if similarity not in SIMILARITIES:
+            raise unknown_name("similarity", similarity, SIMILARITIES)
+        if not ks or min(ks) < 1:
+            raise InputError(f"ks: expected whole numbers from 1, found {list(ks)}")
+        if len(entities) < 2:
+            raise InputError(f"entities: at least two are needed, found {len(entities)}")
+        self.entities, self.split, self.ks = list(entities), split, tuple(ks)
+        self.per_relation, self.similarity, self.translate = per_relation, similarity, translate
+        parts = {"train": train, "valid": np.empty((0, 3), np.int64) if valid is None else valid, "test": test}
+        triples = {name: _checked(part, name, len(entities), relations) for name, part in parts.items()}
+        every = np.concatenate(list(triples.values()))
+        _refuse_repeats(every, np.repeat(_PARTS, [len(part) for part in triples.values()]))
+        self.train, self.triples = triples["train"], triples[split]
+        if not len(self.triples):
+            raise InputError(f"{split}: expected at least one triple to measure, found none")
+        n_relations = int(every[:, 1].max()) + 1 if relations is None else len(relations)
+        self.relations = list(map(str, range(n_relations))) if relations is None else list(relations)
+        self._known = KnownTriples(every, n_relations)
+
+    # ------------------------------------------------------------------ the triples
+
+    @property
+    def n_unseen(self) -> int:
+        """Measured triples with an entity or a relation that no training triple has."""
+        seen = np.isin(self.triples[:, [0, 2]], self.train[:, [0, 2]]).all(axis=1)
+        return int((~(seen & np.isin(self.triples[:, 1], self.train[:, 1]))).sum())
+
+    @property
+    def n_joined_in_train(self) -> int:
+        """Measured triples whose two entities stand in some training triple together, in either direction."""
+        trained, measured = (np.sort(part[:, [0, 2]], axis=1) for part in (self.train, self.triples))
+        width = len(self.entities)
+        return int(np.isin(measured @ [width, 1], trained @ [width, 1]).sum())
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what stands for the entities and of all triples, measured ones first."""
+        sha = hashlib.sha256("\0".join([*self.entities, *self.relations]).encode())
+        for triples in (self.triples, self.train):
+            sha.update(triples.tobytes())
+        return sha.hexdigest()
+
+    # ------------------------------------------------------------------ measuring
+
+    def measure_scorer(
+        self, scorer: Scorer, output_path: str | None = None, epoch: int = -1, steps: int = -1
+    ) -> dict[str, float]:
+        """Measure a knowledge-graph model.
+
+        Args:
+            scorer: From ``given [B]``, ``relations [B]`` and ``side`` to scores ``[B, E]``, higher is better; see
+                :class:`~st_biomed.metrics.link_prediction.Scorer`. B is such that a block of scores has some 16 million
+                numbers.
+            output_path, epoch, steps: As in a call with a model.
+
+        Returns:
+            Prefixed metrics.
+
+        Raises:
+            InputError: Scores of another shape, or NaN among them.
+        """
+        self._announce(epoch, steps)
+        return self._report(self._observed(scorer), output_path, epoch, steps)
+
+    def observe(self, embed: EmbedOnce) -> Observation:
+        """The metrics listed above; the units are the triples, each with the mean over its two sides."""
+        train = self.train if self.translate else None
+        return self._observed(scorer_from_vectors(embed(self.entities), self.similarity, train=train))
+
+    def _observed(self, scorer: Scorer) -> Observation:
+        ranks = {
+            side: rank_triples(scorer, self.triples, side, n_entities=len(self.entities), known=self._known)
+            for side in SIDES
+        }
+        realistic = {
+            setting: np.stack([ranks[side][setting].realistic for side in SIDES], axis=1)
+            for setting in ("filtered", "raw")
+        }
+        metrics = self._metrics_of(realistic)
+        for setting, of in realistic.items():
+            for column, side in enumerate(SIDES):
+                metrics |= _prefixed(f"{setting}_{side}_", rank_metrics(of[:, column], self.ks))
+        counts = {"n": len(self.triples), "n_unseen": self.n_unseen, "n_joined_in_train": self.n_joined_in_train}
+        metrics |= {key: float(n) for key, n in counts.items()}
+        if self.per_relation:
+            for relation in np.unique(self.triples[:, 1]).tolist():
+                rows = self.triples[:, 1] == relation
+                of_relation = self._metrics_of({setting: of[rows] for setting, of in realistic.items()})
+                of_relation["n"] = float(rows.sum())
+                metrics |= _prefixed(f"{self.relations[relation]}/", of_relation)
+        filtered = realistic["filtered"]
+        units = {"filtered_mrr": Units("triple", (1 / filtered).mean(axis=1))}
+        units |= {f"filtered_hits@{k}": Units("triple", (filtered <= k).mean(axis=1)) for k in self.ks}
+        return Observation(metrics, units)
+
+    def _metrics_of(self, ranks: Mapping[str, np.ndarray]) -> dict[str, float]:
+        """Metrics over both sides of each setting, from ranks ``[Q, 2]``."""
+        return {
+            key: value
+            for setting, of in ranks.items()
+            for key, value in _prefixed(f"{setting}_", rank_metrics(of.ravel(), self.ks)).items()
+        }
+
+    @property
+    def headline(self) -> dict[str, str]:
+        """What a table shows: label to the key of a metric, for the filtered figures of both sides."""
+        prefix = f"{self.name}_" if self.name else ""
+        return {key: f"{prefix}filtered_{key}" for key in ("mrr", "mr", *(f"hits@{k}" for k in self.ks))}
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """Settings and sizes, never a name of an entity."""
+        return {
+            "split": self.split,
+            "triples_sha256": self.digest,
+            "n_entities": len(self.entities),
+            "n_relations": len(self.relations),
+            "n_train": len(self.train),
+            "n_triples": len(self.triples),
+            "ks": list(self.ks),
+            "similarity": self.similarity,
+            "translate": self.translate,
+            **super().get_config_dict(),
+        }
+
+    @property
+    def citation(self) -> str:
+        return """@inproceedings{bordes2013translating,
+    title={Translating Embeddings for Modeling Multi-relational Data},
+    author={Bordes, Antoine and Usunier, Nicolas and Garcia-Duran, Alberto and Weston, Jason and Yakhnenko, Oksana},
+    booktitle={Advances in Neural Information Processing Systems},
+    volume={26},
+    year={2013}
+}"""
+
+
+def _prefixed(prefix: str, metrics: Mapping[str, float]) -> dict[str, float]:
+    return {f"{prefix}{key}": value for key, value in metrics.items()}
+
+
+def _checked(triples: np.ndarray, name: str, n_entities: int, relations: Sequence[str] | None) -> np.ndarray:
+    """The triples as int64 ``[T, 3]``."""
+    triples = np.asarray(triples)
+    if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype.kind not in "iu":
+        raise InputError(f"{name}: expected whole numbers [T, 3], found {triples.dtype} {list(triples.shape)}")
+    most = {"head": n_entities, "relation": None if relations is None else len(relations), "tail": n_entities}
+    for column, (end, size) in enumerate(most.items()):
+        numbers = triples[:, column]
+        wrong = (numbers < 0) if size is None else (numbers < 0) | (numbers >= size)
+        if wrong.any():
+            row = int(wrong.argmax())
+            allowed = "from 0" if size is None else f"from 0 to {size - 1}"
+            raise InputError(f"{name}: {end} of triple {row + 1} has to be {allowed}, found {numbers[row]}")
+    return triples.astype(np.int64)
+
+
+def _refuse_repeats(triples: np.ndarray, parts: np.ndarray) -> None:
+    """Refuse a triple that is there twice, in one part or in two."""
+    distinct, first, place = np.unique(triples, axis=0, return_index=True, return_inverse=True)
+    if len(distinct) < len(triples):
+        again = int((first[place.ravel()] != np.arange(len(triples))).argmax())
+        before = int(first[place.ravel()[again]])
+        raise InputError(
+            f"{parts[again]}: triple {triples[again].tolist()} is in {parts[before]} already; each may be there once"
+        )

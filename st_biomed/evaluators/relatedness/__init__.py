@@ -1,0 +1,3 @@
+"""Pairs of terms that people scored, by Spearman."""
+
+from __future__ import annotations

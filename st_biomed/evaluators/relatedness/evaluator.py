@@ -1,0 +1,165 @@
+"""Relatedness: do cosines rank term pairs as people do?"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.files.tables import read_header, read_table
+from st_biomed.metrics.cosine import cosine_of_pairs
+from st_biomed.metrics.ranking import spearman
+from st_biomed.metrics.units import Units
+
+_TERMS = (("term1", "term_1"), ("term2", "term_2"))
+_SCORES = ("mean", "score", "physicians", "physician")
+"""Headers of the published sets, whatever their case and with spaces as underscores: MayoSRS, UMNSRS and EHR-RelB give
+a mean, MiniMayoSRS and its first print (Pedersen et al. 2007) one column for physicians and one for coders."""
+
+
+class RelatednessEvaluator(EmbeddingEvaluator):
+    """Rank correlation between the cosines of term pairs and the scores that people gave them (SRS sets).
+
+    Metrics: ``spearman`` (ties have their average rank), ``pearson``, ``n`` pairs measured, ``n_missing`` pairs left
+    out because a term or the score is missing, and the interval of the first over the pairs.
+
+    Args:
+        first, second: The terms of each pair, ``[N]`` each.
+        scores: What people gave, ``[N]``: larger is more related.
+        **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
+
+    Raises:
+        InputError: Lists of different lengths, scores that are no numbers, or fewer than three pairs with both terms.
+
+    References: Pakhomov et al. 2011 (MayoSRS), Pakhomov et al. 2010 (UMNSRS), Pedersen et al. 2007 (MiniMayoSRS).
+
+    Example:
+        >>> from st_biomed.evaluators import table_embedder
+        >>> evaluator = RelatednessEvaluator(["a", "b", "c"], ["b", "c", "a"], [2, 3, 1], name="mine", n_bootstrap=0)
+        >>> vectors = table_embedder(["a", "b", "c"], np.array([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8]]))
+        >>> round(evaluator.measure(vectors)["mine_spearman"], 3)
+        1.0
+    """
+
+    def __init__(
+        self,
+        first: Sequence[str],
+        second: Sequence[str],
+        scores: Sequence[float],
+        **options: Unpack[EvaluatorOptions],
+    ) -> None:
+        super().__init__(primary="spearman", **options)
+        if not len(first) == len(second) == len(scores):
+            raise InputError(
+                f"first, second and scores must be equally many, found {len(first)}, {len(second)} and {len(scores)}"
+            )
+        numbers = np.asarray(scores, dtype=np.float64)
+        if not np.isfinite(numbers).all():
+            raise InputError(f"scores: pair {int(np.flatnonzero(~np.isfinite(numbers))[0]) + 1} has no finite score")
+        there = np.array([bool(a.strip() and b.strip()) for a, b in zip(first, second)], dtype=bool)
+        if there.sum() < 3:
+            raise InputError(f"pairs: at least three with both terms are needed, found {int(there.sum())}")
+        self.n_missing = int((~there).sum())
+        self.scores = numbers[there]
+        row: dict[str, int] = {}
+        kept = [(a.strip(), b.strip()) for a, b, keep in zip(first, second, there) if keep]
+        self.left, self.right = np.array([[row.setdefault(text, len(row)) for text in pair] for pair in kept]).T
+        self.texts = list(row)
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | Path,
+        *,
+        terms: tuple[str, str] | None = None,
+        score: str | None = None,
+        unscored: str = "error",
+        **options: Any,
+    ) -> RelatednessEvaluator:
+        """Read a table of term, term, score, such as the published sets and their translations.
+
+        Args:
+            path: CSV or TSV with a header.
+            terms: The columns of the terms; by default those of the published sets.
+            score: The column of the score; by default the mean, or the physicians' (MiniMayoSRS).
+            unscored: ``"error"`` or ``"skip"`` for a row whose score is no number; what is skipped counts as missing.
+            **options: As of the class; the file's name is the default of ``name``.
+
+        Raises:
+            InputError: No such file or column, or with file and line a score that is no number.
+        """
+        if unscored not in ("error", "skip"):
+            raise unknown_name("unscored", unscored, ("error", "skip"))
+        path = Path(path)
+        header = ["_".join(name.lower().split()) for name in read_header(path)]
+        wanted: list[tuple[str, ...]] = [(name,) if isinstance(name, str) else name for name in (terms or _TERMS)]
+        wanted.append((score,) if score else next(((name,) for name in _SCORES if name in header), _SCORES))
+        first, second, scores, n_unscored = [], [], [], 0
+        for line, (one, other, number) in read_table(path, [tuple(map(_folded, names)) for names in wanted]):
+            try:
+                scores.append(float(number))
+            except ValueError:
+                if unscored == "skip":
+                    n_unscored += 1
+                    continue
+                raise InputError(f"{path}:{line}: score {number!r} is no number") from None
+            first.append(one)
+            second.append(other)
+        options.setdefault("name", path.name.split(".")[0].lower())
+        evaluator = cls(first, second, scores, **options)
+        evaluator.n_missing += n_unscored
+        return evaluator
+
+    def observe(self, embed: EmbedOnce) -> Observation:
+        """The metrics listed above; the units are the pairs."""
+        cosines = cosine_of_pairs(embed(self.texts), self.left, self.right)
+        metrics = {"spearman": spearman(cosines, self.scores), "pearson": _pearson(cosines, self.scores)}
+        metrics |= {"n": float(len(cosines)), "n_missing": float(self.n_missing)}
+        return Observation(metrics, {"spearman": Units("pair", np.stack([cosines, self.scores], axis=1), "spearman")})
+
+    @property
+    def headline(self) -> dict[str, str]:
+        """What a table shows: label to the key of a metric."""
+        prefix = f"{self.name}_" if self.name else ""
+        return {key: f"{prefix}{key}" for key in ("spearman", "pearson")}
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """Sizes and a digest of the pairs and scores, never a text."""
+        content = json.dumps([self.texts, self.left.tolist(), self.right.tolist(), self.scores.tolist()])
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        return {
+            "pairs_sha256": digest,
+            "n_pairs": len(self.scores),
+            "n_missing": self.n_missing,
+            **super().get_config_dict(),
+        }
+
+    @property
+    def citation(self) -> str:
+        return """@article{pakhomov2011mayosrs,
+    title={Towards a framework for developing semantic relatedness reference standards},
+    author={Pakhomov, Serguei V.S. and Pedersen, Ted and McInnes, Bridget and Melton, Genevieve B. and Ruggieri, Alexander and Chute, Christopher G.},
+    journal={Journal of Biomedical Informatics},
+    volume={44},
+    number={2},
+    pages={251--265},
+    year={2011}
+}"""
+
+
+def _folded(name: str) -> str:
+    return "_".join(name.lower().split())
+
+
+def _pearson(a: np.ndarray, b: np.ndarray) -> float:
+    """Product-moment correlation; 0 where a side is constant."""
+    a, b = a.astype(np.float64) - a.mean(dtype=np.float64), b - b.mean()
+    scale = np.sqrt((a @ a) * (b @ b))
+    return float(a @ b / scale) if scale > 0 else 0.0

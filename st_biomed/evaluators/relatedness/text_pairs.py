@@ -1,0 +1,66 @@
+"""Pairs of texts by the place of each text in one list, so that every text is embedded once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.relation.file import Pairs
+
+
+class TextPairs:
+    """Numbers texts as they come.
+
+    Attributes:
+        n_excluded: Pairs that were not taken as unrelated.
+    """
+
+    def __init__(self) -> None:
+        self._row: dict[str, int] = {}
+        self._related = np.empty(0, dtype=np.int64)
+        self.n_excluded = 0
+
+    @property
+    def texts(self) -> list[str]:
+        """Every text once."""
+        return list(self._row)
+
+    def rows(self, pairs: Pairs, name: str) -> np.ndarray:
+        """Places in ``texts`` of the two texts of each pair, int64 ``[N, 2]``.
+
+        Args:
+            pairs: Two texts each.
+            name: What the error calls them.
+
+        Raises:
+            InputError: A pair that is not two texts.
+        """
+        for i, pair in enumerate(pairs, 1):
+            if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+                raise InputError(f"{name}: pair {i}: expected two texts, found {pair!r}")
+        rows = [[self._row.setdefault(text, len(self._row)) for text in pair] for pair in pairs]
+        return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+    def related(self, pairs: Pairs, name: str) -> np.ndarray:
+        """The same, remembered as pairs that :meth:`unrelated` leaves out."""
+        rows = self.rows(pairs, name)
+        self._related = np.append(self._related, _unordered(rows))
+        return rows
+
+    def unrelated(self, pairs: Pairs, name: str) -> np.ndarray:
+        """The same, without one text twice and without pairs that are related in either order; these are counted.
+
+        Raises:
+            InputError: None is left.
+        """
+        rows = self.rows(pairs, name)
+        excluded = (rows[:, 0] == rows[:, 1]) | np.isin(_unordered(rows), self._related)
+        if excluded.all():
+            raise InputError(f"{name}: expected at least one unrelated pair, found none among {len(rows):,}")
+        self.n_excluded += int(excluded.sum())
+        return rows[~excluded]
+
+
+def _unordered(rows: np.ndarray) -> np.ndarray:
+    """A number for each unordered pair of places, ``[N]``."""
+    return rows.min(axis=1) << 32 | rows.max(axis=1)

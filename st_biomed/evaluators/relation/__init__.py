@@ -1,0 +1,3 @@
+"""Related pairs of terms against random ones, by AUC."""
+
+from __future__ import annotations

@@ -1,0 +1,135 @@
+"""The pairs of a relation evaluator, drawn from a terminology: related, unrelated, and random ones of the same types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.relation.file import RANDOM, Pairs
+from st_biomed.evaluators.relation.pairs import PARENT_RELATIONS, ConceptPairs, RelatedPairs
+from st_biomed.records import Tally
+
+if TYPE_CHECKING:
+    from st_biomed.terminology import Terminology
+
+NEGATIVES = ("random", "type_matched")
+
+_N_NULL = 10_000
+"""Random pairs of a null distribution: cui2vec's 10,000 bootstrap samples (Beam et al. 2020)."""
+
+
+class RelationPairs(NamedTuple):
+    """What was drawn.
+
+    Attributes:
+        positives: Label to pairs; empty where there are none.
+        negatives: Unrelated pairs, for all alike or by label.
+        nulls: Label to random pairs; ``None`` where they were not asked for.
+        unknown: Relations that the terminology does not have, of labels that have pairs of other ones.
+        tallies: What was read, kept and dropped: rows of relations and parents for the ``positives``, ``names`` of
+            those, and candidates for ``negatives`` and ``nulls``.
+    """
+
+    positives: dict[str, Pairs]
+    negatives: Pairs | dict[str, Pairs]
+    nulls: dict[str, Pairs] | None
+    unknown: list[str]
+    tallies: dict[str, Tally]
+
+
+def draw_relation_pairs(
+    terminology: Terminology,
+    relations: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    *,
+    concepts: np.ndarray | Sequence[int] | None = None,
+    negatives: str = "random",
+    n_negatives: int = 5000,
+    power: bool = False,
+    max_pairs: int = 5000,
+    min_pairs: int = 50,
+    keys: str = "names",
+    names_per_pair: int | None = None,
+    seed: int = 0,
+) -> RelationPairs:
+    """Draw pairs of each relation and pairs that nothing relates.
+
+    A pair is unrelated if the two cannot stand for one concept, nor for two that any relation or parent joins in either
+    direction: every concept that a name stands for is looked at, in the whole terminology.
+
+    Args:
+        terminology: Concepts, names, relations, parents and types.
+        relations: Names of relations, or label to several that count as one; all by default. ``isa`` and
+            ``inverse_isa`` are also the parents, where readers put the ``isa`` of a source.
+        concepts: Indices of concepts, or a mask ``[C]``, to which both ends of every pair belong: those held out of
+            training, or those a table of vectors has.
+        negatives: ``"random"``: distinct pairs of any two concepts, one set for all relations (HiPrBERT); or
+            ``"type_matched"``: for each relation pairs with the semantic types of its own, see
+            :meth:`~st_biomed.evaluators.relation.pairs.RelatedPairs.type_matched`. A concept without a type counts as
+            one of a type of its own.
+        n_negatives: Number of negatives; HiPrBERT's file has 5,000.
+        power: Whether to draw 10,000 type-matched pairs for each relation. cui2vec draws them anew for the types of
+            each of its pairs, and related ones among them; here one set has the types in the proportion of the pairs.
+        max_pairs: Most pairs of concepts of a relation, chosen at random.
+        min_pairs: Fewest pairs of a relation, where none are named; of one with fewer no negatives are drawn.
+        keys: ``"names"``, or ``"codes"`` for a table of vectors of concepts.
+        names_per_pair: Name pairs of each pair of concepts, drawn from all their names; by default one, the preferred
+            names.
+        seed: Seed; neither the random negatives nor what is drawn for a relation depend on the other relations.
+
+    Raises:
+        InputError: An argument out of its range, a list that names nothing or something twice, no unrelated pair, or no
+            types where they are needed.
+    """
+    if negatives not in NEGATIVES:
+        raise unknown_name("value of negatives", negatives, NEGATIVES)
+    for name, value in {"n_negatives": n_negatives, "max_pairs": max_pairs, "min_pairs": min_pairs}.items():
+        if value < 1:
+            raise InputError(f"{name} must be at least 1, found {value}")
+    draw = RelatedPairs(terminology, concepts=concepts, keys=keys, names_per_pair=names_per_pair, seed=seed)
+    groups = _groups(draw.relations if relations is None else relations)
+    tallies = {of: Tally() for of in ("positives", "names", "negatives", "nulls")}
+    positives: dict[str, Pairs] = {}
+    typed: dict[str, Pairs] = {}
+    nulls: dict[str, Pairs] = {}
+    for label, members in groups.items():
+        chosen = draw.positives(members, max_pairs, label, tallies["positives"])
+        named = draw.strings(draw.named(chosen, label))
+        positives[label] = [(one, other) for one, other in named if one != other]
+        tallies["names"].read(len(named))
+        tallies["names"].keep(len(positives[label]))
+        tallies["names"].drop("one name for both", len(named) - len(positives[label]))
+        if len(positives[label]) < (min_pairs if relations is None else 1):
+            continue
+        if negatives == "type_matched":
+            typed[label] = _type_matched(draw, chosen, n_negatives, label, "negatives", tallies)
+        if power:
+            nulls[label] = _type_matched(draw, chosen, _N_NULL, label, "nulls", tallies)
+    one_set: Pairs = []
+    if negatives == "random":
+        one_set = draw.strings(draw.unrelated(draw.random(n_negatives), n_negatives, RANDOM, tallies["negatives"]))
+    known = {*draw.relations, *(PARENT_RELATIONS if terminology.parents.num_rows else ())}
+    unknown = [name for label in groups if positives[label] for name in groups[label] if name not in known]
+    return RelationPairs(positives, typed or one_set, nulls if power else None, unknown, tallies)
+
+
+def _type_matched(
+    draw: RelatedPairs, chosen: ConceptPairs, n: int, label: str, purpose: str, tallies: Mapping[str, Tally]
+) -> Pairs:
+    """Unrelated pairs with the types of given ones; the label and the purpose tell draws apart."""
+    label = f"{label} {purpose}"
+    return draw.strings(draw.unrelated(draw.type_matched(chosen, n, label), n, label, tallies[purpose]))
+
+
+def _groups(relations: Sequence[str] | Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Label to relations that count as one."""
+    if not relations or isinstance(relations, str):
+        raise InputError(f"relations: expected a list with at least one name, found {relations!r}")
+    if isinstance(relations, Mapping):
+        return {label: list(names) for label, names in relations.items()}
+    if len(set(relations)) < len(relations):
+        twice = next(name for i, name in enumerate(relations) if name in relations[:i])
+        raise InputError(f"relations: {twice!r} is there twice")
+    return {name: [name] for name in relations}

@@ -1,0 +1,286 @@
+"""Relations: do the cosines of related concepts lie above those of unrelated ones?"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.evaluators.relatedness.text_pairs import TextPairs
+from st_biomed.evaluators.relation.draw import draw_relation_pairs
+from st_biomed.evaluators.relation.file import RANDOM, Pairs, pair_lines, read_pairs, write_pairs
+from st_biomed.metrics.cosine import cosine_of_pairs
+from st_biomed.metrics.relation_auc import relation_metrics, relation_rows
+from st_biomed.metrics.relation_draws import resampling
+from st_biomed.metrics.units import Units
+
+if TYPE_CHECKING:
+    from st_biomed.terminology import Terminology
+
+logger = logging.getLogger(__name__)
+
+
+class RelationEvaluator(EmbeddingEvaluator):
+    """ROC-AUC of the cosines of each relation's pairs against those of unrelated pairs (HiPrBERT, section 4.2).
+
+    Metrics: ``macro_auc``, the mean over the relations, the primary metric; ``macro_power`` where there are nulls, see
+    :func:`~st_biomed.metrics.relation_auc.detection_power`; ``n_relations`` measured and ``n_missing`` left out;
+    ``n_excluded``, candidates that were not taken as negatives or nulls because they are related; and for each relation
+    ``<relation>/auc``, ``<relation>/n``, the number of its pairs, and ``<relation>/power``.
+
+    A cosine knows no direction: a relation and its inverse have the same pairs.
+
+    Args:
+        positives: Relation to its pairs of names, or of codes where vectors are looked up by codes.
+        negatives: Unrelated pairs for all relations alike, or for each relation its own. Pairs that are also positives
+            of some relation, either way round, or the same string twice, are left out and counted.
+        nulls: For each relation random pairs to tell its power by; treated as the negatives are.
+        relations: Which relations to measure, in this order; by default those of at least ``min_pairs`` pairs.
+        min_pairs: Fewest pairs of a relation where ``relations`` names none.
+        **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
+
+    Attributes:
+        missing: Relations left out and the number of their pairs: 0 of one that was named, else fewer than ``min_pairs``.
+        drawn: What was read, kept and dropped where the pairs were drawn from a terminology.
+
+    Raises:
+        InputError: A pair that is no pair, or no relation or no negative is left.
+
+    Example:
+        ::
+
+            evaluator = RelationEvaluator.from_terminology(umls, HIPRBERT_28, concepts=held_out, name="umls")
+            print(evaluator.table(before=evaluator(base), after=evaluator(model)))
+    """
+
+    def __init__(
+        self,
+        positives: Mapping[str, Pairs],
+        negatives: Pairs | Mapping[str, Pairs],
+        *,
+        nulls: Mapping[str, Pairs] | None = None,
+        relations: Sequence[str] | None = None,
+        min_pairs: int = 1,
+        **options: Unpack[EvaluatorOptions],
+    ) -> None:
+        super().__init__(primary="macro_auc", **options)
+        if min_pairs < 1:
+            raise InputError(f"min_pairs must be at least 1, found {min_pairs}")
+        if not positives:
+            raise InputError("positives: expected pairs of at least one relation, found none")
+        if relations is not None and (not relations or isinstance(relations, str)):
+            raise InputError(f"relations: expected a list with at least one name, found {relations!r}")
+        wanted = list(dict.fromkeys(positives if relations is None else relations))
+        least = min_pairs if relations is None else 1
+        self.missing = {name: n for name in wanted if (n := len(positives.get(name, ()))) < least}
+        kept = [name for name in wanted if name not in self.missing]
+        if not kept:
+            raise InputError(
+                f"relations: none of {_shown(wanted)} has {least} pairs or more; there are {_shown(positives)}"
+            )
+        if self.missing:
+            logger.warning("%s: relations without enough pairs: %s", self.name or "relation", _shown(self.missing))
+        table = TextPairs()
+        every = {name: table.related(pairs, name) for name, pairs in positives.items()}
+        self.positives = {name: every[name] for name in kept}
+        self.negatives: np.ndarray | dict[str, np.ndarray]
+        if isinstance(negatives, Mapping):
+            self.negatives = {name: table.unrelated(negatives.get(name, ()), f"negatives of {name}") for name in kept}
+        else:
+            self.negatives = table.unrelated(negatives, "negatives")
+        self.nulls = None
+        if nulls is not None:
+            self.nulls = {name: table.unrelated(nulls.get(name, ()), f"nulls of {name}") for name in kept}
+        self.texts, self.n_excluded = table.texts, table.n_excluded
+        self.drawn: dict[str, dict[str, Any]] = {}
+
+    # ------------------------------------------------------------------ making one
+
+    @classmethod
+    def from_pairs(cls, pairs: Pairs, of: Sequence[str], negatives: Pairs, **options: Any) -> RelationEvaluator:
+        """From lists.
+
+        Args:
+            pairs: Two names or codes each, ``[N]``.
+            of: Relation of each pair, ``[N]``.
+            negatives: Unrelated pairs.
+            **options: As of the class.
+
+        Raises:
+            InputError: Lists of different lengths, and what the class refuses.
+        """
+        if len(pairs) != len(of):
+            raise InputError(f"pairs and their relations must be equally many, found {len(pairs):,} and {len(of):,}")
+        positives: dict[str, list[tuple[str, str]]] = {}
+        for pair, relation in zip(pairs, of):
+            positives.setdefault(relation, []).append(pair)
+        return cls(positives, negatives, **options)
+
+    @classmethod
+    def from_file(cls, path: str | Path, **options: Any) -> RelationEvaluator:
+        """Read ``term||term||relation`` lines; those of the relation ``random`` are the negatives.
+
+        Args:
+            path: The file; HiPrBERT's evaluation file has this form.
+            **options: As of the class; the file's name is the default of ``name``.
+
+        Raises:
+            InputError: No such file, a line that is not of this form, and what the class refuses.
+        """
+        positives = read_pairs(path)
+        options.setdefault("name", Path(path).name.split(".")[0].lower())
+        return cls(positives, positives.pop(RANDOM, []), **options)
+
+    @classmethod
+    def from_terminology(
+        cls,
+        terminology: Terminology,
+        relations: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        *,
+        concepts: np.ndarray | Sequence[int] | None = None,
+        negatives: str = "random",
+        n_negatives: int = 5000,
+        power: bool = False,
+        max_pairs: int = 5000,
+        min_pairs: int = 50,
+        keys: str = "names",
+        names_per_pair: int | None = None,
+        seed: int = 0,
+        **options: Unpack[EvaluatorOptions],
+    ) -> RelationEvaluator:
+        """Draw the pairs from a terminology, see :func:`~st_biomed.evaluators.relation.draw.draw_relation_pairs`.
+
+        Args:
+            terminology: Concepts, names, relations, parents and types.
+            relations: Names of relations such as :data:`~st_biomed.evaluators.relation.lists.HIPRBERT_28`, or label to
+                several that count as one; by default all of at least ``min_pairs`` pairs.
+            concepts, negatives, n_negatives, power, max_pairs, min_pairs, keys, names_per_pair, seed: As there.
+            **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
+
+        Raises:
+            InputError: What either refuses.
+        """
+        drawn = draw_relation_pairs(
+            terminology,
+            relations,
+            concepts=concepts,
+            negatives=negatives,
+            n_negatives=n_negatives,
+            power=power,
+            max_pairs=max_pairs,
+            min_pairs=min_pairs,
+            keys=keys,
+            names_per_pair=names_per_pair,
+            seed=seed,
+        )
+        evaluator = cls(
+            drawn.positives,
+            drawn.negatives,
+            nulls=drawn.nulls,
+            relations=None if relations is None else list(relations),
+            min_pairs=min_pairs,
+            **options,
+        )
+        if drawn.unknown:
+            logger.warning("%s: no such relations: %s", evaluator.name or "relation", _shown(drawn.unknown))
+        evaluator.missing |= dict.fromkeys(drawn.unknown, 0)
+        evaluator.n_excluded += sum(drawn.tallies[of].n_dropped for of in ("negatives", "nulls"))
+        evaluator.drawn = {of: tally.to_dict() for of, tally in drawn.tallies.items()}
+        return evaluator
+
+    # ------------------------------------------------------------------ the pairs
+
+    @cached_property
+    def pairs_digest(self) -> str:
+        """SHA-256 of all pairs."""
+        labeled = {name: self._texts(rows) for name, rows in self.positives.items()}
+        for kind, pairs in {RANDOM: self.negatives, "null": self.nulls or {}}.items():
+            sets = pairs if isinstance(pairs, dict) else {"": pairs}
+            labeled |= {f"{kind}||{name}": self._texts(rows) for name, rows in sets.items()}
+        return hashlib.sha256(pair_lines(labeled)).hexdigest()
+
+    def to_file(self, path: str | Path) -> None:
+        """Write ``term||term||relation`` lines, which :meth:`from_file` reads.
+
+        Raises:
+            InputError: What the format cannot say: negatives of each relation, nulls, ``||`` in a term.
+        """
+        if isinstance(self.negatives, dict) or self.nulls is not None:
+            raise InputError(f"{path}: the format has one set of random pairs, for all relations alike, and no nulls")
+        if RANDOM in self.positives:
+            raise InputError(f"{path}: in this format {RANDOM!r} stands for unrelated pairs, not for a relation")
+        labeled = {name: self._texts(rows) for name, rows in self.positives.items()}
+        write_pairs(path, labeled | {RANDOM: self._texts(self.negatives)})
+
+    def _texts(self, rows: np.ndarray) -> list[tuple[str, str]]:
+        return [(self.texts[a], self.texts[b]) for a, b in rows.tolist()]
+
+    # ------------------------------------------------------------------ measuring
+
+    def observe(self, embed: EmbedOnce) -> Observation:
+        """The metrics listed above; the units are the pairs, drawn within their relation."""
+        vectors = embed(self.texts)
+
+        def cosines(pairs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+            return {name: cosine_of_pairs(vectors, *rows.T) for name, rows in pairs.items()}
+
+        positives, negatives = cosines(self.positives), self.negatives
+        unrelated = cosines(negatives) if isinstance(negatives, dict) else cosine_of_pairs(vectors, *negatives.T)
+        metrics = relation_metrics(positives, unrelated, None if self.nulls is None else cosines(self.nulls))
+        counts = {"n_relations": len(self.positives), "n_missing": len(self.missing), "n_excluded": self.n_excluded}
+        macro = {key: metrics.pop(key) for key in ("macro_auc", "macro_power") if key in metrics}
+        metrics = macro | {key: float(n) for key, n in counts.items()} | metrics
+        return Observation(metrics, {"macro_auc": Units("pair", relation_rows(positives, unrelated), "macro_auc")})
+
+    @property
+    def headline(self) -> dict[str, str]:
+        """What a table shows: label to the key of a metric, for the mean and each relation's AUC."""
+        prefix = f"{self.name}_" if self.name else ""
+        return {"mean": f"{prefix}macro_auc"} | {name: f"{prefix}{name}/auc" for name in self.positives}
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """Relations, how many pairs of each, what is missing, and the digest of the pairs; never their texts."""
+        negatives = self.negatives
+        return {
+            "pairs": {name: len(rows) for name, rows in self.positives.items()},
+            "negatives": {name: len(r) for name, r in negatives.items()}
+            if isinstance(negatives, dict)
+            else len(negatives),
+            "missing": self.missing,
+            "excluded": self.n_excluded,
+            "resampling": resampling(len(self.positives)),
+            "drawn": self.drawn,
+            "pairs_sha256": self.pairs_digest,
+            **super().get_config_dict(),
+        }
+
+    @property
+    def citation(self) -> str:
+        return """@article{cai2023hiprbert,
+    title={Hierarchical Pretraining for Biomedical Term Embeddings},
+    author={Cai, Bryan and Zeng, Sihang and Lin, Yucong and Yuan, Zheng and Zhou, Doudou and Tian, Lu},
+    journal={arXiv preprint arXiv:2307.00266},
+    year={2023}
+}
+@inproceedings{beam2020cui2vec,
+    title={Clinical Concept Embeddings Learned from Massive Sources of Multimodal Medical Data},
+    author={Beam, Andrew L. and Kompa, Benjamin and Schmaltz, Allen and Fried, Inbar and Weber, Griffin and Palmer, Nathan and Shi, Xu and Cai, Tianxi and Kohane, Isaac S.},
+    booktitle={Pacific Symposium on Biocomputing},
+    volume={25},
+    pages={295--306},
+    year={2020}
+}"""
+
+
+def _shown(names: Mapping[str, Any] | Sequence[str]) -> str:
+    """The first names of many."""
+    shown = list(names)[:10]
+    return ", ".join(map(repr, shown)) + (f" and {len(names) - len(shown):,} more" if len(names) > len(shown) else "")

@@ -1,0 +1,44 @@
+"""The text format of relation pairs: ``term||term||relation``, one pair a line, ``random`` for unrelated pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.tree.file import write_lines
+from st_biomed.files.tables import read_table
+
+RANDOM = "random"
+"""What stands for a relation in the lines of unrelated pairs, in HiPrBERT's evaluation file, too."""
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def read_pairs(path: str | Path) -> dict[str, list[tuple[str, str]]]:
+    """Relation to its pairs, in the order of the file.
+
+    Raises:
+        InputError: No such file, or a line that is not of this form, with file and line.
+    """
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    for line, cells in read_table(path, dialect="double_pipe", header=["term_1", "term_2", "relation"]):
+        one, other, relation = cells
+        if not (one and other and relation):
+            raise InputError(f"{path}:{line}: expected term||term||relation, found {'||'.join(cells)!r}")
+        pairs.setdefault(relation, []).append((one, other))
+    return pairs
+
+
+def pair_lines(pairs: Mapping[str, Pairs]) -> bytes:
+    """The content of a file."""
+    return "".join(f"{a}||{b}||{relation}\n" for relation, of in pairs.items() for a, b in of).encode()
+
+
+def write_pairs(path: str | Path, pairs: Mapping[str, Pairs]) -> None:
+    """Write a file of pairs.
+
+    Raises:
+        InputError: A term or relation that holds ``||`` or a line break, which the format cannot say.
+    """
+    write_lines(path, (*pairs, *(text for of in pairs.values() for pair in of for text in pair)), pair_lines(pairs))

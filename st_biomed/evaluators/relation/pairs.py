@@ -1,0 +1,243 @@
+"""Pairs of concepts that stand in a relation and pairs that do not, drawn from a terminology."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.records import Tally
+from st_biomed.terminology.subset import mask
+from st_biomed.training_data.draws import draw_distinct, pair_of
+
+if TYPE_CHECKING:
+    from st_biomed.terminology import Terminology
+
+KEYS = ("names", "codes")
+PARENT_RELATIONS = {"isa": ("child", "parent"), "inverse_isa": ("parent", "child")}
+"""Relations that the parents of a terminology stand for, and which end is head and which is tail."""
+
+_TRIES = 20  # candidates for each pair that is wanted: enough unless more than 95% of them are related
+
+ConceptPairs = tuple[np.ndarray, np.ndarray]
+"""Heads and tails, concept indices ``[N]`` each."""
+
+
+class NamedPairs(NamedTuple):
+    """What stands for pairs of concepts: text ids, or the concepts themselves where they are known by codes.
+
+    Attributes:
+        row: The pair of concepts, ``[M]``, sorted.
+        left, right: Ids of head and tail, ``[M]`` each.
+    """
+
+    row: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+
+class RelatedPairs:
+    """Draws pairs, the same ones in every process.
+
+    Args:
+        terminology: Concepts, names, relations, parents and types.
+        concepts: Indices of concepts, or a mask ``[C]``, to which both ends of every pair belong, e.g. those held out of
+            training or those a table of vectors has; all by default. What is related is a matter of the whole
+            terminology.
+        keys: ``"names"`` or ``"codes"``: what a pair consists of.
+        names_per_pair: Name pairs of one pair of concepts, drawn without repeats from all their names; by default one,
+            of the preferred names.
+        seed: Seed. The pairs drawn for a relation do not depend on which others are asked for.
+
+    Raises:
+        InputError: An argument out of its range, or fewer than two concepts.
+    """
+
+    def __init__(
+        self,
+        terminology: Terminology,
+        *,
+        concepts: np.ndarray | Sequence[int] | None = None,
+        keys: str = "names",
+        names_per_pair: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        if keys not in KEYS:
+            raise unknown_name("value of keys", keys, KEYS)
+        if names_per_pair is not None and (names_per_pair < 1 or keys == "codes"):
+            raise InputError(f"names_per_pair must be at least 1, with keys='names', found {names_per_pair}")
+        if seed < 0:
+            raise InputError(f"seed must not be negative, found {seed}")
+        self.terminology, self.keys, self.names_per_pair, self.seed = terminology, keys, names_per_pair, seed
+        self._chosen = mask(concepts, terminology.n_concepts, "concepts")
+        if self._chosen.sum() < 2:
+            raise InputError(f"concepts: at least two are needed, found {int(self._chosen.sum())}")
+        rows, parents = terminology.relations, terminology.parents
+        ends = [(rows["head"], rows["tail"]), (parents["child"], parents["parent"])]
+        self._edges = np.concatenate([self._edge(a.to_numpy(), b.to_numpy()) for a, b in ends])
+        self._edges.sort()  # repeats stay: looking up needs order alone
+        column = rows["relation"].unify_dictionaries().combine_chunks()
+        self.relations: list[str] = column.dictionary.to_pylist()
+        relation = column.indices.to_numpy()
+        self._rows = CSR.from_pairs(relation, np.arange(len(relation)), len(self.relations))
+
+    # ------------------------------------------------------------------ concepts
+
+    def positives(self, relations: Sequence[str], most: int, label: str, tally: Tally) -> ConceptPairs:
+        """Distinct unordered pairs that stand in one of some relations, both ends among the concepts chosen.
+
+        ``isa`` and ``inverse_isa`` are also the parents of the terminology, where readers put the ``isa`` of a source.
+
+        Args:
+            relations: Names; those that are not there have no pairs.
+            most: Most pairs, chosen evenly where there are more.
+            label: Names the draw.
+            tally: Counts the rows read, and what was kept and dropped.
+        """
+        rows = self.terminology.relations
+        found = [np.empty((2, 0), dtype=np.int64)]
+        for relation in relations:
+            if relation in self.relations:
+                of = self._rows.row(self.relations.index(relation))
+                found.append(np.stack([rows[end].to_numpy()[of].astype(np.int64) for end in ("head", "tail")]))
+            if relation in PARENT_RELATIONS:
+                ends = (self.terminology.parents[end].to_numpy() for end in PARENT_RELATIONS[relation])
+                found.append(np.stack(list(ends)).astype(np.int64))
+        pairs = np.concatenate(found, axis=1)
+        inside = pairs[:, self._chosen[pairs].all(axis=0)]
+        first = np.unique(self._edge(*inside), return_index=True)[1]
+        kept = first if len(first) <= most else self._rng("sample", label).choice(first, most, replace=False)
+        tally.read(pairs.shape[1])
+        tally.drop("of other concepts", pairs.shape[1] - inside.shape[1])
+        tally.drop("repeated or reversed", inside.shape[1] - len(first))
+        tally.drop(f"beyond {most:,} of a relation", len(first) - len(kept))
+        tally.keep(len(kept))
+        heads, tails = inside[:, np.sort(kept)]
+        return heads, tails
+
+    def _edge(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """A number for each unordered pair of concepts, int64 ``[N]``."""
+        one, other = one.astype(np.int64), other.astype(np.int64)
+        return np.minimum(one, other) * self.terminology.n_concepts + np.maximum(one, other)
+
+    def random(self, n: int) -> ConceptPairs:
+        """Candidates for ``n`` pairs: distinct unordered pairs of different concepts in random order."""
+        rng = self._rng("random", "")
+        concepts = np.flatnonzero(self._chosen)
+        total = len(concepts) * (len(concepts) - 1) // 2
+        number = np.arange(total) if total <= n * _TRIES else np.unique(rng.integers(total, size=n * _TRIES))
+        i, j = pair_of(rng.permutation(number))
+        return concepts[i], concepts[j]
+
+    def type_matched(self, pairs: ConceptPairs, n: int, label: str) -> ConceptPairs:
+        """Candidates for ``n`` pairs, with repeats: each has the semantic types of one of the pairs given, at random.
+
+        The head is any concept that has a type of that pair's head, the tail one of its tail; of several types one is
+        drawn. Concepts without a type count as a type of their own.
+
+        Args:
+            pairs: The given pairs, at least one.
+            n: How many are wanted.
+            label: Names the draw.
+
+        Raises:
+            InputError: No concept has a type.
+        """
+        rng = self._rng("type-matched", label)
+        which = rng.integers(len(pairs[0]), size=n * _TRIES)
+        types, concepts = self._type_tables
+        ends = []
+        for end in pairs:
+            wanted = end[which]
+            kind = types.indices[types.indptr[wanted] + rng.integers(types.counts[wanted])]
+            ends.append(concepts.indices[concepts.indptr[kind] + rng.integers(concepts.counts[kind])])
+        return ends[0], ends[1]
+
+    def _rng(self, purpose: str, label: str) -> np.random.Generator:
+        """Randomness that depends on the seed and on what it is for, and on nothing drawn before."""
+        return np.random.default_rng([self.seed, zlib.crc32(f"{purpose} {label}".encode())])
+
+    @cached_property
+    def _type_tables(self) -> tuple[CSR, CSR]:
+        """Concept to its types, and type to its concepts among those chosen."""
+        rows = self.terminology.types
+        if not rows.num_rows:
+            raise InputError(f"types: none in {self.terminology!r}, which type-matched pairs need")
+        column = rows["type"].unify_dictionaries().combine_chunks()
+        n_types = len(column.dictionary)
+        concept, kind = rows["concept"].to_numpy().astype(np.int64), column.indices.to_numpy().astype(np.int64)
+        untyped = np.setdiff1d(np.arange(self.terminology.n_concepts), concept)
+        concept, kind = np.append(concept, untyped), np.append(kind, np.full(len(untyped), n_types))
+        inside = self._chosen[concept]
+        of_concept = CSR.from_pairs(concept, kind, self.terminology.n_concepts)
+        return of_concept, CSR.from_pairs(kind[inside], concept[inside], n_types + 1)
+
+    # ------------------------------------------------------------------ names
+
+    def named(self, pairs: ConceptPairs, label: str) -> NamedPairs:
+        """The names, or codes, that stand for pairs of concepts; ``label`` names the draw of names."""
+        heads, tails = pairs
+        row = np.arange(len(heads))
+        if self.keys == "codes":
+            return NamedPairs(row, heads, tails)
+        if self.names_per_pair is None:
+            preferred = self.terminology.preferred_texts
+            return NamedPairs(row, preferred[heads], preferred[tails])
+        names = self.terminology.concept_texts
+        row, value = draw_distinct(
+            self._rng("names", label), names.counts[heads] * names.counts[tails], self.names_per_pair
+        )
+        of_head, of_tail = np.divmod(value, names.counts[tails[row]])
+        left = names.indices[names.indptr[heads[row]] + of_head]
+        return NamedPairs(row, left, names.indices[names.indptr[tails[row]] + of_tail])
+
+    def related(self, named: NamedPairs) -> np.ndarray:
+        """Whether two names can stand for one concept, or for two that a relation or a parent joins, boolean ``[M]``.
+
+        Every concept that a name stands for counts, not only the one it was drawn for.
+        """
+        if self.keys == "codes":
+            return self._joined(named.left, named.right)
+        concepts_of = self.terminology.text_concepts
+        place, one = concepts_of.take(named.left)
+        entry, other = concepts_of.take(named.right[place])
+        joined = self._joined(one[entry], other)
+        out = np.zeros(len(named.left), dtype=bool)
+        out[place[entry[joined]]] = True
+        return out
+
+    def _joined(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Whether two concepts are the same or share an edge, boolean ``[N]``."""
+        edge = self._edge(one, other)
+        place = np.searchsorted(self._edges, edge)
+        return (one == other) | (np.append(self._edges, -1)[place] == edge)
+
+    def unrelated(self, pairs: ConceptPairs, n: int, label: str, tally: Tally) -> NamedPairs:
+        """Of pairs in their order the first ``n`` that nothing relates, fewer where there are no more.
+
+        Args:
+            pairs: Candidates.
+            n: How many.
+            label: Names the draw of names.
+            tally: Counts the candidates looked at, those kept and those related.
+        """
+        named = self.named(pairs, label)
+        bad = np.zeros(len(pairs[0]), dtype=bool)
+        bad[named.row[self.related(named)]] = True
+        good = np.flatnonzero(~bad)[:n]
+        looked_at = len(bad) if len(good) < n else int(good[-1]) + 1
+        tally.read(looked_at)
+        tally.keep(len(good))
+        tally.drop("related", looked_at - len(good))
+        keep = np.isin(named.row, good)
+        return NamedPairs(*(part[keep] for part in named))
+
+    def strings(self, named: NamedPairs) -> list[tuple[str, str]]:
+        """The pairs as names or codes, ``[M]``."""
+        table = self.terminology.codes if self.keys == "codes" else self.terminology.strings
+        return [(table[a], table[b]) for a, b in zip(named.left.tolist(), named.right.tolist())]

@@ -1,0 +1,88 @@
+"""Which relations are measured, and against which unrelated pairs, in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Unpack
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.base import EvaluatorOptions
+from st_biomed.evaluators.data_folder import data_path, open_terminology
+from st_biomed.evaluators.relation.evaluator import RelationEvaluator
+from st_biomed.evaluators.relation.lists import HIPRBERT_28, HIPRBERT_CLINICAL
+
+LISTS: dict[str, Sequence[str] | Mapping[str, Sequence[str]]] = {
+    "hiprbert_28": HIPRBERT_28,
+    "hiprbert_clinical": HIPRBERT_CLINICAL,
+}
+
+
+@dataclass(frozen=True)
+class RelationSettings:
+    """The settings of a relation benchmark.
+
+    Args:
+        name: Prefix of the metrics.
+        sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`.
+        pairs: A file of ``term||term||relation`` lines in its place.
+        relations: Names of the relations; all that have ``min_pairs`` where empty.
+        relation_list: ``"hiprbert_28"`` or ``"hiprbert_clinical"`` in place of names.
+        negatives, n_negatives, power, max_pairs, min_pairs, keys, names_per_pair, seed: See
+            :meth:`~st_biomed.evaluators.relation.evaluator.RelationEvaluator.from_terminology`; 0 names a pair are the preferred ones.
+    """
+
+    name: str
+    sources: list[str] = field(default_factory=list)
+    pairs: str = ""
+    relations: list[str] = field(default_factory=list)
+    relation_list: str = ""
+    negatives: str = "random"
+    n_negatives: int = 5000
+    power: bool = False
+    max_pairs: int = 5000
+    min_pairs: int = 50
+    keys: str = "names"
+    names_per_pair: int = 0
+    seed: int = 0
+
+    def evaluators(
+        self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
+    ) -> list[RelationEvaluator]:
+        """The one evaluator; there is nothing that was published otherwise.
+
+        Raises:
+            InputError: Neither a terminology nor a file or both, relations in two places, an unknown list, or what
+                :class:`~st_biomed.evaluators.relation.evaluator.RelationEvaluator` refuses.
+        """
+        if bool(self.sources) == bool(self.pairs):
+            raise InputError(
+                f"{self.name}: relations are in a terminology (sources) or in a file (pairs), one is needed"
+            )
+        if self.relations and self.relation_list:
+            raise InputError(f"{self.name}: relations and relation_list: one of them names the relations")
+        if self.relation_list and self.relation_list not in LISTS:
+            raise unknown_name("relation_list", self.relation_list, LISTS)
+        relations = LISTS[self.relation_list] if self.relation_list else self.relations or None
+        options["name"] = self.name
+        if self.pairs:
+            named = None if relations is None else list(relations)
+            return [RelationEvaluator.from_file(data_path(self.pairs), relations=named, **options)]
+        return [
+            RelationEvaluator.from_terminology(
+                open_terminology(self.sources),
+                relations,
+                negatives=self.negatives,
+                n_negatives=self.n_negatives,
+                power=self.power,
+                max_pairs=self.max_pairs,
+                min_pairs=self.min_pairs,
+                keys=self.keys,
+                names_per_pair=self.names_per_pair or None,
+                seed=self.seed,
+                **options,
+            )
+        ]
+
+
+SETTINGS = RelationSettings

@@ -1,0 +1,201 @@
+"""Tree discrimination: do the cosines of two texts order them as their distance in a hierarchy does?"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.evaluators.tree.file import pair_lines, read_pairs, write_pairs
+from st_biomed.evaluators.tree.pairs import draw_pairs
+from st_biomed.metrics import Units, cosine_of_pairs, discrimination
+
+if TYPE_CHECKING:
+    from st_biomed.hierarchy import Hierarchy
+
+logger = logging.getLogger(__name__)
+
+
+class TreeEvaluator(EmbeddingEvaluator):
+    """How well cosines tell pairs at one distance of a hierarchy from pairs at another (HiPrBERT, section 4.2).
+
+    The metrics are those of :func:`~st_biomed.metrics.discrimination.discrimination`: ``auc_ivj``, ``pr_auc_ivj``,
+    ``ap_ivj`` and ``spearman_ivj`` for every two distances i < j (four distances give six of each, five give ten),
+    ``spearman_global``, and ``mean_auc``, the primary metric. With several trees they follow once more as the mean
+    over the trees that have both distances (``macro_auc_ivj``) and for each tree (``<tree>/auc_ivj``), where
+    ``mean_auc`` is left out of a tree that lacks a distance.
+
+    Args:
+        pairs: Two texts each, ``[N]``.
+        distances: Distance of each pair, ``[N]`` integers from 0; at least two different ones.
+        trees: Name of the tree or source of each pair, ``[N]``.
+        **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
+
+    Raises:
+        InputError: Lengths differ, a pair is no pair, a negative distance, or only one distance.
+
+    Example:
+        ::
+
+            evaluator = TreeEvaluator.from_hierarchy(hierarchy, held_out_texts, name="icd10cm")
+            before = evaluator(model)
+            ...
+            print(evaluator.table(before=before, after=evaluator(model)))
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        distances: Sequence[int] | np.ndarray,
+        *,
+        trees: Sequence[str] | None = None,
+        **options: Unpack[EvaluatorOptions],
+    ) -> None:
+        super().__init__(primary="mean_auc", **options)
+        if len(pairs) != len(distances) or (trees is not None and len(trees) != len(pairs)):
+            found = f"{len(pairs):,} pairs and {len(distances):,} distances"
+            found += "" if trees is None else f" and {len(trees):,} trees"
+            raise InputError(f"pairs, distances and trees must be equally many, found {found}")
+        for i, pair in enumerate(pairs):
+            if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+                raise InputError(f"pairs[{i}]: expected two texts, found {pair!r}")
+        self.distances = np.asarray(distances)
+        if self.distances.dtype.kind not in "iu" or self.distances.min(initial=0) < 0:
+            raise InputError("distances: expected whole numbers from 0, found others")
+        if len(self.counts) < 2:
+            raise InputError(f"distances: at least two different ones are needed, found {list(self.counts)}")
+        row: dict[str, int] = {}
+        ends = np.array([[row.setdefault(text, len(row)) for text in pair] for pair in pairs])
+        self.texts = list(row)
+        self.left, self.right = ends.T
+        self.trees = None if trees is None else np.array(trees, dtype=object)
+
+    # ------------------------------------------------------------------ making one
+
+    @classmethod
+    def from_hierarchy(
+        cls,
+        hierarchy: Hierarchy,
+        texts: np.ndarray | None = None,
+        *,
+        pairs_per_class: int = 800,
+        distances: Sequence[int] | None = None,
+        seed: int = 0,
+        **options: Unpack[EvaluatorOptions],
+    ) -> TreeEvaluator:
+        """Draw the pairs from a hierarchy, see :func:`~st_biomed.evaluators.tree.pairs.draw_pairs`.
+
+        Raises:
+            InputError: No pair at one of the distances.
+        """
+        ids, levels = draw_pairs(hierarchy, texts, pairs_per_class=pairs_per_class, distances=distances, seed=seed)
+        strings = hierarchy.terminology.texts["text"].take(ids.ravel()).to_pylist()
+        evaluator = cls(list(zip(strings[::2], strings[1::2])), levels, **options)
+        for level, n in evaluator.counts.items():
+            if n < pairs_per_class:
+                logger.warning(
+                    "%s, distance %d: %d pairs, %d were asked for", evaluator.name or "tree", level, n, pairs_per_class
+                )
+        return evaluator
+
+    @classmethod
+    def from_file(cls, path: str | Path, **options: Unpack[EvaluatorOptions]) -> TreeEvaluator:
+        """Read ``distance||term||term`` lines.
+
+        Raises:
+            InputError: No such file, or a line that is not of this form, with file and line.
+        """
+        pairs, distances = read_pairs(path)
+        return cls(pairs, distances, **options)
+
+    @classmethod
+    def join(cls, trees: Mapping[str, TreeEvaluator], **options: Unpack[EvaluatorOptions]) -> TreeEvaluator:
+        """One evaluator of several trees, from one evaluator of each.
+
+        Raises:
+            InputError: No tree was given.
+        """
+        if not trees:
+            raise InputError("join needs at least one tree, found none")
+        parts = list(trees.values())
+        return cls(
+            [pair for part in parts for pair in part.pairs],
+            np.concatenate([part.distances for part in parts]),
+            trees=[tree for tree, part in trees.items() for _ in part.distances],
+            **options,
+        )
+
+    # ------------------------------------------------------------------ the pairs
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The two texts of each pair, ``[N]``."""
+        return [(self.texts[a], self.texts[b]) for a, b in zip(self.left, self.right)]
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """Distance to number of pairs."""
+        return {int(level): int(n) for level, n in zip(*np.unique(self.distances, return_counts=True))}
+
+    @cached_property
+    def pairs_digest(self) -> str:
+        """SHA-256 of the pairs as :meth:`to_file` writes them."""
+        return hashlib.sha256(pair_lines(self.pairs, self.distances)).hexdigest()
+
+    def to_file(self, path: str | Path) -> None:
+        """Write ``distance||term||term`` lines (the names of trees are not part of this format).
+
+        Raises:
+            InputError: A term that holds ``||`` or a line break.
+        """
+        write_pairs(path, self.pairs, self.distances)
+
+    # ------------------------------------------------------------------ measuring
+
+    def observe(self, embed: EmbedOnce) -> Observation:
+        """The metrics listed above, all pairs together first, then the mean over trees and each tree."""
+        cosines = cosine_of_pairs(embed(self.texts), self.left, self.right)
+        metrics = discrimination(cosines, self.distances)
+        units = {"mean_auc": Units("pair", np.stack([cosines, self.distances], axis=1), "mean_auc")}
+        if self.trees is None:
+            return Observation(metrics, units)
+        per_tree = {}
+        for tree in dict.fromkeys(self.trees):
+            rows = self.trees == tree
+            per_tree[tree] = discrimination(cosines[rows], self.distances[rows])
+            if len(per_tree[tree]) < len(metrics):
+                per_tree[tree].pop("mean_auc", None)
+        values = {key: [of_tree[key] for of_tree in per_tree.values() if key in of_tree] for key in metrics}
+        metrics |= {f"macro_{key}": float(np.mean(of_trees)) for key, of_trees in values.items() if of_trees}
+        metrics |= {f"{tree}/{key}": value for tree, of_tree in per_tree.items() for key, value in of_tree.items()}
+        return Observation(metrics, units)
+
+    @property
+    def headline(self) -> dict[str, str]:
+        """What a table shows: label to the key of a metric, for the AUCs, their mean and the global rank correlation."""
+        prefix = f"{self.name}_" if self.name else ""
+        rows = {f"{i}v{j}": f"{prefix}auc_{i}v{j}" for i, j in combinations(self.counts, 2)}
+        return rows | {"mean": f"{prefix}mean_auc", "spearman": f"{prefix}spearman_global"}
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """Pairs per distance and their digest, never their texts."""
+        counts = {str(level): n for level, n in self.counts.items()}
+        return {"pairs": counts, "pairs_sha256": self.pairs_digest, **super().get_config_dict()}
+
+    @property
+    def citation(self) -> str:
+        return """@article{cai2023hiprbert,
+    title={Hierarchical Pretraining for Biomedical Term Embeddings},
+    author={Cai, Bryan and Zeng, Sihang and Lin, Yucong and Yuan, Zheng and Zhou, Doudou and Tian, Lu},
+    journal={arXiv preprint arXiv:2307.00266},
+    year={2023}
+}"""

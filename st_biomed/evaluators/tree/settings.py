@@ -1,0 +1,142 @@
+"""How trees are held out of training and measured, in a file, so that two figures mean the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Unpack
+
+import numpy as np
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
+from st_biomed.evaluators.data_folder import data_path, open_terminology
+from st_biomed.evaluators.tree.evaluator import TreeEvaluator
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.training_data import Splits, split_by_subtree
+from st_biomed.training_data.splits import DEV, TEST
+
+
+class HeldOutTrees(NamedTuple):
+    """Terminologies to train on, to choose settings on and to report on, and the evaluators of the last two."""
+
+    splits: Splits
+    dev: TreeEvaluator
+    test: TreeEvaluator
+
+
+@dataclass(frozen=True)
+class TreeSettings:
+    """Which sub-trees are held out and which pairs of their names are measured.
+
+    Args:
+        name: Prefix of the metrics.
+        sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`; only where it is not
+            given to :meth:`hold_out`.
+        pairs: A file of ``distance||term||term`` lines in place of a terminology.
+        whole: Whether pairs are drawn from all of the terminology, with nothing held out of anybody's training.
+        subtrees: Regular expression of the codes that root a sub-tree; empty to take those at ``depth``.
+        depth: Depth of the roots where ``subtrees`` is empty.
+        dev, test: Shares of the roots.
+        seed: Of the split; the pairs of dev and test are drawn with ``seed + 1`` and ``seed + 2``.
+        pairs_per_class: Pairs at each distance.
+        distances: Which distances; all there are where empty. Without synonyms there is none of 0.
+        terminology: Digest of the terminology this was frozen on; empty when it is not frozen.
+        dev_pairs, test_pairs: SHA-256 of the pair lists; empty when not frozen.
+    """
+
+    name: str = "tree"
+    sources: list[str] = field(default_factory=list)
+    pairs: str = ""
+    whole: bool = False
+    subtrees: str = ""
+    depth: int = 1
+    dev: float = 1 / 6
+    test: float = 1 / 6
+    seed: int = 0
+    pairs_per_class: int = 800
+    distances: list[int] = field(default_factory=list)
+    terminology: str = ""
+    dev_pairs: str = ""
+    test_pairs: str = ""
+
+    def evaluators(
+        self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
+    ) -> list[EmbeddingEvaluator]:
+        """The evaluator of the test trees, of all trees, or of a file; there is nothing that was published otherwise.
+
+        Raises:
+            InputError: Neither a terminology nor a file or both, a terminology without parents or without synonyms, or
+                what :meth:`hold_out` or :meth:`TreeEvaluator.from_file` refuses.
+        """
+        if bool(self.sources) == bool(self.pairs):
+            raise InputError(
+                f"{self.name}: the trees are in a terminology (sources) or in a file (pairs), one is needed"
+            )
+        if self.pairs:
+            options["name"] = self.name
+            return [TreeEvaluator.from_file(data_path(self.pairs), **options)]
+        terminology = open_terminology(self.sources)
+        if terminology.parents.num_rows == 0:
+            raise InputError(f"{self.name}: no concept has a parent, the hierarchy is empty")
+        hierarchy = Hierarchy(terminology)
+        if 0 in (self.distances or [0]) and terminology.concept_texts.counts.max() < 2:
+            raise InputError(f"{self.name}: no concept has a synonym, so no pair is at distance 0")
+        if self.whole:
+            options["name"] = self.name
+            return [
+                TreeEvaluator.from_hierarchy(
+                    hierarchy,
+                    pairs_per_class=self.pairs_per_class,
+                    distances=self.distances or None,
+                    seed=self.seed,
+                    **options,
+                )
+            ]
+        return [self.hold_out(hierarchy, **options).test]
+
+    def hold_out(self, hierarchy: Hierarchy, **options: Unpack[EvaluatorOptions]) -> HeldOutTrees:
+        """Split the terminology and draw the pairs.
+
+        Distances are those of the whole hierarchy, so that sub-trees under one parent stay siblings.
+
+        Args:
+            hierarchy: Of the whole terminology.
+            **options: For both evaluators; ``name`` is the protocol's. Dev has no intervals unless they say so.
+
+        Raises:
+            InputError: Too few sub-trees or pairs, or another terminology or other pairs than were frozen.
+        """
+        if self.terminology and hierarchy.digest != self.terminology:
+            raise InputError(
+                f"protocol {self.name} was frozen on terminology {self.terminology[:12]}, found {hierarchy.digest[:12]}: "
+                "figures would not compare; leave the protocol out and give its settings as arguments"
+            )
+        splits = split_by_subtree(
+            hierarchy,
+            pattern=self.subtrees or None,
+            depth=None if self.subtrees else self.depth,
+            dev=self.dev,
+            test=self.test,
+            seed=self.seed,
+        )
+        evaluators = []
+        for side, frozen in ((DEV, self.dev_pairs), (TEST, self.test_pairs)):
+            name = f"{self.name}_{'dev' if side == DEV else 'test'}"
+            own: EvaluatorOptions = {**options, "name": name}
+            if side == DEV:
+                own.setdefault("n_bootstrap", 0)
+            evaluator = TreeEvaluator.from_hierarchy(
+                hierarchy,
+                np.flatnonzero(splits.text_side == side),
+                pairs_per_class=self.pairs_per_class,
+                distances=self.distances or None,
+                seed=self.seed + side,
+                **own,
+            )
+            if frozen and evaluator.pairs_digest != frozen:
+                raise InputError(f"protocol {name}: pairs have sha256 {evaluator.pairs_digest}, frozen were {frozen}")
+            evaluators.append(evaluator)
+        return HeldOutTrees(splits, *evaluators)
+
+
+SETTINGS = TreeSettings

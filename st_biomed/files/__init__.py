@@ -1,0 +1,35 @@
+"""Folders and files of a command: found, read whatever their encoding, held by one process at a time, replaced whole."""
+
+from __future__ import annotations
+
+from st_biomed.files.drafts import copy_file, replace_text, replacing_file, write_text, writing
+from st_biomed.files.folders import (
+    begin_anew,
+    begun_in,
+    check_output,
+    read_whole,
+    remove,
+    replacing,
+    settle,
+    synchronize,
+)
+from st_biomed.files.locks import FolderInUse, check_writable, lock
+
+__all__ = [
+    "FolderInUse",
+    "begin_anew",
+    "begun_in",
+    "check_output",
+    "check_writable",
+    "copy_file",
+    "lock",
+    "read_whole",
+    "remove",
+    "replace_text",
+    "replacing",
+    "replacing_file",
+    "settle",
+    "synchronize",
+    "write_text",
+    "writing",
+]

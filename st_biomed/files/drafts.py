@@ -1,0 +1,115 @@
+"""Files that are written beside those they replace, and how what lies beside a file or folder is called."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from st_biomed.files.locks import lock, real_path
+
+
+@contextmanager
+def writing(file: str | Path) -> Iterator[Path]:
+    """Write a file beside the one it replaces at the end of the body; under a lock.
+
+    Args:
+        file: What is replaced, or made.
+
+    Yields:
+        The path to write to.
+
+    Raises:
+        FolderInUse: Another process writes the file.
+    """
+    file = real_path(file)
+    with lock(file), replacing_file(file) as draft:
+        yield draft
+
+
+def write_text(file: str | Path, text: str) -> None:
+    """Write a text file, whole or not at all, into a folder that is made where it is not there.
+
+    Raises:
+        FolderInUse: Another process writes the file.
+    """
+    with writing(file) as draft:
+        draft.write_text(text, "utf-8")
+
+
+def replace_text(file: str | Path, text: str) -> None:
+    """Replace a text file at once, so that no half of it is ever there; for files of a folder that is locked."""
+    with replacing_file(file) as draft:
+        draft.write_text(text, "utf-8")
+
+
+@contextmanager
+def replacing_file(file: str | Path) -> Iterator[Path]:
+    """Write a file beside the one it replaces at the end of the body; for files of a folder that is locked.
+
+    Args:
+        file: What is replaced, or made.
+
+    Yields:
+        The path to write to.
+    """
+    file = Path(file)
+    remove_all(beside(file, "draft"))  # of processes that are dead: this one has the lock
+    draft = new_name(file, "draft")
+    try:
+        yield draft
+        synchronize_entry(draft)
+        draft.replace(file)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    synchronize_entry(file.parent)
+
+
+def copy_file(source: str | Path, target: str | Path) -> None:
+    """A second name for a file, or a copy where the disk knows no second names; for files that are replaced, not changed."""
+    try:
+        os.link(source, target)
+    except OSError:
+        with replacing_file(target) as draft:
+            shutil.copyfile(source, draft)
+
+
+# ---------------------------------------------------------------------- names and the disk
+
+
+def new_name(path: Path, stage: str) -> Path:
+    """A hidden name beside a path that nothing bears yet; the stage is ``draft``, ``whole`` or ``old``."""
+    return path.with_name(f".{path.name}.{stage}-{secrets.token_hex(4)}")
+
+
+def beside(path: Path, stage: str) -> list[Path]:
+    """What bears this name and stage: of ``hp``, never of ``hp.it``."""
+    if not path.parent.is_dir():
+        return []
+    named = re.compile(rf"\.{re.escape(path.name)}\.{stage}-[0-9a-f]{{8}}")
+    return sorted(entry for entry in path.parent.iterdir() if named.fullmatch(entry.name))
+
+
+def remove_all(paths: list[Path]) -> None:
+    """Remove files, links and folders with all that is in them."""
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def synchronize_entry(path: Path) -> None:
+    """Have the disk hold a file, or the names in a folder."""
+    if path.is_dir() and os.name == "nt":  # a folder cannot be opened there
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,380 @@
+"""Distance levels between the texts of a batch, from the parents of their concepts.
+
+A hierarchy is a forest or a directed acyclic graph with several parents per concept. Every definition of distance
+below is stated the same way: two concepts are at level ``l`` if a set of *keys* of the one (its ancestors ``i`` steps
+up, say) meets a set of keys of the other, and at no nearer level. Batches are compared by joining keys, never by a
+loop over pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from st_biomed.csr import CSR, DeviceTables, expand, shares_key
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.hierarchy.ancestors import AncestorGraph
+from st_biomed.hierarchy.kinships import ancestor_steps, check_order
+from st_biomed.terminology import Terminology
+from st_biomed.terminology.lookup import ConceptLookup
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MASKED = -1
+"""The distance of a pair that says nothing: identical strings, or concepts of different sources."""
+
+DISTANCES = ("sibling_parent", "lca_depth", "hops")
+
+
+class BatchPairs(NamedTuple):
+    """What a level or weight function sees of a batch: A texts against B texts.
+
+    Attributes:
+        labels_a, labels_b: Text ids, ``[A]`` and ``[B]``.
+        distance: Levels by the definition of the hierarchy, int8 ``[A, B]``; -1 where masked.
+        depth_a, depth_b: Depth of each text's shallowest concept, ``[A]`` and ``[B]``; a root has depth 0.
+        hierarchy: The hierarchy itself.
+    """
+
+    labels_a: Tensor
+    labels_b: Tensor
+    distance: Tensor
+    depth_a: Tensor
+    depth_b: Tensor
+    hierarchy: Hierarchy
+
+
+class Level(NamedTuple):
+    """Pairs at one level: concept ``a`` has a key in ``keys_a`` that concept ``b`` has in ``keys_b``."""
+
+    keys_a: CSR
+    keys_b: CSR
+
+
+class Hierarchy:
+    """Ordinal distances between texts: 0 for names of one concept up to ``max_distance`` for the unrelated.
+
+    ``sibling_parent`` (HiPrBERT, section 3.3): synonyms 0, siblings 1, parent and child 2, everything else 3;
+    ``levels`` places further kinships between. ``lca_depth``: ``H - depth(LCA)`` clipped to ``1..D-1``, where ``H`` is
+    the depth of the source and LCA the deepest common ancestor; ``D`` without one. ``hops``: edges of the shortest
+    path over a common ancestor, at most ``D``. Where several readings apply (several parents, several concepts of
+    one string) the smallest distance counts. Within one source whatever has no nearer relation is at ``D``, across
+    its trees too; identical strings and pairs of different sources are masked (-1).
+
+    Args:
+        terminology: Concepts, their names and parents. One without parents gives 0 and ``D`` alone.
+        distance: ``"sibling_parent"``, ``"lca_depth"`` or ``"hops"``.
+        levels: For ``sibling_parent``: the kinships (see ``KINSHIPS``) from near to far; a tuple inside shares a
+            level, e.g. ``("sibling", "parent_child", ("grandparent_child", "uncle_nephew"))``.
+        max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3). With a level function also the largest level
+            that function gives, for every definition (default: ``D``).
+        level_function: From :class:`BatchPairs` to other integer levels ``[A, B]``, for distances that depend on
+            depth or on the hierarchy. It has the last word in :meth:`distance` and in that alone.
+        weight_function: From :class:`BatchPairs` to positive pair weights ``[A, B]``; may be a ``torch.nn.Module``
+            whose parameters are learned.
+
+    Attributes:
+        definition, levels: What was given as ``distance`` and ``levels``.
+        max_distance: Largest level of :meth:`distance`: ``D``, or what is declared for the level function.
+        far: ``D``, the largest level before the level function.
+        text_sources: Text to the sources it can be compared in; ``None`` where there is one source only.
+        graph: Parents, children, ancestors and roots, see :class:`~st_biomed.hierarchy.ancestors.AncestorGraph`.
+        parents, children: Concept to concepts.
+        depth: Longest path from a root, int32 ``[C]``.
+
+    Raises:
+        InputError: A cycle (named by its codes), an unknown distance or kinship, levels in an impossible order.
+            In :meth:`distance`: a level function that gives no levels, or larger ones than declared.
+
+    Example:
+        >>> import torch
+        >>> terms = Terminology.read("toy", trees=2, depth=2, branching=2)
+        >>> names = ["voglic flumpa disease", "voglic disease of the flumpa", "flumpa disease", "gradtha disease"]
+        >>> labels = torch.tensor([terms.strings.index(name) for name in names])
+        >>> Hierarchy(terms).distance(labels[:1], labels).tolist()  # itself, a synonym, its parent, another tree
+        [[-1, 0, 2, 3]]
+    """
+
+    def __init__(
+        self,
+        terminology: Terminology,
+        distance: str = "sibling_parent",
+        *,
+        levels: Sequence[str | Sequence[str]] = ("sibling", "parent_child"),
+        max_distance: int | None = None,
+        level_function: Callable[[BatchPairs], Tensor] | None = None,
+        weight_function: Callable[[BatchPairs], Tensor] | None = None,
+    ) -> None:
+        if distance not in DISTANCES:
+            raise unknown_name("distance", distance, DISTANCES)
+        fixed = distance == "sibling_parent" and level_function is None
+        if fixed and max_distance not in (None, len(levels) + 1):
+            raise InputError(
+                f"max_distance follows from levels ({len(levels) + 1}) for sibling_parent, found {max_distance}"
+            )
+        if max_distance is not None and not 1 <= max_distance <= 127:
+            raise InputError(f"max_distance must lie in 1..127, found {max_distance}")
+        self.terminology = terminology
+        self.definition = distance
+        self.levels = tuple(level if isinstance(level, str) else tuple(level) for level in levels)
+        self.level_function = level_function
+        self.weight_function = weight_function
+        self.lookup = ConceptLookup(terminology)
+        child = terminology.parents["child"].to_numpy()
+        parent = terminology.parents["parent"].to_numpy()
+        self.graph = AncestorGraph(child, parent, terminology.concepts["code"])
+        self.parents, self.children, self.depth = self.graph.parents, self.graph.children, self.graph.depth
+        if distance == "sibling_parent":
+            self.far = len(levels) + 1
+            steps = [ancestor_steps(level) for level in levels]
+            check_order(steps)
+            self._levels = [[self._kin(i, j) for i, j in level] for level in steps]
+        elif distance == "hops":
+            self.far = max_distance or 3
+            self._levels = [[self._kin(i, hops - i) for i in range(hops // 2 + 1)] for hops in range(1, self.far)]
+        else:
+            self.far = max_distance or 3
+            self._levels = self._lca_levels()
+        self.max_distance = max_distance or self.far
+        self._device_levels = [
+            [
+                (
+                    DeviceTables(p=level.keys_a.indptr, x=level.keys_a.indices),
+                    DeviceTables(p=level.keys_b.indptr, x=level.keys_b.indices),
+                )
+                for level in ways
+            ]
+            for ways in self._levels
+        ]
+        self.text_sources = self._comparable_sources()
+        self._source_tables = (
+            None
+            if self.text_sources is None
+            else DeviceTables(p=self.text_sources.indptr, x=self.text_sources.indices)
+        )
+        self._text_depth = DeviceTables(
+            depth=np.minimum.reduceat(
+                self.depth[terminology.text_concepts.indices], terminology.text_concepts.indptr[:-1]
+            )
+        )
+
+    @property
+    def digest(self) -> str:
+        """The digest of the terminology."""
+        return self.terminology.digest
+
+    def lca(self, concept_a: int, concept_b: int) -> np.ndarray:
+        """The deepest common ancestors of two concepts (each its own ancestor); empty without a common one."""
+        return self.graph.lca(concept_a, concept_b)
+
+    def _kin(self, i: int, j: int) -> Level:
+        return Level(self.graph.up(i), self.graph.up(j))
+
+    def _lca_levels(self) -> list[list[Level]]:
+        """Ancestors, each concept its own, by the level their depth stands for."""
+        rows, ancestors = [], []
+        for steps in range(int(self.depth.max(initial=0)) + 1):
+            rows.append(np.repeat(np.arange(self.terminology.n_concepts), self.graph.up(steps).counts))
+            ancestors.append(self.graph.up(steps).indices)
+        row, ancestor = np.concatenate(rows), np.concatenate(ancestors)
+        level = np.clip(self._source_depth - self.depth, 1, self.far - 1)[ancestor]
+        # A single concept without a hierarchy shares no ancestor but itself, and that pair is at distance 0 already.
+        return [
+            [Level(keys, keys)]
+            for keys in (
+                CSR.from_pairs(row[level == at], ancestor[level == at], self.terminology.n_concepts)
+                for at in range(1, self.far)
+            )
+        ]
+
+    @cached_property
+    def concept_sources(self) -> CSR:
+        """Concept to the sources it can be compared in: those of its edges, else those of its names."""
+        parents, terms = self.terminology.parents, self.terminology.terms
+        numbers = {name: i for i, name in enumerate(self.terminology.sources)}
+        edge_source, term_source = (_numbered(table["source"], numbers) for table in (parents, terms))
+        child, parent, concept = (
+            column.to_numpy() for column in (parents["child"], parents["parent"], terms["concept"])
+        )
+        placed = np.zeros(self.terminology.n_concepts, dtype=bool)
+        placed[child] = placed[parent] = True
+        loose = ~placed[concept]
+        rows = np.concatenate([child, parent, concept[loose]])
+        return CSR.from_pairs(
+            rows, np.concatenate([edge_source, edge_source, term_source[loose]]), self.terminology.n_concepts
+        )
+
+    @cached_property
+    def _source_depth(self) -> np.ndarray:
+        """Depth of the deepest concept in any source a concept belongs to, ``[C]``."""
+        sources = self.concept_sources
+        rows = np.repeat(np.arange(sources.n_rows), sources.counts)
+        deepest = np.zeros(len(self.terminology.sources), dtype=np.int64)
+        np.maximum.at(deepest, sources.indices, self.depth[rows])
+        out = np.zeros(sources.n_rows, dtype=np.int64)
+        np.maximum.at(out, rows, deepest[sources.indices])
+        return out
+
+    def _comparable_sources(self) -> CSR | None:
+        sources = self.concept_sources
+        if sources.indices.min() == sources.indices.max():
+            return None
+        return self.terminology.text_concepts.compose(sources)
+
+    # ------------------------------------------------------------------ distances
+
+    def distance(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
+        """Distances of A texts to B texts.
+
+        Args:
+            labels_a: Text ids, int64 ``[A]``.
+            labels_b: Text ids, int64 ``[B]``, on the same device.
+
+        Returns:
+            Levels ``0..max_distance``, int8 ``[A, B]`` on that device; -1 for identical strings and for pairs of
+            different sources.
+        """
+        distance = self._levels_of(labels_a, labels_b)
+        if self.level_function is None:
+            return distance
+        changed = self.level_function(self._pairs(labels_a, labels_b, distance))
+        if changed.shape != distance.shape or changed.is_floating_point():
+            raise InputError(
+                f"level_function must give integers {list(distance.shape)}, "
+                f"found {changed.dtype} {list(changed.shape)}"
+            )
+        if changed.numel() and (largest := int(changed.max())) > self.max_distance:
+            raise InputError(
+                f"level_function gives levels up to {largest}, beyond max_distance {self.max_distance}: declare the "
+                "largest as max_distance="
+            )
+        return changed
+
+    def weights(self, labels_a: Tensor, labels_b: Tensor, distance: Tensor | None = None) -> Tensor | None:
+        """Pair weights by the weight function; ``None`` without one.
+
+        Args:
+            labels_a, labels_b: Text ids, int64 ``[A]`` and ``[B]``.
+            distance: What :meth:`distance` gave for them, so that it is not computed again; negative where masked.
+
+        Returns:
+            ``[A, B]`` on the labels' device.
+        """
+        if self.weight_function is None:
+            return None
+        distance = self.distance(labels_a, labels_b) if distance is None else distance
+        return self.weight_function(self._pairs(labels_a, labels_b, distance))
+
+    def _pairs(self, labels_a: Tensor, labels_b: Tensor, distance: Tensor) -> BatchPairs:
+        depth = self._text_depth.on(labels_a.device)["depth"]
+        return BatchPairs(labels_a, labels_b, distance, depth[labels_a], depth[labels_b], self)
+
+    def _levels_of(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
+        import torch
+
+        device, shape = labels_a.device, (len(labels_a), len(labels_b))
+        rows_a, concepts_a = self.lookup.concepts(labels_a)
+        rows_b, concepts_b = self.lookup.concepts(labels_b)
+        out = torch.full(shape, self.far, dtype=torch.int8, device=device)
+        for level in range(len(self._device_levels), 0, -1):
+            for keys_a, keys_b in self._device_levels[level - 1]:
+                a, b = keys_a.on(device), keys_b.on(device)
+                near = shares_key(
+                    *expand(a["p"], a["x"], rows_a, concepts_a), *expand(b["p"], b["x"], rows_b, concepts_b), shape
+                )
+                if keys_a is not keys_b:
+                    near |= shares_key(
+                        *expand(b["p"], b["x"], rows_a, concepts_a), *expand(a["p"], a["x"], rows_b, concepts_b), shape
+                    )
+                out.masked_fill_(near, level)
+        out.masked_fill_(shares_key(rows_a, concepts_a, rows_b, concepts_b, shape), 0)
+        if self._source_tables is not None:
+            tables = self._source_tables.on(device)
+            every_a, every_b = (torch.arange(n, device=device) for n in shape)
+            comparable = shares_key(
+                *expand(tables["p"], tables["x"], every_a, labels_a),
+                *expand(tables["p"], tables["x"], every_b, labels_b),
+                shape,
+            )
+            out.masked_fill_(~comparable, MASKED)
+        return out.masked_fill_(self.lookup.same_text(labels_a, labels_b), MASKED)
+
+    def concept_distance(self, concepts_a: np.ndarray, concepts_b: np.ndarray) -> np.ndarray:
+        """Distances of concept pairs one by one, before any level function.
+
+        Args:
+            concepts_a, concepts_b: Concept indices, ``[N]`` each.
+
+        Returns:
+            Levels ``0..far``, int8 ``[N]``; -1 where the two belong to different sources.
+        """
+        out = np.full(len(concepts_a), self.far, dtype=np.int8)
+        for level in range(len(self._levels), 0, -1):
+            for keys in self._levels[level - 1]:
+                out[_meet(keys.keys_a, keys.keys_b, concepts_a, concepts_b)] = level
+                if keys.keys_a is not keys.keys_b:
+                    out[_meet(keys.keys_b, keys.keys_a, concepts_a, concepts_b)] = level
+        out[concepts_a == concepts_b] = 0
+        if self._source_tables is not None:
+            out[~_meet(self.concept_sources, self.concept_sources, concepts_a, concepts_b)] = MASKED
+        return out
+
+    def partner_tables(self, level: int) -> list[tuple[CSR, CSR]]:
+        """How to draw partners at a level (before any level function): pick a key of the anchor, then a concept that has this key.
+
+        A partner drawn so may stand nearer by another way; :meth:`concept_distance` tells.
+
+        Args:
+            level: From 1 to ``far - 1``.
+
+        Returns:
+            Pairs of (concept to keys, key to concepts), one for each way to be at that level.
+        """
+        inverse = {id(self.graph.up(0)): self.graph.up(0), id(self.graph.up(1)): self.children}
+        tables = []
+        for keys_a, keys_b in self._levels[level - 1]:
+            tables.append((keys_a, inverse.get(id(keys_b)) or _inverse(keys_b)))
+            if keys_a is not keys_b:
+                tables.append((keys_b, inverse.get(id(keys_a)) or _inverse(keys_a)))
+        return tables
+
+    def get_config_dict(self) -> dict[str, object]:
+        """What defines the distances, for cards and records."""
+        config = {"distance": self.definition, "max_distance": self.max_distance, "terminology": self.digest}
+        return config | ({"levels": self.levels} if self.definition == "sibling_parent" else {})
+
+    def __repr__(self) -> str:
+        return (
+            f"Hierarchy({self.terminology.n_concepts:,} concepts, {len(self.graph.roots):,} trees, depth "
+            f"{int(self.depth.max(initial=0))}, distance {self.definition} 0..{self.max_distance})"
+        )
+
+
+def _numbered(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
+    """A dictionary-encoded column of names as int32 ``[N]``, by the numbers of the names."""
+    column = column.unify_dictionaries().combine_chunks()
+    # A part of a table keeps values that no row of it has.
+    of_entry = np.array([numbers.get(name, -1) for name in column.dictionary.to_pylist()], dtype=np.int32)
+    return of_entry[column.indices.to_numpy()]
+
+
+def _inverse(table: CSR) -> CSR:
+    """Key to concepts, from concept to keys (keys are concepts too)."""
+    return CSR.from_pairs(
+        table.indices, np.repeat(np.arange(table.n_rows, dtype=np.int32), table.counts), table.n_rows
+    )
+
+
+def _meet(keys_a: CSR, keys_b: CSR, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Whether row ``a[n]`` of one table and row ``b[n]`` of the other share a key, boolean ``[N]``."""
+    pair_a, key_a = keys_a.take(a)
+    pair_b, key_b = keys_b.take(b)
+    width = 1 + max(int(key_a.max(initial=0)), int(key_b.max(initial=0)))
+    out = np.zeros(len(a), dtype=bool)
+    out[pair_a[np.isin(pair_a * width + key_a, pair_b * width + key_b)]] = True
+    return out

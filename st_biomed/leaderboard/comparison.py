@@ -1,0 +1,57 @@
+"""Two models on the same units: is one of them really better?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from st_biomed.errors import InputError
+from st_biomed.leaderboard.results import Result, ResultsFolder
+from st_biomed.metrics.units import PairedTest
+
+logger = logging.getLogger(__name__)
+
+
+def compare(
+    results: Sequence[Result], reference: str, folder: ResultsFolder, *, n_resamples: int = 1000, seed: int = 0
+) -> dict[str, dict[str, PairedTest]]:
+    """Every model against one of them, on the primary metric of every evaluator.
+
+    Args:
+        results: Of all models.
+        reference: Name of the model that is subtracted.
+        folder: Where the units are, and the tests that were made before: such a test is not made again.
+        n_resamples, seed: Of the tests, see :meth:`st_biomed.metrics.Units.compare`.
+
+    Returns:
+        Primary metric to model to test; pairs whose units are not the same, of which nothing can be said, are left out
+        and logged.
+
+    Raises:
+        InputError: The reference was not measured.
+    """
+    if reference not in {one.model for one in results}:
+        raise InputError(f"reference {reference!r} was not measured; measured were {_names(results)}")
+    kept, new = folder.tests(), {}
+    tests: dict[str, dict[str, PairedTest]] = {}
+    references = {one.evaluator: one for one in results if one.model == reference}
+    for result in results:
+        base = references.get(result.evaluator)
+        if base is None or result.model == reference:
+            continue
+        name = f"{result.key} {base.key} {result.metric} {n_resamples} {seed}"
+        if name not in kept:
+            try:
+                units, others = (folder.units(one)[result.metric] for one in (result, base))
+                new[name] = kept[name] = units.compare(others, n_resamples=n_resamples, seed=seed)
+            except InputError as error:
+                logger.warning("%s, %s and %s: %s", result.evaluator, result.model, reference, error)
+                continue
+        tests.setdefault(result.primary, {})[result.model] = kept[name]
+    if new:
+        folder.add_tests(new)
+    return tests
+
+
+def _names(results: Sequence[Result]) -> str:
+    return ", ".join(dict.fromkeys(one.model for one in results)) or "none"

@@ -1,0 +1,44 @@
+"""Is the device there that a person asks for?"""
+
+from __future__ import annotations
+
+from st_biomed.errors import InputError
+from st_biomed.settings.checks import Check
+
+
+def check_device(device: str | None) -> None:
+    """Refuse a device that is not there.
+
+    Args:
+        device: As torch names it; ``None`` for the best there is.
+
+    Raises:
+        InputError: Torch knows no such device, or this machine has none.
+    """
+    if device is None:
+        return
+    import torch
+
+    there = ["cpu"]
+    if torch.cuda.is_available():
+        there += ["cuda", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        there.append("mps")
+    try:
+        if torch.device(device).type == "meta":
+            raise RuntimeError
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError, ImportError):
+        raise InputError(f"device {device!r} is not there; there are {', '.join(there)}") from None
+
+
+def _not_there(name: str, value: str) -> str | None:
+    try:
+        check_device(value)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+DEVICE = Check(_not_there)
+"""The check of an option."""

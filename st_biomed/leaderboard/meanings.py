@@ -1,0 +1,72 @@
+"""What a person has to know to read a figure: which way is better, and what it is counted from."""
+
+from __future__ import annotations
+
+import re
+
+from st_biomed.leaderboard.results import Result
+from st_biomed.metrics.mcsm import largest_mcsm
+
+PUBLISHED_SCORING = {
+    "acc@1": "inner products, and the parts of composite mentions in any order",
+    "mcsm": "the last type of each concept alone",
+    "f1": "the top 30 and a coarse grid of thresholds",
+}
+"""Primary metric to how it is scored ``as_published``; what is not here is scored in one way."""
+
+_DRAWN_PAIRS = {
+    "pairs": "Intervals and tests draw the pairs within each relation: they are about these relations.",
+    "relations and pairs": "Intervals draw relations, and the pairs within each; tests exchange whole relations.",
+}
+"""What :func:`st_biomed.metrics.relation_draws.resampling` says, in words."""
+
+_DUEL = re.compile(r"(\d+)v(\d+)")
+_SMALLER = re.compile(r"(^|_)mr$")
+_NEITHER = re.compile(r"n|n_.+|theta|coverage|maximum|\w+_unsettled|(\w+_)?exact_match_acc@\d+")
+
+
+def better(metric: str) -> int:
+    """Which way is better: 1 for larger, -1 for smaller, 0 for thresholds, counts and what is the data's alone.
+
+    Args:
+        metric: Without the evaluator's name.
+    """
+    metric = metric.rpartition("/")[2]  # behind the name of a type, relation or tree
+    return 0 if _NEITHER.fullmatch(metric) else -1 if _SMALLER.search(metric) else 1
+
+
+def largest_value(result: Result) -> float | None:
+    """The largest value of an MCSM, of whatever type; ``None`` of other metrics, which end at 1."""
+    if result.metric != "mcsm":
+        return None
+    return largest_mcsm(int(result.settings.get("k", 40)), int(result.settings.get("n_concepts", 1_000_000)))
+
+
+def notes_of(result: Result) -> list[str]:
+    """Sentences below the table of an evaluator, from one of its results."""
+    notes = []
+    if result.metric == "acc@1" and result.evaluator == f"{result.benchmark}_raw":
+        notes.append("The data set as it is distributed, before the steps of its preparation.")
+    if result.metric == "mean_auc":
+        i, j = next((found.groups() for label in result.headline if (found := _DUEL.fullmatch(label))), ("0", "1"))
+        notes.append(
+            f"{i}v{j}: area under the ROC curve of pairs at distance {i} against pairs at distance {j}, and so on; 0.5 is chance. "
+            "By default names of one concept are at distance 0, siblings at 1, parent and child at 2, all others at 3."
+        )
+    if result.metric == "macro_auc":
+        notes.append("Areas under the ROC curve against unrelated pairs; 0.5 is chance.")
+        if (drawn := result.settings.get("resampling")) is not None:
+            notes.append(_DRAWN_PAIRS[drawn])
+    if result.metric == "f1":
+        given = result.settings.get("theta") is not None
+        notes.append(
+            "The threshold theta was given."
+            if given
+            else "The threshold theta is chosen on the terms that it is measured on, which flatters every model."
+        )
+    if (largest := largest_value(result)) is not None:
+        k = int(result.settings.get("k", 40))
+        notes.append(f"Of {k} neighbors; the largest possible value is {largest:.3f}, less for a type of at most {k}.")
+    if result.settings.get("as_published") and result.metric in PUBLISHED_SCORING:
+        notes.append(f"Scored as published: {PUBLISHED_SCORING[result.metric]}.")
+    return notes

@@ -1,0 +1,219 @@
+"""What can be measured: an encoder, a known baseline with its pooling, or a matrix of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+
+from st_biomed.encoder import load_encoder
+from st_biomed.encoder.digest import model_digest, table_digest
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator
+from st_biomed.evaluators.embedders import Embed, table_embedder
+from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
+from st_biomed.leaderboard.dense_and_sparse import dense_and_sparse, read_sparse_weight
+from st_biomed.leaderboard.devices import check_device
+from st_biomed.leaderboard.suggestions import did_you_mean
+from st_biomed.settings.bundled import bundled
+from st_biomed.settings.recipe import filled
+from st_biomed.settings.yaml_files import read_yaml
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+BASELINES = "evaluation/baselines.yaml"
+
+
+@dataclass(frozen=True)
+class MeasuredModel:
+    """A model by the name it has in tables.
+
+    Attributes:
+        name: In tables.
+        model: A folder, an id on the Hub, or a ``.npz`` file with ``texts`` ``[N]`` and ``vectors`` ``[N, D]``.
+        pooling: As :func:`~st_biomed.encoder.load_encoder` takes it; empty for the model's own.
+        max_length: Tokens a text is cut at; 0 for the model's own.
+        sparse: Whether it is a BioSyn model, whose score in linking has a sparse part.
+        source: Paper, and where its way of pooling is from.
+    """
+
+    name: str
+    model: str
+    pooling: str = ""
+    max_length: int = 0
+    sparse: bool = False
+    source: str = ""
+
+    @classmethod
+    def named(cls, argument: str, baselines: str | Path = BASELINES) -> MeasuredModel:
+        """What a person writes: the name of a baseline, a folder, a ``.npz`` file, an id on the Hub, or ``name=`` and one of these.
+
+        Raises:
+            InputError: A name without a model, or a file of baselines that is none.
+        """
+        name, equals, model = argument.partition("=") if "=" in argument else ("", "", argument)
+        if equals and not (name and model):
+            raise InputError(f"models are written NAME=MODEL or MODEL, found {argument!r}")
+        known = read_baselines(baselines)
+        if model in known and not Path(model).exists():
+            return replace(known[model], name=name or model)
+        return cls(name or Path(model).name.removesuffix(".npz"), model)
+
+
+def read_baselines(path: str | Path = BASELINES) -> dict[str, MeasuredModel]:
+    """The models that papers compare with, by name.
+
+    Raises:
+        InputError: No such file, or an entry that is none.
+    """
+    path = Path(path) if Path(path).exists() else bundled(path) or Path(path)
+    return {
+        name: filled(MeasuredModel, entry, f"{path}: {name}", name=name) for name, entry in read_yaml(path).items()
+    }
+
+
+def named_models(arguments: Iterable[str]) -> list[MeasuredModel]:
+    """Several models, each with a name of its own.
+
+    Raises:
+        InputError: As :meth:`MeasuredModel.named`, none, or two of one name.
+    """
+    models = [MeasuredModel.named(argument) for argument in arguments]
+    if not models:
+        raise InputError(f"no model: a folder, an id on the Hub, or one of {', '.join(read_baselines())}")
+    for i, one in enumerate(models):
+        if one.name in {other.name for other in models[:i]}:
+            raise InputError(f"two models are called {one.name!r}: write NAME=MODEL")
+    return models
+
+
+class OpenModel:
+    """A model in memory.
+
+    Args:
+        measured: Which one.
+        device: Where to compute; ``None`` for the best there is.
+        trust_remote_code: Whether the model may run code of somebody else, see :func:`~st_biomed.encoder.load_model`.
+
+    Attributes:
+        digest: Of what it computes.
+        description: Where it is from and how it was loaded: ``model``, ``pooling``, ``max_length``, ``dimension``, and
+            ``trust_remote_code`` where it was allowed.
+
+    Raises:
+        InputError: No such model or device, or a ``.npz`` file without texts and vectors.
+    """
+
+    def __init__(self, measured: MeasuredModel, device: str | None = None, *, trust_remote_code: bool = False) -> None:
+        check_device(device)
+        self.measured = measured
+        self._embed: dict[tuple[object, ...], Embed] = {}
+        if measured.model.endswith(".npz"):
+            texts, matrix = read_table_of_vectors(Path(measured.model))
+            self.table, self.encoder = table_embedder(texts, matrix), None
+            self.digest = table_digest(texts, matrix)
+            self.description: dict[str, Any] = {"model": measured.model, "dimension": matrix.shape[1]}
+        else:
+            self.encoder = _loaded(measured, device, trust_remote_code)
+            self.digest = self._encoder_digest = model_digest(self.encoder)
+            self.description = {
+                "model": measured.model,
+                "pooling": _pooling(self.encoder),
+                "max_length": self.encoder.max_seq_length,
+                "dimension": self.encoder.get_embedding_dimension(),
+            }
+            if self.encoder.trust_remote_code:
+                self.description["trust_remote_code"] = True
+        if measured.sparse:
+            self._sparse_weight = read_sparse_weight(measured.model)
+            self.digest = f"{self.digest}+{self._sparse_weight}"
+            self.description["sparse_weight"] = self._sparse_weight
+
+    @property
+    def device(self) -> str:
+        """Where it computes; nothing for a table of vectors."""
+        return "" if self.encoder is None else str(self.encoder.device)
+
+    def measure(self, evaluator: EmbeddingEvaluator) -> dict[str, float]:
+        """The evaluator's metrics of this model.
+
+        Raises:
+            InputError: BioSyn's score where vectors are not compared by their inner product, or what the evaluator
+                refuses.
+        """
+        if self.encoder is None:
+            return evaluator.measure(self.table)
+        options = evaluator.embedding_options
+        if options not in self._embed:
+            self._embed[options] = evaluator.embedder(self.encoder, self._encoder_digest)
+        embed = self._embed[options]
+        if self.measured.sparse and isinstance(evaluator, EntityLinkingEvaluator):
+            if evaluator.scoring.similarity != "dot":
+                raise InputError(
+                    f"{self.measured.name}: its score is an inner product, found similarity "
+                    f"{evaluator.scoring.similarity!r}: measure it --as-published"
+                )
+            embed = dense_and_sparse(embed, evaluator.names.texts, self._sparse_weight)
+        return evaluator.measure_shared(embed, self.encoder)
+
+
+def _loaded(measured: MeasuredModel, device: str | None, trust_remote_code: bool) -> SentenceTransformer:
+    """The encoder; where there is none, one line says what was probably meant."""
+    try:
+        return load_encoder(
+            measured.model,
+            pooling=measured.pooling or None,
+            max_length=measured.max_length or None,
+            device=device,
+            trust_remote_code=trust_remote_code,
+        )
+    except InputError as error:
+        path = Path(measured.model)
+        if path.exists():
+            raise
+        below_a_folder = len(path.parts) == 2 and path.parent.is_dir()
+        if measured.model.startswith((".", "~", "/")) or len(path.parts) > 2 or below_a_folder:
+            raise InputError(f"{measured.model}: no such folder") from error
+        if len(path.parts) == 1:
+            near = did_you_mean(measured.model, read_baselines())
+            raise InputError(
+                f"{measured.model!r} is no name of {BASELINES}{near or ', no folder here'} "
+                f"(`st-biomed evaluate --list` shows the names); {error}"
+            ) from error
+        raise
+
+
+def _pooling(encoder: SentenceTransformer) -> str:
+    """How tokens become a vector; nothing where a module of another kind does it."""
+    modes: list[Any] = [module.pooling_mode for module in encoder if hasattr(module, "pooling_mode")]
+    return " ".join(mode if isinstance(mode, str) else "+".join(mode) for mode in modes)
+
+
+def read_table_of_vectors(path: Path) -> tuple[list[str], np.ndarray]:
+    """Texts ``[N]`` and vectors ``[N, D]`` of a ``.npz`` file.
+
+    Raises:
+        InputError: No such file, one without the two arrays, or arrays that are no texts and finite vectors.
+    """
+    try:
+        with ZipFile(path):  # numpy would take an array without a name, too
+            pass
+        with np.load(path, allow_pickle=False) as arrays:
+            texts, vectors = arrays["texts"], arrays["vectors"]
+    except KeyError as error:
+        raise InputError(f"{path}: needs the arrays 'texts' and 'vectors', {error.args[0]}") from error
+    except (OSError, ValueError, BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise InputError(f"{path}: cannot be read as a table of vectors ({error})") from error
+    if texts.ndim != 1 or texts.dtype.kind != "U":
+        raise InputError(f"{path}: texts are strings [N], found {texts.dtype} {list(texts.shape)}")
+    if vectors.ndim != 2 or vectors.shape[0] != len(texts) or vectors.dtype.kind not in "fiu":
+        raise InputError(f"{path}: vectors are numbers [{len(texts)}, D], found {vectors.dtype} {list(vectors.shape)}")
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        raise InputError(f"{path}: the vector of {str(texts[int(finite.argmin())])!r} has NaN or infinity")
+    return texts.tolist(), vectors

@@ -1,0 +1,149 @@
+"""Benchmarks as MTEB tasks, for people who measure with MTEB (Muennighoff et al. 2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
+from st_biomed.evaluators.relatedness.evaluator import RelatednessEvaluator
+
+if TYPE_CHECKING:
+    from mteb.abstasks import AbsTask
+
+LANGUAGES = {
+    "en": "eng-Latn",
+    "it": "ita-Latn",
+    "es": "spa-Latn",
+    "fr": "fra-Latn",
+    "de": "deu-Latn",
+    "nl": "nld-Latn",
+}
+
+
+def mteb_tasks(benchmark: Benchmark, *, language: str = "en") -> list[AbsTask]:
+    """The tasks that a benchmark is for MTEB; ``mteb.evaluate(model, tasks, cache=None)`` measures them offline.
+
+    Relatedness becomes an STS task whose ``cosine_spearman`` is our ``spearman``. Linking becomes a retrieval task: the
+    names of the dictionary are the documents, each part of a mention is a query, and ``hit_rate_at_k`` is our ``acc@k``
+    where mentions have one part; of a composite mention MTEB counts every part by itself. The data are read by the
+    benchmark's own steps when a task is made, and nothing is fetched.
+
+    Args:
+        benchmark: Of the evaluator ``relatedness`` or ``entity_linking``.
+        language: Of its texts, two letters.
+
+    Raises:
+        InputError: mteb is not installed, another kind of benchmark, an unknown language, or what its data are refused
+            for.
+    """
+    try:
+        import mteb  # noqa: F401
+    except ImportError as error:
+        raise InputError("MTEB tasks need mteb: pip install 'st-biomed[mteb]'") from error
+    if benchmark.evaluator not in ("relatedness", "entity_linking"):
+        raise InputError(
+            f"{benchmark.name}: MTEB has tasks for relatedness and entity_linking, found {benchmark.evaluator!r}"
+        )
+    if language not in LANGUAGES:
+        raise InputError(f"language must be one of {', '.join(LANGUAGES)}, found {language!r}")
+    tasks: list[AbsTask] = []
+    for evaluator in benchmark.evaluator_settings().evaluators():
+        if isinstance(evaluator, RelatednessEvaluator):
+            tasks.append(_relatedness(evaluator, benchmark, LANGUAGES[language]))
+        elif isinstance(evaluator, EntityLinkingEvaluator):
+            tasks.append(_linking(evaluator, benchmark, LANGUAGES[language]))
+    return tasks
+
+
+def _relatedness(evaluator: RelatednessEvaluator, benchmark: Benchmark, language: str) -> AbsTask:
+    from datasets import Dataset
+    from mteb.abstasks import AbsTaskSTS
+
+    rows = {
+        "sentence1": [evaluator.texts[i] for i in evaluator.left],
+        "sentence2": [evaluator.texts[i] for i in evaluator.right],
+        "score": evaluator.scores.tolist(),
+    }
+    dataset = Dataset.from_dict(rows)
+
+    class Relatedness(AbsTaskSTS):
+        metadata = _metadata(evaluator.name, benchmark, language, type="STS", main_score="cosine_spearman")
+        min_score, max_score = float(evaluator.scores.min()), float(evaluator.scores.max())
+
+        def load_data(self, **_: Any) -> None:
+            self.dataset = {"test": dataset}
+            self.data_loaded = True
+
+    return Relatedness()
+
+
+def _linking(evaluator: EntityLinkingEvaluator, benchmark: Benchmark, language: str) -> AbsTask:
+    from datasets import Dataset
+    from mteb.abstasks import AbsTaskRetrieval
+
+    queries, names = evaluator.queries, evaluator.names
+    corpus = Dataset.from_dict(
+        {"id": [f"n{i}" for i in range(len(names.texts))], "text": names.texts, "title": [""] * len(names.texts)}
+    )
+    parts = Dataset.from_dict(
+        {
+            "id": [f"q{i}" for i in range(len(queries.text_of_part))],
+            "text": [queries.texts[row] for row in queries.text_of_part],
+        }
+    )
+    # A query without a right name stays, and is a miss: MTEB leaves out those without any.
+    relevant = {
+        f"q{i}": {f"n{row}": 1 for row in rows.tolist()} or {"in no name": 1}
+        for i, rows in enumerate(right_names(evaluator))
+    }
+
+    class Linking(AbsTaskRetrieval):
+        metadata = _metadata(evaluator.name, benchmark, language, type="Retrieval", main_score="hit_rate_at_1")
+        k_values = (1, 3, 5, 10, 20, 64)
+
+        def load_data(self, **_: Any) -> None:
+            split = {"queries": parts, "corpus": corpus, "relevant_docs": relevant, "top_ranked": None}
+            self.dataset = {"default": {"test": split}}
+            self.data_loaded = True
+
+    return Linking()
+
+
+def right_names(evaluator: EntityLinkingEvaluator) -> list[np.ndarray]:
+    """The names of the dictionary that are right for each part of the mentions: P arrays of places in its texts."""
+    dictionary, gold = evaluator.dataset.dictionary, evaluator.queries.gold
+    entries = evaluator.names.entries
+    text_of_entry = np.empty(len(dictionary), dtype=np.int64)
+    text_of_entry[entries.indices] = np.repeat(np.arange(entries.n_rows), entries.counts)
+    names_of_id: dict[int, list[int]] = {}
+    for entry, row in enumerate(text_of_entry.tolist()):
+        for one in dictionary.entry_ids.row(entry).tolist():
+            names_of_id.setdefault(one, []).append(row)
+    found = []
+    for part in range(len(evaluator.queries.text_of_part)):
+        ids = [one for group in gold.sets.row(part).tolist() for one in gold.ids.row(group).tolist()]
+        found.append(np.unique([row for one in ids for row in names_of_id.get(one, [])]).astype(np.int64))
+    return found
+
+
+def _metadata(name: str, benchmark: Benchmark, language: str, **kind: str) -> Any:
+    from mteb.abstasks.task_metadata import TaskMetadata
+
+    settings: Mapping[str, Any] = {
+        "name": name,
+        "description": benchmark.title or name,
+        "dataset": {"path": benchmark.name, "revision": benchmark.data.version or "unknown"},
+        "eval_splits": ["test"],
+        "eval_langs": [language],
+        "domains": ["Medical"],
+        "modalities": ["text"],
+        "category": "t2t",
+        "is_public": False,
+        **kind,
+    }
+    return TaskMetadata(**settings)

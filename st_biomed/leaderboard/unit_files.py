@@ -1,0 +1,102 @@
+"""The units of a result in a file that says by itself what it holds."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from st_biomed.errors import InputError
+from st_biomed.files import replacing_file
+from st_biomed.metrics.units import Units, load_units, save_units
+
+ABOUT = "about.json"
+_LONGEST = 60  # characters of a name within a file's name
+
+_COLUMNS = {
+    "mean": ["value", "count"],
+    "f1": ["true positives", "predicted", "gold"],
+    "spearman": ["score", "given score"],
+    "mean_auc": ["score", "distance"],
+    "macro_auc": ["score", "number of the relation", "related"],
+}
+"""Statistic to the names of its columns, see :data:`st_biomed.metrics.unit_draws.STATISTICS`."""
+
+
+def unit_file_name(model: str, evaluator: str, key: str) -> str:
+    """A name that a person can read: the model, the evaluator, and the first digits of the result's key."""
+    words = [re.sub(r"[^\w.@+-]+", "_", name).strip("._")[:_LONGEST] for name in (model, evaluator)]
+    return "__".join([*words, key[:12]]) + ".npz"
+
+
+def write_units(path: Path, units: Mapping[str, Units], result: Mapping[str, Any]) -> None:
+    """Write the units and, as ``about.json``, what they are of.
+
+    Args:
+        path: The file, in a folder that is locked; it is there with all it holds, or not at all.
+        units: Metric to its units.
+        result: The fields of a :class:`~st_biomed.leaderboard.results.Result`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    about = {name: result[name] for name in ("model", "model_digest", "benchmark", "evaluator", "settings")}
+    about["metrics"] = {
+        f"{result['evaluator']}_{metric}": {
+            "unit": one.unit,
+            "statistic": one.statistic,
+            "columns": columns_of(one, groups_of(result)),
+        }
+        for metric, one in units.items()
+    }
+    with replacing_file(path) as draft:
+        save_units(draft, units)
+        with zipfile.ZipFile(draft, "a") as file:
+            file.writestr(ABOUT, json.dumps(about, indent=1))
+
+
+def read_units(path: str | Path) -> dict[str, Units]:
+    """Metric to its units.
+
+    Raises:
+        InputError: No such file, or one that is damaged.
+    """
+    try:
+        return load_units(path)
+    except EOFError as error:
+        raise InputError(f"{path}: is empty, the units of a benchmark are needed") from error
+
+
+def read_about(path: str | Path) -> dict[str, Any]:
+    """What the units of a file are of: model, benchmark, evaluator, settings, and the columns of each metric.
+
+    Raises:
+        InputError: No such file, or one of an older version, which does not say.
+    """
+    try:
+        with zipfile.ZipFile(path) as file:
+            about: dict[str, Any] = json.loads(file.read(ABOUT))
+            return about
+    except (OSError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: does not say what its units are of ({error})") from error
+
+
+def columns_of(units: Units, groups: Sequence[str] = ()) -> list[str]:
+    """Names of the columns of ``units.rows``.
+
+    Args:
+        units: The units.
+        groups: Names of the groups of a macro mean, two columns each; numbers where they are not as many.
+    """
+    if units.statistic != "macro_mean":
+        return _COLUMNS[units.statistic]
+    n_groups = units.rows.shape[1] // 2
+    names = groups if len(groups) == n_groups else [str(i) for i in range(n_groups)]
+    return [f"{kind} of {name}" for name in names for kind in ("value", "count")]
+
+
+def groups_of(result: Mapping[str, Any]) -> list[str]:
+    """The types of an MCSM result in their order."""
+    prefix = f"{result['evaluator']}_"
+    return [key.removeprefix(prefix)[: -len("/mcsm")] for key in result["metrics"] if key.endswith("/mcsm")]

@@ -1,0 +1,165 @@
+"""What an index finds: names, the concepts each stands for, and the label and semantic types of every concept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError
+from st_biomed.linking_data.records import LinkingDictionary
+from st_biomed.records import SourceInfo
+from st_biomed.terminology import Terminology
+
+NAMES, CONCEPTS = "names.parquet", "concepts.parquet"
+_DIGESTED = 1 << 16
+
+
+class Catalog:
+    """N distinct names of C concepts.
+
+    Args:
+        names: The names, arrow strings ``[N]``, each once.
+        name_concepts: Name to its concepts by index: N rows.
+        concepts: Ids, ``[C]``.
+        labels: What each concept is called, ``[C]``.
+        types: Semantic types of each concept, ``[C]``; ``None`` where nothing is known of types.
+        sources: Where the names come from.
+    """
+
+    def __init__(
+        self,
+        names: pa.Array,
+        name_concepts: CSR,
+        concepts: list[str],
+        labels: list[str],
+        types: list[list[str]] | None,
+        sources: Sequence[SourceInfo] = (),
+    ) -> None:
+        self.names = names.cast(pa.large_string())
+        self.name_concepts, self.concepts, self.labels, self.types = name_concepts, concepts, labels, types
+        self.sources = list(sources)
+
+    @classmethod
+    def of(cls, source: Terminology | LinkingDictionary | Catalog) -> Catalog:
+        """The catalog of a terminology or a dictionary.
+
+        Raises:
+            InputError: Another object, or nothing to index.
+        """
+        if isinstance(source, Catalog):
+            return source
+        if isinstance(source, Terminology):
+            made = cls._of_terminology(source)
+        elif isinstance(source, LinkingDictionary):
+            made = cls._of_dictionary(source)
+        else:
+            raise InputError(f"expected a Terminology or a LinkingDictionary, found {type(source).__name__}")
+        if not len(made):
+            raise InputError("the terminology holds no name, at least one is needed")
+        return made
+
+    @classmethod
+    def _of_terminology(cls, terminology: Terminology) -> Catalog:
+        """Labels are the preferred terms."""
+        texts = terminology.texts["text"].combine_chunks()
+        types: list[list[str]] | None = None
+        if terminology.types.num_rows:
+            types = [[] for _ in range(terminology.n_concepts)]
+            for concept, name in zip(terminology.types["concept"].to_pylist(), terminology.types["type"].to_pylist()):
+                types[concept].append(name)
+        labels = texts.take(pa.array(terminology.preferred_texts)).to_pylist()
+        sources = terminology.sources.values()
+        return cls(texts, terminology.text_concepts, terminology.codes, labels, types, list(sources))
+
+    @classmethod
+    def _of_dictionary(cls, dictionary: LinkingDictionary) -> Catalog:
+        """Equal names become one, in the order in which they first stand there; the label is an id's first name."""
+        place: dict[str, int] = {}
+        rows = np.array([place.setdefault(name, len(place)) for name in dictionary.names], dtype=np.int64)
+        entries, ids = dictionary.entry_ids.take(np.arange(len(dictionary)))
+        labels = [""] * len(dictionary.ids)
+        for entry, one in zip(entries[::-1].tolist(), ids[::-1].tolist()):
+            labels[one] = dictionary.names[entry]
+        table = CSR.from_pairs(rows[entries], ids, len(place))
+        return cls(pa.array(list(place), pa.large_string()), table, dictionary.ids, labels, None)
+
+    def __len__(self) -> int:
+        """Number of names, N."""
+        return len(self.names)
+
+    def texts(self, rows: np.ndarray | slice) -> list[str]:
+        """The names of some rows."""
+        chosen = self.names[rows] if isinstance(rows, slice) else self.names.take(pa.array(rows))
+        return chosen.to_pylist()
+
+    def of_types(self, types: Sequence[str]) -> np.ndarray:
+        """Concepts that have one of some semantic types, boolean ``[C]``.
+
+        Raises:
+            InputError: Nothing is known of types, or no concept has one of them.
+        """
+        if self.types is None:
+            raise InputError("types: the index has no semantic types, since what it was built from has none")
+        wanted, known = set(types), {name for names in self.types for name in names}
+        missing = [name for name in types if name not in known]
+        if missing or not wanted:
+            shown = ", ".join(sorted(known)[:20])
+            raise InputError(f"types: no concept has type {missing[0] if missing else ''!r}; there are {shown}")
+        return np.array([not wanted.isdisjoint(names) for names in self.types])
+
+    def names_of(self, concepts: np.ndarray) -> np.ndarray:
+        """Names of one of some concepts, boolean ``[N]``, from a mask ``[C]``."""
+        entries = np.repeat(np.arange(len(self)), self.name_concepts.counts)
+        named = np.zeros(len(self), dtype=bool)
+        named[entries[concepts[self.name_concepts.indices]]] = True
+        return named
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of names, concepts, labels and types in their order."""
+        sha = hashlib.sha256()
+        for start in range(0, len(self), _DIGESTED):
+            sha.update("\0".join([*self.texts(slice(start, start + _DIGESTED)), ""]).encode())
+        for array in self.name_concepts:
+            sha.update(array.astype("<i8").tobytes())
+        for strings in (self.concepts, self.labels, *(self.types or ())):
+            sha.update("\0".join([*strings, "\n"]).encode())
+        return sha.hexdigest()
+
+    # ------------------------------------------------------------------ on disk
+
+    def save(self, folder: Path) -> None:
+        """Write :data:`NAMES` and :data:`CONCEPTS`."""
+        indptr, indices = self.name_concepts
+        lists = pa.LargeListArray.from_arrays(pa.array(indptr), pa.array(indices.astype(np.int32)))
+        pq.write_table(pa.table({"name": self.names, "concepts": lists}), folder / NAMES)
+        types = pa.array([None] * len(self.concepts) if self.types is None else self.types, pa.list_(pa.string()))
+        table = pa.table({"concept": self.concepts, "label": self.labels, "types": types})
+        pq.write_table(table, folder / CONCEPTS)
+
+    @classmethod
+    def load(cls, folder: Path, sources: Sequence[SourceInfo] = ()) -> Catalog:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InputError: A file that is missing or damaged.
+        """
+        tables = {}
+        for file in (NAMES, CONCEPTS):
+            try:
+                tables[file] = pq.read_table(folder / file).combine_chunks()
+            except (OSError, pa.ArrowInvalid) as error:
+                raise InputError(f"{folder / file}: missing or damaged; build the index again") from error
+        names, concepts = tables[NAMES], tables[CONCEPTS]
+        lists = names["concepts"].combine_chunks()
+        table = CSR(lists.offsets.to_numpy().astype(np.int64), lists.values.to_numpy())
+        types = None if concepts["types"].null_count else concepts["types"].to_pylist()
+        ids, labels = concepts["concept"].to_pylist(), concepts["label"].to_pylist()
+        return cls(names["name"].combine_chunks(), table, ids, labels, types, sources)

@@ -1,0 +1,55 @@
+"""What may be done to a name before it becomes a text: named, versioned, and the same on every machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.errors import unknown_name
+
+_BRACKETS = re.compile(r"\(.*?\)")
+
+
+def coder(name: str) -> str:
+    """The cleaning of CODER (Yuan et al. 2022): lower case, without brackets and their content, NOS and hyphens."""
+    name = f" {name.lower()} ".replace(" nos ", " ")
+    return " ".join(_BRACKETS.sub("", name).replace("-", " ").split())
+
+
+NORMALIZERS: dict[str, tuple[int, Callable[[str], str] | None]] = {
+    "none": (1, None),
+    "lower": (1, str.lower),
+    "coder": (1, coder),
+}
+"""Name to version and function; the version goes up with every change of what the function gives."""
+
+
+def normalize(texts: pa.Array, name: str) -> pa.Array:
+    """The texts, stripped and normalized.
+
+    Lower case is Python's: arrow's differs for a few characters (İ, a final Σ).
+
+    Args:
+        texts: Strings.
+        name: A key of ``NORMALIZERS``.
+
+    Raises:
+        InputError: Another name.
+    """
+    if name not in NORMALIZERS:
+        raise unknown_name("normalizer", name, NORMALIZERS)
+    texts = pc.utf8_trim_whitespace(texts)
+    function = NORMALIZERS[name][1]
+    if function is None:
+        return texts
+    if function is str.lower:
+        ascii_only = pc.string_is_ascii(texts)
+        lowered = pc.ascii_lower(texts)
+        if pc.all(ascii_only).as_py():
+            return lowered
+        others = pa.array(map(str.lower, texts.filter(pc.invert(ascii_only)).to_pylist()), pa.string())
+        return pc.replace_with_mask(lowered, pc.invert(ascii_only), others)
+    return pa.array(map(function, texts.to_pylist()), pa.string())

@@ -1,0 +1,180 @@
+"""What a reader yields: six small record types, the description of a source, and the tally of what became of each row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Term(NamedTuple):
+    """One name of one concept.
+
+    Attributes:
+        code: The concept as a CURIE, e.g. ``"ICD10CM:E11.9"``.
+        text: The name, as the source writes it.
+        kind: ``"preferred"`` for the concept's title, ``"synonym"`` for every other name.
+        language: ISO 639-1 code.
+        source: Name of the source the row comes from; empty for the reader's own ``SOURCE``.
+    """
+
+    code: str
+    text: str
+    kind: str = "preferred"
+    language: str = "en"
+    source: str = ""
+
+
+class Parent(NamedTuple):
+    """``parent`` is one of the concepts directly above ``child`` (both CURIEs)."""
+
+    child: str
+    parent: str
+    source: str = ""
+
+
+class Relation(NamedTuple):
+    """The triple ``head relation tail``; head and tail are CURIEs."""
+
+    head: str
+    relation: str
+    tail: str
+    source: str = ""
+
+
+class Type(NamedTuple):
+    """A semantic type of a concept, e.g. ``Type("UMLS:C0000000", "T047")``."""
+
+    code: str
+    type: str
+
+
+class Xref(NamedTuple):
+    """A concept of another terminology that stands for the same or a similar thing.
+
+    Attributes:
+        code: The concept, a CURIE.
+        target: The other one, a CURIE too, e.g. ``"UMLS:C0000000"``; no concept of the terminology has to have it.
+        predicate: ``"xref"`` where the source says no more, else its word, e.g. ``"exactMatch"`` (SSSOM without ``skos:``).
+        source: Name of the source the row comes from; empty for the reader's own ``SOURCE``.
+    """
+
+    code: str
+    target: str
+    predicate: str = "xref"
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """Where rows come from and what may be done with them.
+
+    Attributes:
+        name: Short name, also the CURIE prefix of the source's codes, e.g. ``"ICD10CM"``.
+        title: Full name.
+        version: Edition that was read; empty where the file does not say.
+        license: SPDX identifier or a short phrase.
+        url: Where the source is published.
+        redistributable: Whether its names may appear in a released file.
+    """
+
+    name: str
+    title: str
+    version: str = ""
+    license: str = ""
+    url: str = ""
+    redistributable: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+TABLE_OF: dict[type, str] = {Term: "terms", Parent: "parents", Relation: "relations", Type: "types", Xref: "xrefs"}
+"""The table that records of a kind become rows of."""
+
+COLUMNS: dict[str, tuple[str, ...]] = {table: kind._fields for kind, table in TABLE_OF.items()}  # type: ignore[attr-defined]
+"""Table to the columns of its records."""
+
+
+class Rows(NamedTuple):
+    """Many records of one kind at once, by columns: what a reader of millions of rows yields.
+
+    Attributes:
+        table: A key of ``COLUMNS``.
+        columns: Its columns, arrow arrays of strings (dictionary-encoded or not) of one length, without nulls.
+    """
+
+    table: str
+    columns: Mapping[str, pa.Array]
+
+    def one_by_one(self) -> Iterator[Record]:
+        """The same as single records."""
+        kind = next(kind for kind, table in TABLE_OF.items() if table == self.table)
+        yield from map(kind, *(self.columns[name].to_pylist() for name in COLUMNS[self.table]))
+
+
+Record: TypeAlias = Term | Parent | Relation | Type | Xref | Rows | SourceInfo
+"""A reader may yield a ``SourceInfo`` to complete its module's ``SOURCE`` (say, with the file's version) or to add one."""
+
+
+class Tally:
+    """Rows read, kept and dropped by reason; every row that is read ends in exactly one of the two.
+
+    A reader calls :meth:`read` for each row of its input and then either :meth:`keep` or :meth:`drop`.
+
+    Attributes:
+        n_read, n_kept: Rows.
+        dropped: Rows by the reason that they were dropped for.
+        notes: What else a person should know of how the input was read, such as its encoding; each once.
+    """
+
+    def __init__(self) -> None:
+        self.n_read = 0
+        self.n_kept = 0
+        self.dropped: Counter[str] = Counter()
+        self.notes: list[str] = []
+
+    def read(self, n: int = 1) -> None:
+        self.n_read += n
+
+    def keep(self, n: int = 1) -> None:
+        self.n_kept += n
+
+    def drop(self, reason: str, n: int = 1) -> None:
+        if n:
+            self.dropped[reason] += n
+
+    def mention(self, reason: str) -> None:
+        """Have a reason in the list even if no row is dropped for it: something that was looked for is not there."""
+        self.dropped[reason] += 0
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    @property
+    def n_dropped(self) -> int:
+        return sum(self.dropped.values())
+
+    def adds_up(self) -> bool:
+        return self.n_read == self.n_kept + self.n_dropped
+
+    def to_dict(self) -> dict[str, Any]:
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        return {"read": self.n_read, "kept": self.n_kept, "dropped": dict(sorted(self.dropped.items())), **notes}
+
+    @classmethod
+    def from_dict(cls, counts: dict[str, Any]) -> Tally:
+        tally = cls()
+        tally.n_read, tally.n_kept, tally.dropped = counts["read"], counts["kept"], Counter(counts["dropped"])
+        tally.notes = list(counts.get("notes", ()))
+        return tally
+
+    def __str__(self) -> str:
+        reasons = "".join(f"; {n:,} {reason}" for reason, n in sorted(self.dropped.items()))
+        notes = "".join(f"; {note}" for note in self.notes)
+        return f"{self.n_read:,} read, {self.n_kept:,} kept, {self.n_dropped:,} dropped{reasons}{notes}"

@@ -1,0 +1,43 @@
+"""Which rows of a dataset share a batch.
+
+Every sampler yields exactly ``batch_size`` rows, has a constant and exact length, depends on ``(seed, epoch)`` alone
+and so is identical in every process. The training arguments take the small callables (``SynonymBatches.of(...)``).
+"""
+
+from __future__ import annotations
+
+from st_biomed.samplers.arguments import BatchesByName, TrainingBatches, remember
+from st_biomed.samplers.epoch_callback import EpochCallback
+from st_biomed.samplers.graph import GraphBatches, GraphBatchSampler
+from st_biomed.samplers.graph_collator import GraphCollator
+from st_biomed.samplers.hard_negative_callback import HardNegativeCallback
+from st_biomed.samplers.hard_negatives import HardNegativeBatches, HardNegativeBatchSampler, HardNegativePlan
+from st_biomed.samplers.hierarchy import HierarchyBatches, HierarchyBatchSampler
+from st_biomed.samplers.mixing import RankAlignedBatchSampler, RankAlignedMixing
+from st_biomed.samplers.neighborhood import Neighborhood, NeighborSampler
+from st_biomed.samplers.shuffled import ShuffledBatches, ShuffledBatchSampler
+from st_biomed.samplers.synonyms import SynonymBatches, SynonymBatchSampler
+
+__all__ = [
+    "BatchesByName",
+    "EpochCallback",
+    "GraphBatchSampler",
+    "GraphBatches",
+    "GraphCollator",
+    "HardNegativeBatchSampler",
+    "HardNegativeBatches",
+    "HardNegativeCallback",
+    "HardNegativePlan",
+    "HierarchyBatchSampler",
+    "HierarchyBatches",
+    "NeighborSampler",
+    "Neighborhood",
+    "RankAlignedBatchSampler",
+    "RankAlignedMixing",
+    "ShuffledBatchSampler",
+    "ShuffledBatches",
+    "SynonymBatchSampler",
+    "SynonymBatches",
+    "TrainingBatches",
+    "remember",
+]

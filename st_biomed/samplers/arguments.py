@@ -1,0 +1,167 @@
+"""What is given to the training arguments as ``batch_sampler``: small callables that make the samplers.
+
+The host writes its training arguments into ``training_args.bin`` of every checkpoint. So a callable holds numbers,
+names and digests; the terminology it needs is the one it was made with (``of``), or, in another process, the saved
+one at its path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sentence_transformers.base import DefaultBatchSampler
+from torch.utils.data import SequentialSampler
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.terminology import Terminology
+from st_biomed.training_data.columns import LABEL, NAMES, RELATIONS, labels_of
+from st_biomed.training_data.names import names_dataset
+
+if TYPE_CHECKING:
+    import torch
+    from datasets import Dataset
+
+logger = logging.getLogger(__name__)
+
+_TERMINOLOGIES: dict[str, Terminology] = {}
+
+
+def remember(terminology: Terminology) -> None:
+    """Keep a terminology, so that a callable with its digest finds it in this process."""
+    _TERMINOLOGIES[terminology.digest] = terminology
+
+
+def recall(digest: str, path: str | None) -> Terminology:
+    """The terminology with a digest: the one in memory, else the saved one, which is then remembered.
+
+    Raises:
+        InputError: It is not in memory and not at the path.
+    """
+    if digest not in _TERMINOLOGIES:
+        if path is None:
+            raise InputError(f"terminology {digest[:12]} is not in memory: make the batches with of(..., path=folder)")
+        terminology = Terminology.load(path)
+        if terminology.digest != digest:
+            raise InputError(f"{path}: holds terminology {terminology.digest[:12]}, expected {digest[:12]}")
+        remember(terminology)
+    return _TERMINOLOGIES[digest]
+
+
+def training_rows(dataset: Dataset) -> str:
+    """What a training dataset is known by: its columns, the terminology it names, and its labels in order.
+
+    It survives what the host does to a dataset (formats, transforms, the added name), unlike a fingerprint.
+    """
+    sha = hashlib.sha256(f"{sorted(dataset.column_names)} {dataset.info.description}".encode())
+    if dataset.features.get(LABEL) in (NAMES.type, RELATIONS.type):
+        sha.update(labels_of(dataset).tobytes())
+    return sha.hexdigest()[:16]
+
+
+def known_by(terminology: Terminology, path: str | Path | None, dataset: Dataset | None) -> dict[str, Any]:
+    """The fields ``rows``, ``digest`` and ``path`` of batches of a terminology's names, which is remembered.
+
+    Args:
+        terminology: Where the labels come from.
+        path: Folder where it is saved.
+        dataset: The training dataset; ``None`` for that of all names.
+    """
+    remember(terminology)
+    rows = training_rows(names_dataset(terminology) if dataset is None else dataset)
+    return {"rows": rows, "digest": terminology.digest, "path": None if path is None else str(path)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingBatches(ABC):
+    """Makes a sampler for one training dataset, and batches in order for any other.
+
+    The host calls the same object for training, evaluation and test. The dataset that the batches were made for is
+    the training dataset, whatever the host has done to it since; every other one is evaluated on, its rows in order.
+
+    Attributes:
+        rows: What the training dataset is known by.
+    """
+
+    rows: str
+
+    def is_training(self, dataset: Dataset) -> bool:
+        return training_rows(dataset) == self.rows
+
+    def __call__(
+        self,
+        dataset: Dataset,
+        batch_size: int,
+        drop_last: bool,
+        valid_label_columns: list[str] | None = None,
+        generator: torch.Generator | None = None,
+        seed: int = 0,
+    ) -> DefaultBatchSampler:
+        """The host's interface for a callable ``batch_sampler``."""
+        if seed == 0 and generator is not None:  # sentence-transformers before 6.2 seeds the generator alone
+            seed = generator.initial_seed()
+        if self.is_training(dataset):
+            return self.sampler(dataset, batch_size, seed)
+        _say_in_order(type(self).__name__, len(dataset))
+        return DefaultBatchSampler(
+            SequentialSampler(dataset), batch_size, drop_last, valid_label_columns, generator, seed
+        )
+
+    @abstractmethod
+    def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> DefaultBatchSampler:
+        """The sampler of the training dataset."""
+
+
+@cache
+def _say_in_order(name: str, n_rows: int) -> None:
+    logger.warning(
+        "%s: a dataset of %s rows is not the training dataset: its batches are taken in order (right for evaluation; "
+        "for training on a selection of the names say %s.of(..., dataset=...))",
+        name,
+        f"{n_rows:,}",
+        name,
+    )
+
+
+@dataclass(frozen=True)
+class BatchesByName:
+    """Gives each of several datasets its own batches, by its name in the dictionary of training sets.
+
+    The host tells the name only when losses (or prompts) are a dictionary too; without it the dataset is recognized
+    by its rows.
+
+    Attributes:
+        batches: Dataset name to what makes its batches.
+    """
+
+    batches: Mapping[str, TrainingBatches]
+
+    def __call__(
+        self,
+        dataset: Dataset,
+        batch_size: int,
+        drop_last: bool,
+        valid_label_columns: list[str] | None = None,
+        generator: torch.Generator | None = None,
+        seed: int = 0,
+    ) -> DefaultBatchSampler:
+        """The host's interface for a callable ``batch_sampler``."""
+        make = self._of(dataset)
+        return make(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
+
+    def _of(self, dataset: Dataset) -> TrainingBatches:
+        name = dataset[0].get("dataset_name") if len(dataset) else None
+        if name is not None:
+            if name not in self.batches:
+                raise unknown_name("dataset", name, self.batches)
+            return self.batches[name]
+        fitting = [name for name, batches in self.batches.items() if batches.is_training(dataset)]
+        if len(fitting) > 1:
+            raise InputError(f"the datasets {fitting} have the same rows: give the losses as a dictionary by name")
+        return self.batches[(fitting or list(self.batches))[0]]

@@ -1,0 +1,149 @@
+"""From rows of names to what a graph-augmented loss takes: texts, nodes and edges."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+from torch import Tensor
+
+from st_biomed.errors import InputError
+from st_biomed.samplers.neighborhood import MAX_NEIGHBORS, NeighborSampler
+from st_biomed.training_data.concept_graph import ConceptGraph
+
+
+class GraphCollator:
+    """Gives the trainer of sentence-transformers the texts of a step and the graph that they stand in.
+
+    Rows come in pairs, two names of one concept, as :class:`~st_biomed.samplers.graph.GraphBatchSampler` makes them. A
+    target's node has the first name in view u and the second in view v; every other node has a name drawn for each view,
+    any of its names in the graph's languages as likely as another. All distinct texts are tokenized once, cut where the
+    encoder cuts (``model.max_seq_length``).
+
+    What is drawn depends on the seed and the texts of the rows alone: it is the same in every process and worker of a
+    data loader, and a run that is resumed gets exactly the steps of one that never stopped. An epoch draws anew since
+    its sampler puts other pairs together; where it makes the very same batch again, the draw is the same, too.
+
+    Args:
+        graph: Where neighbors and their names come from.
+        preprocess: Texts to features, tensors ``[T, ...]`` among them: ``model.preprocess``.
+        max_neighbors: Most neighbors of a node, for each hop; none for the targets alone.
+        seed: Seed.
+
+    Raises:
+        InputError: A number of neighbors below 1.
+    """
+
+    valid_label_columns = ("label",)
+
+    def __init__(
+        self,
+        graph: ConceptGraph,
+        preprocess: Callable[[list[str]], Mapping[str, Any]],
+        *,
+        max_neighbors: Sequence[int] = (MAX_NEIGHBORS,),
+        seed: int = 0,
+    ) -> None:
+        self.graph = graph
+        self.preprocess = preprocess
+        self.neighbors = NeighborSampler(graph, max_neighbors)
+        self.seed = seed
+
+    def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """A step of B targets, from ``2B`` rows with ``text`` and ``label``, a text id.
+
+        Returns:
+            ``text_*``: what ``preprocess`` makes of the T distinct texts; ``text_node_texts`` int64 ``[1, 2, N]``, the row
+            of each node's text in view u and in view v, targets first; ``text_edges`` int64 ``[1, 3, E]``, source node,
+            target node and relation; ``label`` int64 ``[B, 2]``, the text ids of the targets' names. The leading 1
+            keeps node tensors from being cut with the tokens.
+
+        Raises:
+            InputError: An odd number of rows, text ids of another terminology, two rows of different concepts, or a concept
+                that would be two targets.
+        """
+        labels = self._labels(rows)
+        rng = np.random.default_rng([self.seed, _number(labels)])
+        nodes, edges = self.neighbors.draw(rng, self._targets(rng, labels))
+        texts = self._names(rng, nodes)
+        texts[:, : len(labels)] = labels.T
+        distinct, place = np.unique(texts, return_inverse=True)
+        strings = self.graph.terminology.texts["text"].take(distinct).to_pylist()
+        return {
+            **{f"text_{name}": value for name, value in self.preprocess(strings).items()},
+            "text_node_texts": _tensor(place.reshape(texts.shape))[None],
+            "text_edges": _tensor(edges)[None],
+            "label": _tensor(labels),
+        }
+
+    def _labels(self, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
+        """Text ids of the two names of each target, int64 ``[B, 2]``."""
+        if len(rows) % 2:
+            raise InputError(f"a batch has two rows of each concept, found {len(rows)} rows: take GraphBatches")
+        labels = np.array([row["label"] for row in rows], dtype=np.int64)
+        terminology = self.graph.terminology
+        of = f"terminology {terminology.digest[:12]}"
+        if len(labels) and (labels.min() < 0 or labels.max() >= terminology.n_texts):
+            raise InputError(
+                f"labels are text ids from 0 to {terminology.n_texts - 1} of {of}, found {labels.min()} to {labels.max()}"
+            )
+        for row, text in zip(rows, terminology.texts["text"].take(labels).to_pylist()):
+            if row["text"] != text:
+                raise InputError(
+                    f"text {row['label']} of {of} is another one than the row's: was the dataset made of it?"
+                )
+        return labels.reshape(-1, 2)
+
+    def _targets(self, rng: np.random.Generator, labels: np.ndarray) -> np.ndarray:
+        """The concept of each pair of names, no concept twice, ``[B]``.
+
+        Names that have several concepts in common stand for one of these that no other pair needs.
+        """
+        concepts = self.graph.terminology.text_concepts
+        (row, concept), other = concepts.take(labels[:, 0]), concepts.take(labels[:, 1])
+        n_concepts = self.graph.n_nodes
+        shared = np.isin(row * n_concepts + concept, other[0] * n_concepts + other[1])
+        row, concept = row[shared], concept[shared]
+        lost = np.setdiff1d(np.arange(len(labels)), row)
+        if len(lost):
+            raise InputError(
+                f"rows {2 * lost[0]} and {2 * lost[0] + 1} of the batch are no names of one concept: take GraphBatches, "
+                "for training alone"
+            )
+        candidates, column = np.unique(concept, return_inverse=True)
+        order = rng.permutation(len(candidates))  # which of several concepts is left to chance
+        choices = csr_array(
+            (np.ones(len(row)), (row.astype(np.int32), np.argsort(order)[column].astype(np.int32))),
+            shape=(len(labels), len(candidates)),
+        )
+        choices.sort_indices()  # the first one that is free is taken
+        chosen = maximum_bipartite_matching(choices, perm_type="column")
+        if (chosen < 0).any():
+            twice = int(np.flatnonzero(chosen < 0)[0])
+            raise InputError(
+                f"rows {2 * twice} and {2 * twice + 1} of the batch are names of a concept that is a target already: "
+                "take GraphBatches"
+            )
+        return candidates[order[chosen]]
+
+    def _names(self, rng: np.random.Generator, nodes: np.ndarray) -> np.ndarray:
+        """A text id of each node in each view, ``[2, N]``; 0 for those without a name, which only targets are."""
+        names = self.graph.names
+        start = names.indptr[nodes]
+        count = names.indptr[nodes + 1] - start
+        entry = start + (rng.random((2, len(nodes))) * count).astype(np.int64)
+        return np.where(count > 0, names.indices[np.minimum(entry, len(names.indices) - 1)], 0).astype(np.int64)
+
+
+def _number(labels: np.ndarray) -> int:
+    """A number that stands for the rows of a batch, the same on every machine."""
+    return int.from_bytes(hashlib.sha256(labels.astype("<i8").tobytes()).digest()[:16], "big")
+
+
+def _tensor(values: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))

@@ -1,0 +1,246 @@
+"""Hard negatives of the model as it is now: the neighbors are found anew while it trains."""
+
+from __future__ import annotations
+
+import logging
+import math
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from sentence_transformers.util import get_rank, get_world_size
+from transformers import TrainerControl, TrainerState, TrainingArguments
+
+from st_biomed.encoder.digest import model_digest
+from st_biomed.errors import InputError
+from st_biomed.files import lock
+from st_biomed.samplers.epoch_callback import EpochCallback
+from st_biomed.samplers.hard_negatives import HardNegativeBatchSampler
+from st_biomed.samplers.neighbor_table import ABOUT, NeighborTable, nearest_rows, read_about
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+FOLDER = "hard_negatives"
+"""In a checkpoint: a numbered folder with the table of each sampler."""
+
+_TEXTS = 65_536  # embedded at once: the host keeps a list of tensors until it stacks them
+
+logger = logging.getLogger(__name__)
+
+
+class HardNegativeCallback(EpochCallback):
+    """Finds the neighbors of :class:`~st_biomed.samplers.hard_negatives.HardNegativeBatchSampler` while a model trains.
+
+    All texts of the dataset are embedded by the model that is trained, in evaluation mode and with its own pooling; the
+    first process finds every prototype's nearest rows and gives all processes the rows, not the vectors. That happens at
+    the start of every epoch ("we update the Faiss index at every epoch", Amore Bondarenko et al. 2022, section 4), or every
+    so many steps. The processes wait for it: where it takes longer than their time limit (``ddp_timeout`` of the training
+    arguments), raise that.
+
+    A checkpoint holds the table in use. Training that resumes from it goes on with the same batches, if the weights are
+    those of the checkpoint; from a checkpoint without a table, or with another model, the neighbors are found anew, with
+    a warning, and the rest of the epoch is approximately, not exactly, what it would have been. With a refresh by steps, a
+    batch that the data loader had already fetched may come before or after it.
+
+    Also tells every sampler its epoch, as :class:`EpochCallback` does.
+
+    Args:
+        every: Steps between refreshes; ``None`` for the start of every epoch.
+        prompt: What the trainer puts before each text (``prompts`` of the training arguments).
+        batch_size: Texts embedded at once.
+        folder: Where the vectors and the table are kept on disk and mapped into memory, for datasets of many millions of
+            rows; every process has to see it, and no other training may have it. By default all is in memory.
+
+    Raises:
+        InputError: A number below 1. When training begins: no batches of that kind, or a folder that another training has.
+    """
+
+    def __init__(
+        self, every: int | None = None, *, prompt: str = "", batch_size: int = 128, folder: str | Path | None = None
+    ) -> None:
+        for name, value in (("every", every), ("batch_size", batch_size)):
+            if value is not None and (type(value) is not int or value < 1):
+                raise InputError(f"{name} must be a whole number of at least 1, found {value!r}")
+        self.every, self.prompt, self.batch_size = every, prompt, batch_size
+        self.folder = None if folder is None else Path(folder)
+        self._held = ExitStack()
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        samplers = _samplers(kwargs["train_dataloader"])
+        if not samplers:
+            raise InputError(
+                "HardNegativeCallback found no hard-negative batches: give the training arguments "
+                "batch_sampler=HardNegativeBatches.of(...)"
+            )
+        if self.folder is not None and get_rank() == 0:
+            self._held.enter_context(lock(self.folder))
+        if state.global_step > 0:
+            _restore(samplers, kwargs["model"], args, state)
+
+    def on_epoch_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        super().on_epoch_begin(args, state, control, **kwargs)
+        epoch = int(state.epoch or 0)
+        for i, sampler in enumerate(_samplers(kwargs["train_dataloader"])):
+            fresh = sampler.table is not None and (self.every is not None or sampler.table.epoch == epoch)
+            if not fresh:
+                self.refresh(sampler, kwargs["model"], i, step=state.global_step, epoch=epoch, bf16=args.bf16)
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        if self.every is None or state.global_step % self.every or state.global_step >= state.max_steps:
+            return
+        for i, sampler in enumerate(_samplers(kwargs["train_dataloader"])):
+            epoch = int(state.epoch or 0)
+            self.refresh(sampler, kwargs["model"], i, step=state.global_step, epoch=epoch, bf16=args.bf16)
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self._held.close()
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        if not args.should_save or state.is_hyper_param_search:
+            return
+        folder = Path(str(args.output_dir)) / f"checkpoint-{state.global_step}" / FOLDER
+        saved_with = model_digest(kwargs["model"])
+        for i, sampler in enumerate(_samplers(kwargs["train_dataloader"])):
+            if sampler.table is not None:
+                sampler.table.save(folder / str(i), saved_with=saved_with)
+
+    def refresh(
+        self,
+        sampler: HardNegativeBatchSampler,
+        model: SentenceTransformer,
+        number: int = 0,
+        *,
+        step: int = 0,
+        epoch: int = 0,
+        bf16: bool = False,
+    ) -> None:
+        """Find the neighbors of a sampler's prototypes under a model, and have it use them; for all processes together.
+
+        Args:
+            sampler: Where the rows and prototypes come from.
+            model: What embeds them; it is in the mode it was in when this is done.
+            number: Which sampler of the training this is.
+            step: Training steps the model has taken.
+            epoch: Epoch it is in.
+            bf16: Whether to embed under autocast to bfloat16, as in training.
+
+        Raises:
+            InputError: NaN or infinity among the vectors.
+        """
+        training = model.training
+        table: NeighborTable | None = None
+        folder = None if self.folder is None else self.folder / str(number)
+        logger.info("step %s: encoding %s texts for hard negatives", step, f"{len(sampler.dataset):,}")
+        with _first_process(model) as first, torch.autocast(model.device.type, torch.bfloat16, enabled=bf16):
+            if first:
+                vectors = self._vectors(sampler, model, folder)
+                rows = nearest_rows(vectors, sampler.prototypes, sampler.width, device=model.device)
+                table = NeighborTable(rows, sampler.items, model_digest(model), step, epoch)
+                if folder is not None:
+                    table.save(folder)
+                    (folder / "vectors.npy").unlink()
+        model.train(training)
+        found = _from_first(None if folder is not None else table)
+        sampler.use(found if folder is None else NeighborTable.load(folder))
+        logger.info("step %s: neighbors of %s prototypes found", step, f"{len(sampler.prototypes):,}")
+
+    def _vectors(
+        self, sampler: HardNegativeBatchSampler, model: SentenceTransformer, folder: Path | None
+    ) -> np.ndarray:
+        """The rows' vectors of length one, float32 ``[N, D]``."""
+        vectors = np.empty((0, 0), dtype=np.float32)
+        for start in range(0, len(sampler.dataset), _TEXTS):
+            texts = sampler.texts(slice(start, start + _TEXTS))
+            part = model.encode(
+                texts,
+                prompt=self.prompt,
+                batch_size=self.batch_size,
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            )
+            if not start:
+                vectors = _empty((len(sampler.dataset), part.shape[1]), folder)
+            vectors[start : start + len(part)] = part
+        return vectors
+
+
+def _empty(shape: tuple[int, int], folder: Path | None) -> np.ndarray:
+    """A float32 matrix, in memory or in ``vectors.npy`` of a folder, which is made."""
+    if folder is None:
+        return np.empty(shape, dtype=np.float32)
+    folder.mkdir(parents=True, exist_ok=True)
+    size = 4 * math.prod(shape)
+    if size > shutil.disk_usage(folder).free:  # writing to a map of a full disk would end the process without a word
+        raise InputError(f"{folder}: {size:,} bytes for the vectors of the dataset do not fit on the disk")
+    return np.lib.format.open_memmap(folder / "vectors.npy", mode="w+", dtype=np.float32, shape=shape)
+
+
+@contextmanager
+def _first_process(model: SentenceTransformer) -> Iterator[bool]:
+    """Whether this is the first process; the others help it embed, where the host can share that (from 6.2 on)."""
+    try:
+        from sentence_transformers.util.distributed import distributed_evaluation
+    except ImportError:
+        yield get_rank() == 0
+        return
+    with distributed_evaluation(model) if get_world_size() > 1 else nullcontext(True) as first:
+        yield first
+
+
+def _from_first(value: Any) -> Any:
+    """What the first process holds, for all of them."""
+    if get_world_size() == 1:
+        return value
+    held = [value]
+    dist.broadcast_object_list(held, src=0)
+    return held[0]
+
+
+def _samplers(dataloader: Any) -> list[HardNegativeBatchSampler]:
+    """The samplers of a data loader that need neighbors, through every wrapper and among several datasets."""
+    found: list[HardNegativeBatchSampler] = []
+    waiting = [dataloader.batch_sampler]
+    while waiting:
+        sampler = waiting.pop(0)
+        if isinstance(sampler, HardNegativeBatchSampler):
+            found.append(sampler)
+            continue
+        inner = getattr(sampler, "batch_sampler", None)
+        waiting += [*getattr(sampler, "batch_samplers", ()), *([] if inner is None else [inner])]
+    return found
+
+
+def _restore(
+    samplers: list[HardNegativeBatchSampler], model: SentenceTransformer, args: TrainingArguments, state: TrainerState
+) -> None:
+    """Take the tables of the checkpoint that training resumes from, where they are there and belong to the model."""
+    folders = [Path(str(args.output_dir)) / f"checkpoint-{state.global_step}"]
+    if isinstance(args.resume_from_checkpoint, str):
+        folders.insert(0, Path(args.resume_from_checkpoint))
+    weights = model_digest(model)
+    for i, sampler in enumerate(samplers):
+        fitting = [folder / FOLDER / str(i) for folder in folders if (folder / FOLDER / str(i) / ABOUT).is_file()]
+        fitting = [folder for folder in fitting if read_about(folder).get("saved_with") == weights]
+        if fitting:
+            sampler.use(NeighborTable.load(fitting[0]))
+        else:
+            logger.warning(
+                "training resumes at step %s without the neighbors of its checkpoint: they are found anew, and the rest "
+                "of the epoch has somewhat other batches",
+                state.global_step,
+            )

@@ -1,0 +1,237 @@
+"""Batches around prototypes: other names of their concepts, and the rows that the model finds most like them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sentence_transformers.base import DefaultBatchSampler
+
+from st_biomed.errors import InputError
+from st_biomed.samplers.arguments import TrainingBatches, known_by, recall
+from st_biomed.samplers.neighbor_table import NeighborTable
+from st_biomed.samplers.prototypes import ConceptRows
+from st_biomed.terminology import Terminology
+
+if TYPE_CHECKING:
+    import torch
+    from datasets import Dataset
+
+SPARE = 16
+"""Neighbors kept beyond those a batch needs, for rows that are in it already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardNegativePlan:
+    """How many rows of each kind a batch has, ``prototypes * (1 + positives + neighbors)`` altogether.
+
+    The defaults are the Italian paper's: "we sample 4 prototypes p", "the number of positives as k = 20, and the number
+    of possible negatives as m = 30" (Amore Bondarenko et al. 2022, section 4).
+
+    Attributes:
+        prototypes: Prototypes of a batch.
+        positives: Rows of its concepts for each prototype.
+        neighbors: Nearest rows for each prototype.
+        prototypes_per_concept: Most prototypes of a concept, "a small number": 50 thousand steps in 4 epochs of 20,447
+            concepts are 2.4.
+        lone_rows: Whether rows that share no concept with another are prototypes, too; they have neighbors only.
+
+    Raises:
+        InputError: A number below 1.
+    """
+
+    prototypes: int = 4
+    positives: int = 20
+    neighbors: int = 30
+    prototypes_per_concept: int = 3
+    lone_rows: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("prototypes", "positives", "neighbors", "prototypes_per_concept"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise InputError(f"{name} must be a whole number of at least 1, found {value!r}")
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a batch."""
+        return self.prototypes * (1 + self.positives + self.neighbors)
+
+
+class HardNegativeBatchSampler(DefaultBatchSampler):
+    """Every batch holds some prototypes with other rows of their concepts and with their nearest rows.
+
+    This is the dynamic sampling of CODER++ and of the Italian models. An epoch goes through all prototypes once, in random
+    order. For each prototype of a batch ``positives`` rows are drawn that share a concept with it, of other terms first,
+    and the ``neighbors`` nearest rows are taken whatever their concept ("possibly hard negatives"): the loss knows which
+    of them are synonyms. No row is twice in a batch. Where a concept has fewer rows, further neighbors take the place, so
+    that every batch has exactly ``batch_size`` rows; where even those are in the batch already, any other rows do.
+
+    The nearest rows come from a :class:`~st_biomed.samplers.neighbor_table.NeighborTable`, which
+    :class:`~st_biomed.samplers.hard_negative_callback.HardNegativeCallback` renews while the model learns.
+
+    Args:
+        dataset: Names (:func:`~st_biomed.training_data.names.names_dataset`), or mentions in context with the text id of their
+            term as the label: columns ``text`` and ``label``.
+        batch_size: What the plan adds up to.
+        drop_last: Ignored: an incomplete batch is always dropped.
+        valid_label_columns: Ignored.
+        generator: Ignored: an epoch depends on ``seed``, ``epoch`` and the neighbors alone, in every process.
+        seed: Seed.
+        terminology: Where the labels come from.
+        plan: How many rows of each kind.
+
+    Attributes:
+        prototypes: Rows that are prototypes, sorted, ``[P]``; they depend on the dataset and the seed.
+        items: What the dataset and the prototypes are known by.
+        width: Neighbors of a prototype that a table has to hold.
+
+    Raises:
+        InputError: Another ``batch_size`` than the plan's, a dataset smaller than a batch, or too few prototypes for
+            one. In iteration: no table of neighbors yet.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        batch_size: int,
+        drop_last: bool = True,
+        valid_label_columns: list[str] | None = None,
+        generator: torch.Generator | None = None,
+        seed: int = 0,
+        *,
+        terminology: Terminology,
+        plan: HardNegativePlan = HardNegativePlan(),
+    ) -> None:
+        super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
+        self.dataset = dataset
+        self.plan = plan
+        if batch_size != plan.batch_size:
+            raise InputError(
+                f"batch_size must be {plan.prototypes} prototypes x (1 + {plan.positives} positives + "
+                f"{plan.neighbors} neighbors) = {plan.batch_size}, found {batch_size}"
+            )
+        if len(dataset) < batch_size:
+            raise InputError(f"batch_size {batch_size} is too large: the dataset has {len(dataset):,} rows")
+        self.rows = ConceptRows(dataset, terminology)
+        rng = np.random.default_rng(seed)
+        self.prototypes = self.rows.prototypes(rng, plan.prototypes_per_concept, alone=plan.lone_rows)
+        if len(self.prototypes) < plan.prototypes:
+            raise InputError(
+                f"a batch has {plan.prototypes} prototypes, but only {len(self.prototypes)} of {len(dataset):,} rows "
+                "can be one: too few concepts have two rows"
+            )
+        sha = hashlib.sha256(f"{len(dataset)} {terminology.digest}".encode())
+        for part in (self.rows.labels, self.prototypes):
+            sha.update(part.astype(np.int64).tobytes())
+        self.items = sha.hexdigest()
+        self.width = min(plan.positives + plan.neighbors + SPARE, len(dataset) - 1)
+        self.table: NeighborTable | None = None
+
+    def texts(self, rows: slice) -> list[str]:
+        """The texts of some rows, past any format or transform of the dataset."""
+        plain = self.dataset.select_columns("text").with_format("arrow")
+        return plain[rows]["text"].to_pylist()
+
+    def use(self, table: NeighborTable) -> None:
+        """Take the neighbors of the batches to come from a table.
+
+        Raises:
+            InputError: It was made for other rows or prototypes, or is too narrow.
+        """
+        if table.items != self.items:
+            raise InputError(
+                f"the neighbors were found among other rows or for other prototypes (items {table.items[:12]}, "
+                f"expected {self.items[:12]}): was the dataset or the seed another one?"
+            )
+        if table.rows.shape != (len(self.prototypes), self.width):
+            raise InputError(
+                f"neighbors must have shape [{len(self.prototypes)}, {self.width}], found {list(table.rows.shape)}"
+            )
+        self.table = table
+
+    def __iter__(self) -> Iterator[list[int]]:
+        order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.prototypes))
+        for i in range(len(self)):
+            chosen = order[i * self.plan.prototypes : (i + 1) * self.plan.prototypes]
+            yield self._batch(np.random.default_rng([self.seed, self.epoch, i]), chosen).tolist()
+
+    def _batch(self, rng: np.random.Generator, chosen: np.ndarray) -> np.ndarray:
+        """The rows around some prototypes, each prototype's together."""
+        if self.table is None:
+            raise InputError(
+                "no neighbors have been found yet: give the trainer callbacks=[HardNegativeCallback()], which finds them"
+            )
+        taken = np.zeros(len(self.dataset), dtype=bool)
+        taken[self.prototypes[chosen]] = True
+        groups = []
+        for prototype in self.prototypes[chosen]:
+            positives = self._positives(rng, prototype, taken)
+            taken[positives] = True
+            groups.append([np.array([prototype]), positives])
+        for group, which in zip(groups, chosen):
+            near = self.table.rows[which]
+            room = self.plan.positives + self.plan.neighbors - len(group[1])
+            group.append(near[~taken[near]][:room])
+            taken[group[-1]] = True
+        rows = np.concatenate([part for group in groups for part in group])
+        short = self.batch_size - len(rows)
+        if short:
+            rows = np.concatenate([rows, rng.choice(np.flatnonzero(~taken), short, replace=False)])
+        return rows
+
+    def _positives(self, rng: np.random.Generator, prototype: int, taken: np.ndarray) -> np.ndarray:
+        """Random rows of its concepts that are not taken, "prioritizing contexts that use different synonyms"."""
+        rows = self.rows.of_same_concept(prototype)
+        rows = rng.permutation(rows[~taken[rows]])
+        same_term = self.rows.labels[rows] == self.rows.labels[prototype]
+        return rows[np.argsort(same_term, kind="stable")][: self.plan.positives]
+
+    def __len__(self) -> int:
+        return len(self.prototypes) // self.plan.prototypes
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardNegativeBatches(TrainingBatches):
+    """Makes a :class:`HardNegativeBatchSampler`; see :class:`~st_biomed.samplers.arguments.TrainingBatches`.
+
+    Attributes:
+        digest: Digest of the terminology.
+        path: Folder where it is saved, for other processes.
+        plan: How many rows of each kind a batch has.
+    """
+
+    digest: str
+    path: str | None = None
+    plan: HardNegativePlan = HardNegativePlan()
+
+    @classmethod
+    def of(
+        cls,
+        terminology: Terminology,
+        path: str | Path | None = None,
+        *,
+        dataset: Dataset | None = None,
+        plan: HardNegativePlan | None = None,
+    ) -> HardNegativeBatches:
+        """The batches of a terminology's names, or of its mentions in context.
+
+        Args:
+            terminology: Where the labels come from.
+            path: Folder where it is saved; needed only to unpickle the batches in another process.
+            dataset: The training dataset, if it is not that of all names.
+            plan: How many rows of each kind; the Italian paper's by default.
+        """
+        return cls(
+            **known_by(terminology, path, dataset),
+            plan=plan or HardNegativePlan(),
+        )
+
+    def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> HardNegativeBatchSampler:
+        return HardNegativeBatchSampler(
+            dataset, batch_size, seed=seed, terminology=recall(self.digest, self.path), plan=self.plan
+        )

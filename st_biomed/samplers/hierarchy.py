@@ -1,0 +1,290 @@
+"""Batches from a hierarchy: an anchor and its partners at every distance, group after group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sentence_transformers.base import DefaultBatchSampler
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.samplers.arguments import TrainingBatches, known_by, recall
+from st_biomed.samplers.functions import function_name, function_named
+from st_biomed.samplers.groups import PartnerGroups
+from st_biomed.samplers.rows import NameRows
+from st_biomed.terminology import Terminology
+
+if TYPE_CHECKING:
+    import torch
+    from datasets import Dataset
+
+_BLOCK = 32  # batches that are drawn together
+_HIERARCHIES: dict[tuple[object, ...], Hierarchy] = {}
+
+
+class HierarchyBatchSampler(DefaultBatchSampler):
+    """Every batch holds groups of one anchor and its partners, and always ``batch_size`` rows.
+
+    A group has ``1 + sum(partners)`` rows: the anchor, then ``partners[0]`` other names of its concept, then
+    ``partners[d]`` names at each distance ``d``. Partners are drawn evenly from the relatives of the anchor's concept
+    (one that is related in two ways, say by two common parents, is twice as likely) with one of their names, and their
+    distance is checked for the texts: a nearer relation by another way rules a partner out. What a distance lacks is
+    topped up with far texts, which are drawn from the anchor's sources until they are at the largest distance. No text
+    is twice in a group, unless the sources are too small. Rows left over by the groups are random texts of the sources
+    of the batch's anchors.
+
+    The distances here are the hierarchy's own levels, from 0 to ``hierarchy.far``, *before* its level function: the
+    function sees batches only, so it changes the distances that a loss sees between the members of a group, never who
+    they are. Where its levels differ, ask for partners at the levels it makes them from.
+
+    An anchor is a (concept, name) pair of a concept that has a parent or a child. An epoch goes through all of them
+    once in random order, up to less than a batch; with ``synonym_anchors`` that share of the anchors comes from those
+    that have a synonym instead, repeated as often as it takes. ``anchor_repeats`` lets the anchors of small hierarchies
+    come more than once, as HiPrBERT's published code does. With ``names_per_partner`` above 1 a related concept brings
+    several of its names, so that a batch holds synonyms of siblings too: hard positives and hard negatives at once.
+
+    Args:
+        dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
+        batch_size: Rows of every batch; at least one group.
+        drop_last: Ignored: an incomplete batch is always dropped.
+        valid_label_columns: Ignored.
+        generator: Ignored: an epoch depends on ``seed`` and ``epoch`` alone, in every process.
+        seed: Seed.
+        hierarchy: The distances.
+        partners: How many partners at each distance from 0 to ``hierarchy.far``, as a sequence or as
+            distance to number; by default one synonym and two at every other distance.
+        synonym_anchors: Share of anchors that must have a synonym, from 0 (as they come) to 1.
+        anchor_repeats: Source to how often each of its anchors counts in an epoch, 1 for those not named. A concept
+            belongs to the sources of its edges; of several, the largest number holds.
+        names_per_partner: How many names a related concept brings, as far as it has them and there is place.
+
+    Attributes:
+        partners: Number of partners at each distance.
+        group_size: ``1 + sum(partners)``, for a loss that stays within groups; use a multiple as ``batch_size``.
+
+    Raises:
+        InputError: An empty hierarchy, a number out of range, no synonym where some are asked for, too few anchors or
+            texts for one batch.
+    """
+
+    def __init__(  # noqa: PLR0913 - the host's six arguments and ours
+        self,
+        dataset: Dataset,
+        batch_size: int,
+        drop_last: bool = True,
+        valid_label_columns: list[str] | None = None,
+        generator: torch.Generator | None = None,
+        seed: int = 0,
+        *,
+        hierarchy: Hierarchy,
+        partners: Sequence[int] | Mapping[int, int] | None = None,
+        synonym_anchors: float = 0.0,
+        anchor_repeats: Mapping[str, int] | None = None,
+        names_per_partner: int = 1,
+    ) -> None:
+        super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
+        self.dataset = dataset
+        self.hierarchy = hierarchy
+        self.partners = partners_per_distance(partners, hierarchy.far)
+        self.group_size = 1 + sum(self.partners)
+        self.synonym_anchors = synonym_anchors
+        self.names_per_partner = names_per_partner
+        if not 0 <= synonym_anchors <= 1:
+            raise InputError(f"synonym_anchors is a share from 0 to 1, found {synonym_anchors}")
+        if names_per_partner < 1:
+            raise InputError(f"names_per_partner must be at least 1, found {names_per_partner}")
+        if batch_size < self.group_size:
+            raise InputError(
+                f"batch_size must hold an anchor and its {sum(self.partners)} partners, so at least "
+                f"{self.group_size}; found {batch_size}"
+            )
+        self.rows = NameRows(dataset, hierarchy.terminology)
+        if batch_size > len(self.rows.texts):
+            raise InputError(f"batch_size {batch_size} is too large: the dataset has {len(self.rows.texts)} texts")
+        placed = (hierarchy.parents.counts > 0) | (hierarchy.children.counts > 0)
+        if not placed.any():
+            raise InputError(f"the hierarchy is empty: no concept of {hierarchy.terminology!r} has a parent")
+        names = self.rows.names
+        repeats = placed * repeats_per_concept(hierarchy, anchor_repeats or {})
+        self._anchors = _entries(names, repeats)
+        self._with_synonym = _entries(names, repeats * (names.counts > 1))
+        if synonym_anchors > 0 and not len(self._with_synonym):
+            raise InputError(f"synonym_anchors is {synonym_anchors}, but no concept of the hierarchy has two names")
+        self._per_batch = batch_size // self.group_size
+        self._n_batches = len(self._anchors) // self._per_batch
+        if not self._n_batches:
+            raise InputError(
+                f"batch_size {batch_size} is too large: {len(self._anchors)} anchors do not fill "
+                f"{self._per_batch} groups of {self.group_size}"
+            )
+        self._groups = PartnerGroups(hierarchy, self.rows, self.partners, names_per_partner)
+
+    def __len__(self) -> int:
+        return self._n_batches
+
+    def __iter__(self) -> Iterator[list[int]]:
+        rng = np.random.default_rng([self.seed, self.epoch])
+        anchors = self._epoch_anchors(rng).reshape(self._n_batches, self._per_batch)
+        for start in range(0, self._n_batches, _BLOCK):
+            block = anchors[start : start + _BLOCK]
+            groups = self._groups.draw(rng, block.reshape(-1))
+            texts = np.empty((len(block), self.batch_size), dtype=np.int64)
+            full = self._per_batch * self.group_size
+            texts[:, :full] = groups.reshape(len(block), full)
+            chosen = rng.integers(self._per_batch, size=(len(block), self.batch_size - full))
+            near = np.take_along_axis(groups[:, 0].reshape(block.shape), chosen, axis=1).reshape(-1)
+            texts[:, full:] = self._groups.others(rng, near, 1).reshape(chosen.shape)
+            yield from self.rows.of(texts).tolist()
+
+    def _epoch_anchors(self, rng: np.random.Generator) -> np.ndarray:
+        """The anchors of an epoch in order, as entries of the concept-to-names table."""
+        total = self._n_batches * self._per_batch
+        chosen = round(self.synonym_anchors * total)
+        anchors = np.concatenate([_cycle(rng, self._with_synonym, chosen), _cycle(rng, self._anchors, total - chosen)])
+        return rng.permutation(anchors) if chosen else anchors
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchyBatches(TrainingBatches):
+    """Makes a :class:`HierarchyBatchSampler`; see :class:`~st_biomed.samplers.arguments.TrainingBatches`.
+
+    Attributes:
+        digest: Digest of the terminology.
+        distance, levels, max_distance: What defines the hierarchy's distances.
+        level_function, weight_function: Names of the hierarchy's functions, see :func:`function_name`.
+        partners: Number of partners at each distance.
+        synonym_anchors: Share of anchors that must have a synonym.
+        anchor_repeats: Pairs of a source and how often each of its anchors counts in an epoch.
+        names_per_partner: How many names a related concept brings.
+        path: Folder where the terminology is saved, for other processes.
+    """
+
+    digest: str
+    distance: str
+    levels: tuple[str | tuple[str, ...], ...]
+    max_distance: int
+    level_function: str | None = None
+    weight_function: str | None = None
+    partners: tuple[int, ...]
+    synonym_anchors: float = 0.0
+    anchor_repeats: tuple[tuple[str, int], ...] = ()
+    names_per_partner: int = 1
+    path: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        hierarchy: Hierarchy | Terminology,
+        path: str | Path | None = None,
+        *,
+        dataset: Dataset | None = None,
+        partners: Sequence[int] | Mapping[int, int] | None = None,
+        synonym_anchors: float = 0.0,
+        anchor_repeats: Mapping[str, int] | None = None,
+        names_per_partner: int = 1,
+    ) -> HierarchyBatches:
+        """The batches of the names of a hierarchy's terminology.
+
+        Args:
+            hierarchy: The distances; of a terminology, those of ``Hierarchy(terminology)``.
+            path: Folder where the terminology is saved; needed only to unpickle the batches in another process, where
+                the hierarchy's functions must be found by their names too (no lambda, no instance).
+            dataset: The training dataset, if it holds a selection of the names only.
+            partners, synonym_anchors, anchor_repeats, names_per_partner: See :class:`HierarchyBatchSampler`.
+        """
+        hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
+        batches = cls(
+            **known_by(hierarchy.terminology, path, dataset),
+            distance=hierarchy.definition,
+            levels=hierarchy.levels,
+            max_distance=hierarchy.max_distance,
+            level_function=function_name(hierarchy.level_function),
+            weight_function=function_name(hierarchy.weight_function),
+            partners=partners_per_distance(partners, hierarchy.far),
+            synonym_anchors=synonym_anchors,
+            anchor_repeats=tuple((anchor_repeats or {}).items()),
+            names_per_partner=names_per_partner,
+        )
+        _HIERARCHIES[batches._key] = hierarchy
+        return batches
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        functions = self.level_function, self.weight_function
+        return self.digest, self.distance, self.levels, self.max_distance, *functions
+
+    def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> HierarchyBatchSampler:
+        if self._key not in _HIERARCHIES:
+            _HIERARCHIES[self._key] = Hierarchy(
+                recall(self.digest, self.path),
+                self.distance,
+                levels=self.levels,
+                max_distance=self.max_distance,
+                level_function=function_named(self.level_function),
+                weight_function=function_named(self.weight_function),
+            )
+        return HierarchyBatchSampler(
+            dataset,
+            batch_size,
+            seed=seed,
+            hierarchy=_HIERARCHIES[self._key],
+            partners=self.partners,
+            synonym_anchors=self.synonym_anchors,
+            anchor_repeats=dict(self.anchor_repeats),
+            names_per_partner=self.names_per_partner,
+        )
+
+
+def partners_per_distance(partners: Sequence[int] | Mapping[int, int] | None, max_distance: int) -> tuple[int, ...]:
+    """The number of partners at each distance from 0 to ``max_distance``.
+
+    Raises:
+        InputError: A distance or a number out of range, or no partner at all.
+    """
+    if partners is None:
+        return (1,) + (2,) * max_distance
+    given = dict(partners) if isinstance(partners, Mapping) else dict(enumerate(partners))
+    numbers = tuple(given.get(d, 0) for d in range(max_distance + 1))
+    if set(given) - set(range(max_distance + 1)) or min(numbers) < 0 or not sum(numbers):
+        raise InputError(f"partners gives a number for each distance from 0 to {max_distance}, found {partners}")
+    return numbers
+
+
+def repeats_per_concept(hierarchy: Hierarchy, anchor_repeats: Mapping[str, int]) -> np.ndarray:
+    """How often the anchors of each concept count in an epoch, ``[C]``.
+
+    Raises:
+        InputError: A source that the hierarchy has not, or a number below 1.
+    """
+    sources = list(hierarchy.terminology.sources)
+    for source, number in anchor_repeats.items():
+        if source not in sources:
+            raise unknown_name("source of anchor_repeats", source, sources)
+        if number < 1:
+            raise InputError(f"anchor_repeats of source {source!r} must be at least 1, found {number}")
+    repeats = np.ones(hierarchy.terminology.n_concepts, dtype=np.int32)
+    if not anchor_repeats:
+        return repeats
+    of_source = np.array([anchor_repeats.get(source, 1) for source in sources], dtype=np.int32)
+    concept, of_concept = hierarchy.concept_sources.take(np.arange(hierarchy.terminology.n_concepts))
+    np.maximum.at(repeats, concept, of_source[of_concept])
+    return repeats
+
+
+def _entries(names: CSR, repeats: np.ndarray) -> np.ndarray:
+    """Entries of the concept-to-names table, those of each concept ``repeats`` times, int32."""
+    entries = np.flatnonzero(np.repeat(repeats > 0, names.counts)).astype(np.int32)
+    if repeats.max(initial=0) <= 1:
+        return entries
+    return np.repeat(entries, repeats[np.searchsorted(names.indptr, entries, side="right") - 1])
+
+
+def _cycle(rng: np.random.Generator, entries: np.ndarray, n: int) -> np.ndarray:
+    """The first ``n`` of random orders of all entries one after another."""
+    orders = [rng.permutation(entries) for _ in range(-(-n // max(1, len(entries))))]
+    return np.concatenate([*orders, entries[:0]])[:n]

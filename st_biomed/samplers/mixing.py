@@ -1,0 +1,121 @@
+"""Batches of several datasets in one run, all processes on the same dataset at the same step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sentence_transformers.base import MultiDatasetDefaultBatchSampler
+from sentence_transformers.util import get_world_size
+from torch.utils.data import BatchSampler, SequentialSampler
+
+from st_biomed.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch.utils.data import ConcatDataset
+
+
+class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
+    """Random order of blocks of ``world_size`` batches, each block from one dataset.
+
+    Batches are dealt to the processes in turn, so that within a block every process gets one: a loss that gathers
+    from all processes needs them on the same dataset. With temperature T a dataset of n blocks gets a share
+    proportional to ``n ** (1 / T)`` of as many blocks as there are altogether, and at least one: 1 takes every batch
+    once, larger values favor small datasets up to equal shares, which are then gone through several times with new
+    batches. A last block that is short begins the dataset anew. Datasets whose batches are all taken in order, as in
+    evaluation, are never reweighted.
+
+    Args:
+        dataset: The datasets one after another.
+        batch_samplers: One for each.
+        generator: Ignored: an epoch depends on ``seed`` and ``epoch`` alone, in every process.
+        seed: Seed.
+        temperature: T, at least 1.
+
+    Raises:
+        InputError: A temperature below 1, nothing to mix, or one dataset object under two names (the host has then
+            given both the same name).
+    """
+
+    def __init__(
+        self,
+        dataset: ConcatDataset,
+        batch_samplers: list[BatchSampler],
+        generator: torch.Generator | None = None,
+        seed: int = 0,
+        *,
+        temperature: float = 1.0,
+    ) -> None:
+        if not temperature >= 1:
+            raise InputError(f"temperature must be at least 1, found {temperature}")
+        if len({id(each) for each in dataset.datasets}) < len(dataset.datasets):
+            raise InputError(
+                "one dataset object stands under two names: make one for each, e.g. call names_dataset twice"
+            )
+        super().__init__(dataset, batch_samplers, generator, seed)
+        self.world_size = get_world_size()
+        if all(isinstance(sampler.sampler, SequentialSampler) for sampler in batch_samplers):
+            temperature = 1.0
+        batches = np.array([len(sampler) for sampler in batch_samplers])
+        if not batches.any():
+            raise InputError(f"nothing to mix: none of {len(batches)} datasets fills a batch of {self.batch_size}")
+        self.blocks = _shares(-(-batches // self.world_size), temperature)
+        self._passes = -(-self.blocks * self.world_size // np.maximum(batches, 1))
+
+    def __iter__(self) -> Iterator[list[int]]:
+        rng = np.random.default_rng([self.seed, self.epoch])
+        streams = [self._stream(i, self.epoch * int(passes)) for i, passes in enumerate(self._passes)]
+        for i in rng.permutation(np.repeat(np.arange(len(self.blocks)), self.blocks)).tolist():
+            for _ in range(self.world_size):
+                yield next(streams[i])
+
+    def _stream(self, i: int, epoch: int) -> Iterator[list[int]]:
+        """Batches of one dataset without end, each pass an epoch of its own sampler."""
+        start = self.dataset.cumulative_sizes[i - 1] if i else 0
+        sampler = self.batch_samplers[i]
+        for one in count(epoch):
+            if hasattr(sampler, "set_epoch"):
+                sampler.set_epoch(one)
+            for batch in sampler:
+                yield [row + start for row in batch]
+
+    def __len__(self) -> int:
+        return int(self.blocks.sum()) * self.world_size
+
+
+@dataclass(frozen=True)
+class RankAlignedMixing:
+    """What is given to the training arguments as ``multi_dataset_batch_sampler``.
+
+    Attributes:
+        temperature: See :class:`RankAlignedBatchSampler`.
+    """
+
+    temperature: float = 1.0
+
+    def __call__(
+        self,
+        dataset: ConcatDataset,
+        batch_samplers: list[BatchSampler],
+        generator: torch.Generator | None = None,
+        seed: int = 0,
+    ) -> RankAlignedBatchSampler:
+        """The host's interface for a callable ``multi_dataset_batch_sampler``."""
+        return RankAlignedBatchSampler(dataset, batch_samplers, generator, seed, temperature=self.temperature)
+
+
+def _shares(blocks: np.ndarray, temperature: float) -> np.ndarray:
+    """As many blocks as there are, shared out by ``blocks ** (1 / temperature)`` with largest remainders."""
+    if temperature == 1:
+        return blocks
+    weight = np.where(blocks > 0, blocks ** (1 / temperature), 0.0)
+    exact = weight / weight.sum() * blocks.sum()
+    shares = np.where(blocks > 0, np.maximum(1, np.floor(exact)), 0).astype(np.int64)
+    short = int(blocks.sum() - shares.sum())
+    if short > 0:
+        shares[np.argsort(np.floor(exact) - exact, kind="stable")[:short]] += 1
+    return shares

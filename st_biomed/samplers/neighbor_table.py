@@ -1,0 +1,106 @@
+"""The nearest rows of every prototype under one state of a model, and which state that was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from st_biomed.errors import InputError
+from st_biomed.files import replacing_file
+from st_biomed.files.sealed import Seal
+from st_biomed.neighbors import nearest
+
+ROWS, ABOUT = "neighbors.npy", "neighbors.json"
+_SEAL = Seal(ABOUT, 2, "NeighborTable.save", "remove the folder, and the neighbors are found anew")
+
+_QUERIES = 65_536  # prototypes compared at once: the vectors are read once for each such part
+
+
+@dataclass(frozen=True)
+class NeighborTable:
+    """Nearest rows, and what they were made from.
+
+    Attributes:
+        rows: Rows of the dataset, nearest first, without the prototype itself, int32 ``[P, W]``; may be memory-mapped.
+        items: What the dataset and the prototypes are known by.
+        weights: :func:`~st_biomed.encoder.digest.model_digest` of the model whose vectors were compared.
+        step: Training steps it had taken.
+        epoch: Epoch in which that was.
+    """
+
+    rows: np.ndarray
+    items: str
+    weights: str
+    step: int = 0
+    epoch: int = 0
+
+    def save(self, folder: Path, **more: str) -> Path:
+        """Write ``neighbors.npy`` and ``neighbors.json`` into a folder, which is made; a table there is replaced.
+
+        Args:
+            folder: Where to; nothing else writes to it.
+            **more: What else the second file shall say.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing_file(folder / ROWS) as draft, draft.open("wb") as file:
+            np.save(file, self.rows)  # a process that has mapped the old file keeps it
+        about = {"items": self.items, "weights": self.weights, "step": self.step, "epoch": self.epoch, **more}
+        _SEAL.write(folder, about, [ROWS])
+        return folder
+
+    @classmethod
+    def load(cls, folder: Path) -> NeighborTable:
+        """Map what :meth:`save` wrote into memory.
+
+        Raises:
+            InputError: No table there, or a damaged one.
+        """
+        about = read_about(folder)
+        _SEAL.check(folder, about, [ROWS])
+        try:
+            rows = np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)
+            return cls(rows, about["items"], about["weights"], about["step"], about["epoch"])
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(f"{folder}: cannot be read as a table of neighbors ({error})") from error
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """What ``neighbors.json`` says.
+
+    Raises:
+        InputError: No such file, or a damaged one.
+    """
+    return _SEAL.read(folder)
+
+
+def nearest_rows(
+    vectors: np.ndarray, prototypes: np.ndarray, width: int, *, device: torch.device | str = "cpu"
+) -> np.ndarray:
+    """The rows with the largest inner products, exact, with ties in the order of the rows.
+
+    Args:
+        vectors: float32 ``[N, D]``, of length one; may be memory-mapped.
+        prototypes: Rows to find neighbors of, ``[P]``.
+        width: How many, W.
+        device: Where to compare.
+
+    Returns:
+        int32 ``[P, min(W, N - 1)]``, nearest first, no row its own neighbor.
+
+    Raises:
+        InputError: NaN or infinity among the vectors.
+    """
+    width = min(width, len(vectors) - 1)
+    out = np.empty((len(prototypes), width), dtype=np.int32)
+    for start in range(0, len(prototypes), _QUERIES):
+        rows = prototypes[start : start + _QUERIES]
+        queries = torch.from_numpy(np.ascontiguousarray(vectors[rows])).to(device)
+        found = nearest(queries, vectors, width + 1, similarity="dot")[1].cpu().numpy()
+        others = found != rows[:, None]
+        others[others.all(axis=1), -1] = False  # where equal vectors come first, the row itself is not among them
+        out[start : start + len(rows)] = found[others].reshape(len(rows), width)
+    return out

@@ -1,0 +1,68 @@
+"""Rows in random order, for datasets whose rows need no particular company (relation pairs)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sentence_transformers.base import DefaultBatchSampler
+
+from st_biomed.errors import InputError
+from st_biomed.samplers.arguments import TrainingBatches, training_rows
+
+if TYPE_CHECKING:
+    import torch
+    from datasets import Dataset
+
+
+class ShuffledBatchSampler(DefaultBatchSampler):
+    """All rows once an epoch in random order, up to less than a batch; every batch has ``batch_size`` rows.
+
+    Args:
+        dataset: Any dataset.
+        batch_size: Rows of every batch.
+        drop_last: Ignored: an incomplete batch is always dropped.
+        valid_label_columns: Ignored.
+        generator: Ignored: an epoch depends on ``seed`` and ``epoch`` alone, in every process.
+        seed: Seed.
+
+    Raises:
+        InputError: The dataset does not fill one batch.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        batch_size: int,
+        drop_last: bool = True,
+        valid_label_columns: list[str] | None = None,
+        generator: torch.Generator | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
+        self.dataset = dataset
+        if len(dataset) < batch_size:
+            raise InputError(f"batch_size {batch_size} is too large: the dataset has {len(dataset)} rows")
+
+    def __iter__(self) -> Iterator[list[int]]:
+        order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.dataset))
+        for i in range(len(self)):
+            yield order[i * self.batch_size : (i + 1) * self.batch_size].tolist()
+
+    def __len__(self) -> int:
+        return len(self.dataset) // self.batch_size
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffledBatches(TrainingBatches):
+    """Makes a :class:`ShuffledBatchSampler`; see :class:`~st_biomed.samplers.arguments.TrainingBatches`."""
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> ShuffledBatches:
+        """The batches of a training dataset."""
+        return cls(rows=training_rows(dataset))
+
+    def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> ShuffledBatchSampler:
+        return ShuffledBatchSampler(dataset, batch_size, seed=seed)

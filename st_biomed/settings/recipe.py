@@ -1,0 +1,245 @@
+"""A recipe's settings: dataclasses filled from a YAML file and from arguments, arguments winning."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from types import UnionType
+from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from tqdm import tqdm
+
+from st_biomed.errors import InputError, disk_error, one_line, shown, unknown_name
+from st_biomed.settings.bundled import bundled
+from st_biomed.settings.checks import PATH, Check, check_value
+from st_biomed.settings.trainer_checks import TRAINER, check_trainer
+from st_biomed.settings.yaml_files import read_yaml
+
+Filled = TypeVar("Filled")
+
+_LONG = 400  # characters of the parser's own messages
+_SWITCHES = ("push_to_hub", "resume_from_checkpoint")  # text that may be a truth value
+
+PUSH_TO_HUB = (
+    "repository on the Hub that the release folder is published in at the end, owner/name: a new or an empty one, private "
+    "unless --hub_private_repo false; --hub_token and --hub_revision (a branch) are as in the library"
+)
+
+
+def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None) -> tuple[Any, ...]:
+    """Fill dataclasses as ``recipe.py [settings.yaml] [--name value ...]`` says.
+
+    A YAML key is an argument's name, or ``extends`` with the name of another file beside it. Keys and arguments go
+    through the same parser and the same checks, so that an unknown key or a value that does not fit is refused wherever
+    it stands, and before anything is loaded. The check of a field is its metadata's ``check``; those of the host's
+    arguments stand in :mod:`st_biomed.settings.trainer_checks`.
+
+    Args:
+        dataclasses: Classes whose fields are the arguments, e.g. a recipe's own and the trainer's.
+        argv: Arguments; the command line's by default.
+
+    Returns:
+        One instance per class.
+
+    Raises:
+        InputError: A missing or malformed file, an unknown argument, or a value that does not fit.
+    """
+    from transformers import HfArgumentParser, TrainingArguments
+
+    arguments = {one.name: one for each in dataclasses for one in fields(each) if one.init}
+    written: dict[str, Path] = {}
+
+    class Parser(HfArgumentParser):
+        def add_argument(self, *names: str, **options: Any) -> Any:
+            options.pop("check", None)
+            if "--push_to_hub" in names:
+                # The trainer's is a switch that uploads its own folder; a recipe's says where the release goes.
+                options = {"type": str, "default": "", "metavar": "OWNER/NAME", "help": PUSH_TO_HUB}
+            if "choices" in options:
+                options["type"] = _choice(options["choices"])
+            return super().add_argument(*names, **options)
+
+        def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+            found, unused = super().parse_known_args(args, namespace)
+            if unused:
+                raise unknown_name("argument", unused[0], (f"--{name}" for name in arguments))
+            for name, value in vars(found).items():
+                try:
+                    check_value(name, value, check_of(name, arguments[name]))
+                except InputError as error:
+                    raise InputError(f"{written[name]}: {error}" if name in written else str(error)) from None
+            return found, unused
+
+        def error(self, message: str) -> NoReturn:
+            message = message if len(message) < _LONG else f"{message[:_LONG]}..."
+            raise InputError(f"{self.prog}: {message} (--help lists all arguments)")
+
+    argv = list(sys.argv[1:] if argv is None else argv)
+    parser = Parser(list(dataclasses), allow_abbrev=False)
+    tokens: list[str] = []
+    if argv and not argv[0].startswith("-"):
+        path = Path(argv.pop(0))
+        types = {name: hint for each in dataclasses for name, hint in get_type_hints(each).items()}
+        for name, value in extended_yaml(path).items():
+            if name not in arguments:
+                raise InputError(f"{path}: {unknown_name('setting', name, arguments)}")
+            tokens += _tokens(name, value, types[name], f"{path}: {name}", _default(arguments[name]))
+        named = {word.partition("=")[0].lstrip("-").replace("-", "_") for word in argv if word.startswith("--")}
+        written = {token[2:].partition("=")[0]: path for token in tokens if token.startswith("--")}
+        written = {name: path for name, path in written.items() if name not in named}
+    try:
+        filled = parser.parse_args_into_dataclasses(tokens + argv, look_for_args_file=False)
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, ImportError, OSError, RuntimeError, OverflowError) as error:
+        raise InputError(" ".join(str(error).split())) from error  # what the host's dataclass says of its own values
+    for one in filled:
+        if isinstance(one, TrainingArguments):
+            check_trainer(one)
+    return tuple(filled)
+
+
+def check_of(name: str, argument: Field[Any]) -> Check | None:
+    """The check that belongs to an argument: its own, or that of the host's argument of its name."""
+    return argument.metadata.get("check", TRAINER.get(name))
+
+
+def _choice(choices: Sequence[Any]) -> Callable[[str], Any]:
+    """A word to what it stands for; the parser's own error would list all there are, however many."""
+    known = {str(one): one for one in choices}
+
+    def choice(word: str) -> Any:
+        if word not in known:
+            raise argparse.ArgumentTypeError(str(unknown_name("value", word, known)))
+        return known[word]
+
+    return choice
+
+
+def _default(argument: Field[Any]) -> Any:
+    """What an argument is where nobody says; ``None`` where it has no default."""
+    if argument.default_factory is not MISSING:
+        return argument.default_factory()
+    return None if argument.default is MISSING else argument.default
+
+
+def extended_yaml(path: Path) -> dict[str, Any]:
+    """A file of settings with those of the file that it ``extends``; its own win.
+
+    That file lies beside it, or is one of the configurations that come with the recipes.
+
+    Raises:
+        InputError: As :func:`read_yaml`, a file to extend that is nowhere, or files that extend each other in a circle.
+    """
+    chain, settings = [path], read_yaml(path)
+    while "extends" in settings:
+        above = settings.pop("extends")
+        if not isinstance(above, str):
+            raise InputError(f"{path}: extends takes the name of one file, found {above!r}")
+        check_value(f"{path}: extends", above, PATH)
+        beside, packaged = path.parent / above, bundled(f"recipes/configs/{above}")
+        if not beside.is_file() and packaged is None:
+            raise InputError(
+                f"{path}: extends {above!r}, which lies neither beside it nor among the recipes' configurations"
+            )
+        path = packaged if packaged is not None and not beside.is_file() else beside
+        if path in chain:
+            raise InputError(f"{chain[0]}: extends itself by way of {path.name}")
+        chain.append(path)
+        settings = {**read_yaml(path), **settings}
+    return settings
+
+
+def filled(cls: type[Filled], values: Any, where: str, **given: Any) -> Filled:
+    """A dataclass from what a YAML file says, checked against the types of its fields.
+
+    Args:
+        cls: The dataclass; its fields are strings, numbers, booleans, and lists and mappings of these.
+        values: Key to value.
+        where: File and place, for messages.
+        **given: Fields that are not written there.
+
+    Raises:
+        InputError: An unknown or missing key, or a value of another type.
+    """
+    if not isinstance(values, dict):
+        raise InputError(f"{where}: holds {values!r}, expected `name: value` lines")
+    types = get_type_hints(cls)
+    known = {one.name: one for one in fields(cls) if one.name not in given}  # type: ignore[arg-type]
+    for key, value in values.items():
+        if key not in known:
+            raise InputError(f"{where}: {unknown_name('key', key, known)}")
+        if not _fits(value, types[key]):
+            raise InputError(f"{where}: {key} has to be {_in_words(types[key])}, found {value!r}")
+        check_value(f"{where}: {key}", value, known[key].metadata.get("check"))
+    for key, one in known.items():
+        if key not in values and one.default is MISSING and one.default_factory is MISSING:
+            raise InputError(f"{where}: {key} is missing")
+    return cls(**given, **values)
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether a value of a YAML file is of the type of a field."""
+    origin, arguments = get_origin(wanted), get_args(wanted)
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in arguments)
+    if origin is list:
+        return isinstance(value, list) and all(_fits(one, arguments[0]) for one in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+    if wanted is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if wanted is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return wanted is Any or isinstance(value, wanted)
+
+
+def _in_words(wanted: Any) -> str:
+    return wanted.__name__ if isinstance(wanted, type) and not get_args(wanted) else str(wanted)
+
+
+def _tokens(name: str, value: Any, wanted: Any, where: str, default: Any) -> list[str]:
+    """A YAML value as the words one would type.
+
+    Raises:
+        InputError: Nothing where something is needed, a list or a mapping where one value is, or what nobody can type.
+    """
+    kinds = {get_origin(one) or one for one in (get_args(wanted) or (wanted,))} | {get_origin(wanted)}
+    if value is None or value == []:
+        if default is None or value == default:
+            return []
+        raise InputError(f"{where} holds nothing, expected a value like {default!r}")
+    if isinstance(value, dict) and dict in kinds:
+        return [f"--{name}={json.dumps(value)}"]
+    words = value if isinstance(value, list) and list in kinds else [value]
+    for word in words:
+        if not isinstance(word, str | int | float):
+            raise InputError(
+                f"{where} takes {'a list of values' if list in kinds else 'one value'}, found {shown(value)}"
+            )
+        if isinstance(word, bool) and bool not in kinds and name not in _SWITCHES:
+            raise InputError(f"{where} takes no truth value, found {str(word).lower()}; a word is written in quotes")
+    words = [str(word).lower() if isinstance(word, bool) else str(word) for word in words]
+    return [f"--{name}={words[0]}"] if len(words) == 1 else [f"--{name}", *words]
+
+
+def run_recipe(main: Callable[[], None]) -> None:
+    """Run a recipe's ``main``, with what the package says of its long steps.
+
+    A person's mistake and a disk that is full, read-only or obstructed end in one line and exit code 2.
+    """
+    logging.getLogger("st_biomed.samplers").setLevel(logging.INFO)
+    logging.basicConfig(format="%(message)s")
+    try:
+        main()
+    except Exception as error:
+        said = error if isinstance(error, InputError) else disk_error(error)
+        if said is None:
+            raise
+        tqdm.write(f"error: {one_line(said)}", file=sys.stderr)  # a line of its own, beside a bar on the screen, too
+        raise SystemExit(2) from None

@@ -1,0 +1,268 @@
+"""From a stream of records to the columnar tables of a terminology.
+
+Everything is done by columns, so that tens of millions of rows take seconds and no more memory than their values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.records import COLUMNS, TABLE_OF, Record, Rows, SourceInfo, Tally
+
+_BLOCK = 1 << 16  # single records that are put into columns together
+_ENCODED = pa.dictionary(pa.int32(), pa.string())
+
+_ENDS = {
+    "parents": {"child": "child", "parent": "parent"},
+    "relations": {"head": "head", "tail": "tail"},
+    "types": {"code": "concept"},
+    "xrefs": {"code": "concept"},
+}
+"""The columns of a table that hold codes, and what they are called once these are indices."""
+
+_TO_ITSELF = {"parents": "parents equal to their child", "relations": "relations of a concept to itself"}
+_ORDER = {
+    "parents": ("child", "parent", "source"),
+    "relations": ("head", "relation", "tail", "source"),
+    "types": ("concept", "type"),
+    "xrefs": ("concept", "predicate", "target", "source"),
+}
+"""The columns of a finished table; its rows are sorted by them from left to right."""
+
+
+def assemble(
+    records: Iterable[Record], source: SourceInfo, of_codes: Collection[str] = ()
+) -> tuple[dict[str, pa.Table], dict[str, SourceInfo], dict[str, Tally]]:
+    """Sort codes, texts and rows, and replace codes and texts by their indices.
+
+    A parent, relation, type or cross-reference of a concept without any term is dropped and counted, and so are
+    repeated records, a synonym that equals its concept's preferred term, self-loops and empty texts.
+
+    Args:
+        records: Records and columns of records in any order.
+        source: The source of records that name none.
+        of_codes: Further sources that stay as long as codes have their prefix, though no row may come from them, where
+            they must not be redistributed; the default source does.
+
+    Returns:
+        The tables by name, the sources that rows come from, and the tally of the records.
+    """
+    tally = Tally()
+    columns, sources = _collect(records, source, tally)
+    tables = _names(columns.pop("terms"), tally)
+    codes = tables["concepts"]["code"].combine_chunks()
+    for name in _ENDS:
+        tables[name] = _links(name, columns.pop(name), codes, tally)
+    return tables, sources_of(tables, sources, {source.name, *of_codes}), {"records": tally}
+
+
+def sources_of(
+    tables: Mapping[str, pa.Table], described: Mapping[str, SourceInfo], of_codes: Collection[str]
+) -> dict[str, SourceInfo]:
+    """The sources that rows come from, and those that must not be redistributed and whose codes are used.
+
+    A source that nobody describes may not be redistributed: whose names it has is not known.
+
+    Args:
+        tables: The tables by name.
+        described: Descriptions by name.
+        of_codes: Those that count where a code has their prefix.
+    """
+    used = {
+        name
+        for table in tables.values()
+        if "source" in table.column_names
+        for name in table["source"].unique().to_pylist()
+    }
+    codes = tables["concepts"]["code"]
+    closed = [name for name in of_codes if name in described and not described[name].redistributable]
+    used |= {name for name in closed if pc.any(pc.starts_with(codes, f"{name}:")).as_py()}
+    unknown = {name: SourceInfo(name, title=name, license="not stated") for name in used - described.keys()}
+    return {name: info for name, info in sorted({**described, **unknown}.items()) if name in used}
+
+
+def _collect(
+    records: Iterable[Record], source: SourceInfo, tally: Tally
+) -> tuple[dict[str, dict[str, pa.ChunkedArray]], dict[str, SourceInfo]]:
+    """The columns of each table as they came, and every source that is described."""
+    sources = {source.name: source}
+    chunks: dict[str, list[dict[str, pa.Array]]] = {table: [] for table in COLUMNS}
+    waiting: dict[str, list[tuple[str, ...]]] = {table: [] for table in COLUMNS}
+
+    def flush(table: str) -> None:
+        rows = waiting[table]
+        if rows:
+            columns = (pa.array(column, type=pa.string()) for column in zip(*rows))
+            chunks[table].append(_encoded(table, dict(zip(COLUMNS[table], columns)), source.name))
+            rows.clear()
+
+    for record in records:
+        if isinstance(record, SourceInfo):
+            sources[record.name] = record
+        elif isinstance(record, Rows):
+            tally.read(len(next(iter(record.columns.values()))))
+            chunks[record.table].append(_encoded(record.table, record.columns, source.name))
+        else:
+            tally.read()
+            table = TABLE_OF[type(record)]
+            waiting[table].append(record)
+            if len(waiting[table]) >= _BLOCK:
+                flush(table)
+    for table in COLUMNS:
+        flush(table)
+    return {
+        table: {
+            name: pa.chunked_array(
+                [columns[name] for columns in chunks[table]], type=pa.string() if name == "text" else _ENCODED
+            ).unify_dictionaries()
+            for name in COLUMNS[table]
+        }
+        for table in COLUMNS
+    }, sources
+
+
+def _encoded(table: str, columns: Mapping[str, pa.Array], source: str) -> dict[str, pa.Array]:
+    """The columns of some rows: texts stripped, everything else dictionary-encoded; the default source filled in."""
+    out = {}
+    for name in COLUMNS[table]:
+        column = columns[name]
+        if name == "text":
+            out[name] = pc.utf8_trim_whitespace(column.cast(pa.string()))
+            continue
+        column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        values = column.dictionary.cast(pa.string())
+        if name == "source":
+            values = pc.replace_with_mask(values, pc.equal(values, ""), pa.scalar(source))
+        out[name] = pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), values)
+    return out
+
+
+def _names(columns: dict[str, pa.ChunkedArray], tally: Tally) -> dict[str, pa.Table]:
+    """Concepts, texts and terms."""
+    filled = pc.not_equal(columns["text"], "")
+    n_rows, n_filled = len(filled), pc.sum(filled).as_py() or 0
+    if n_filled < n_rows:
+        columns = {name: column.filter(filled) for name, column in columns.items()}
+    columns["text"] = columns["text"].dictionary_encode()
+    tally.drop("empty terms", n_rows - n_filled)
+    # By kind last, so that of two equal names of a concept the preferred one comes first.
+    values, index = _indexed(columns, ("code", "text", "language", "source", "kind"))
+    concept, text, language, source, kind = _distinct(index, [len(each) for each in values])
+    tally.drop("repeated terms", n_filled - len(concept))
+    twice = np.zeros(len(concept), dtype=bool)
+    twice[1:] = _equal_to_previous(concept, text, language, source)
+    tally.drop("synonyms equal to the preferred term", int(twice.sum()))
+    tally.keep(int((~twice).sum()))
+    once = [each[~twice] for each in (concept, text, language, kind, source)]
+    codes, texts, languages, sources, kinds = values
+    concept, text, language, kind, source = _distinct(
+        once, [len(v) for v in (codes, texts, languages, kinds, sources)]
+    )
+    return {
+        "concepts": pa.table({"code": codes}),
+        "texts": pa.table({"text": texts}),
+        "terms": pa.table(
+            {
+                "concept": concept,
+                "text": text,
+                "language": pa.DictionaryArray.from_arrays(language, languages),
+                "kind": pa.DictionaryArray.from_arrays(kind, kinds),
+                "source": pa.DictionaryArray.from_arrays(source, sources),
+            }
+        ),
+    }
+
+
+def _links(table: str, columns: dict[str, pa.ChunkedArray], codes: pa.Array, tally: Tally) -> pa.Table:
+    """A table whose rows point at concepts: those that do, each once."""
+    ends, order = _ENDS[table], _ORDER[table]
+    values, index = _indexed(columns, COLUMNS[table])
+    known = np.ones(len(index[0]), dtype=bool)
+    names, sizes = dict(zip(COLUMNS[table], values)), {}
+    rows = dict(zip(COLUMNS[table], index))
+    for name, final in ends.items():
+        concept = pc.index_in(names[name], codes).fill_null(-1).to_numpy()
+        rows[final] = concept[rows.pop(name)]
+        known &= rows[final] >= 0
+        sizes[final] = len(codes)
+    sizes.update({name: len(names[name]) for name in rows if name not in sizes})
+    tally.drop(f"{table} of a concept without a term", int((~known).sum()))
+    if len(ends) == 2:
+        one, other = (rows[final] for final in ends.values())
+        itself = known & (one == other)
+        tally.drop(_TO_ITSELF[table], int(itself.sum()))
+        known &= ~itself
+    distinct = _distinct([rows[name][known] for name in order], [sizes[name] for name in order])
+    tally.drop(f"repeated {table}", int(known.sum()) - len(distinct[0]))
+    tally.keep(len(distinct[0]))
+    finals = set(ends.values())
+    return pa.table(
+        {
+            name: column if name in finals else pa.DictionaryArray.from_arrays(column, names[name])
+            for name, column in zip(order, distinct)
+        }
+    )
+
+
+def _indexed(columns: dict[str, pa.ChunkedArray], names: Sequence[str]) -> tuple[list[pa.Array], list[np.ndarray]]:
+    """Sorted distinct values of dictionary-encoded columns, and where each row's value stands among them (int32).
+
+    The columns are taken out of the dictionary, so that their memory is free for what comes next.
+    """
+    values, indices = [], []
+    for name in names:
+        column = columns.pop(name)
+        dictionary = column.chunk(0).dictionary if column.num_chunks else pa.array([], pa.string())
+        index = [chunk.indices.to_numpy() for chunk in column.chunks]
+        there = np.zeros(len(dictionary), dtype=bool)
+        for part in index:
+            there[part] = True
+        order = pc.sort_indices(dictionary).to_numpy()
+        order = order[there[order]]
+        ordered = dictionary.take(pa.array(order))
+        first = np.ones(len(order), dtype=bool)  # a dictionary may hold a value twice
+        first[1:] = pc.not_equal(ordered[1:], ordered[:-1]).to_numpy(zero_copy_only=False)
+        rank = np.zeros(len(dictionary), dtype=np.int32)
+        rank[order] = np.cumsum(first) - 1
+        values.append(ordered if first.all() else ordered.filter(pa.array(first)))
+        indices.append(np.concatenate([np.empty(0, np.int32), *(rank[part] for part in index)]))
+    return values, indices
+
+
+def _distinct(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> list[np.ndarray]:
+    """The distinct rows of columns of integers below ``sizes``, sorted from left to right, as int32.
+
+    Rows are packed into one integer each where these fit, since numpy sorts integers many times faster than rows.
+    """
+    if math.prod(sizes) >= 2**63:
+        order = np.lexsort(columns[::-1])
+        rows = [column[order] for column in columns]
+        first = np.ones(len(order), dtype=bool)
+        first[1:] = ~_equal_to_previous(*rows)
+        return [row[first] for row in rows]
+    packed = np.zeros(len(columns[0]), dtype=np.int64)
+    for column, size in zip(columns, sizes):
+        packed *= size
+        packed += column
+    packed.sort()
+    first = np.ones(len(packed), dtype=bool)
+    first[1:] = packed[1:] != packed[:-1]
+    packed = packed[first]
+    rows = []
+    for size in reversed(sizes[1:]):
+        packed, column = np.divmod(packed, size)
+        rows.append(column.astype(np.int32))
+    return [packed.astype(np.int32), *reversed(rows)]
+
+
+def _equal_to_previous(*columns: np.ndarray) -> np.ndarray:
+    """Whether each row but the first equals the one before it."""
+    same = np.ones(max(0, len(columns[0]) - 1), dtype=bool)
+    for column in columns:
+        same &= column[1:] == column[:-1]
+    return same

@@ -1,0 +1,153 @@
+"""Which concepts of different terminologies are one: by cross-references, and by equal names where asked for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.errors import InputError
+from st_biomed.readers._normalizers import normalize
+from st_biomed.records import Tally
+from st_biomed.terminology import Terminology
+
+
+@dataclass(frozen=True)
+class Crosswalk:
+    """Codes that become others when terminologies are merged.
+
+    A link between two concepts holds if each is linked to no other concept of the other's prefix, and if no concept
+    would thereby be united with a second one of its own prefix over a third terminology. What fails this is a
+    conflict: it is left apart and reported.
+
+    Attributes:
+        codes: Code to the code that it becomes: that of the terminology given first, then the smallest.
+        conflicts: Links that do not hold, as (code, other code, reason), sorted.
+        tally: Links read, kept and dropped.
+    """
+
+    codes: dict[str, str] = field(default_factory=dict)
+    conflicts: list[tuple[str, str, str]] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+
+    @classmethod
+    def between(
+        cls,
+        *terminologies: Terminology,
+        predicates: Sequence[str] = (),
+        through: Sequence[str] = (),
+        same_name: str | None = None,
+    ) -> Crosswalk:
+        """Find the concepts of several terminologies that are one.
+
+        Args:
+            *terminologies: Those to be merged; where two codes become one, an earlier terminology gives it.
+            predicates: Predicates of the cross-references to follow, e.g. ``["xref", "exactMatch"]``.
+            through: Prefixes of codes over which concepts are linked although no terminology here has them: with
+                ``["UMLS"]`` two ontologies are united where both refer to one CUI.
+            same_name: Also link concepts of different terminologies that have a name in common after this normalizer
+                (``"none"``, ``"lower"``, ``"coder"``); a name of several concepts of one terminology links nothing.
+
+        Raises:
+            InputError: No cross-reference has one of the predicates, or leads to one of the prefixes, or an unknown
+                normalizer.
+        """
+        first: dict[str, int] = {}
+        for at, terminology in enumerate(terminologies):
+            for code in terminology.codes:
+                first.setdefault(code, at)
+        links = set(_by_xrefs(terminologies, predicates, through, first))
+        if same_name is not None:
+            links |= set(_by_names(terminologies, same_name))
+        return _resolved(links, first)
+
+
+def _by_xrefs(
+    terminologies: Sequence[Terminology], predicates: Sequence[str], through: Sequence[str], known: dict[str, int]
+) -> Iterator[tuple[str, str]]:
+    """Links between known codes, and to those with a prefix of ``through``, the smaller first."""
+    present = {name for terminology in terminologies for name in terminology.xrefs["predicate"].unique().to_pylist()}
+    for predicate in predicates:
+        if predicate not in present:
+            raise InputError(f"no cross-reference has predicate {predicate!r}; there are {sorted(present)}")
+    wanted, met = pa.array(list(predicates), pa.string()), set()
+    for terminology in terminologies:
+        rows = terminology.xrefs.filter(pc.is_in(terminology.xrefs["predicate"], value_set=wanted))
+        codes = terminology.codes
+        for concept, target in zip(rows["concept"].to_pylist(), rows["target"].to_pylist()):
+            outside = _prefix(target) in through
+            met.add(_prefix(target))
+            if (outside or target in known) and target != codes[concept]:
+                yield min(codes[concept], target), max(codes[concept], target)
+    for prefix in through:
+        if prefix not in met:
+            raise InputError(f"no cross-reference that is followed leads to {prefix!r}; they lead to {sorted(met)}")
+
+
+def _by_names(terminologies: Sequence[Terminology], normalizer: str) -> Iterator[tuple[str, str]]:
+    """Links between concepts with a name in common, the smaller code first."""
+    named = [_concept_of_name(terminology, normalizer) for terminology in terminologies]
+    for at, one in enumerate(named):
+        for other in named[at + 1 :]:
+            for name in one.keys() & other.keys():
+                if one[name] != other[name]:
+                    yield min(one[name], other[name]), max(one[name], other[name])
+
+
+def _concept_of_name(terminology: Terminology, normalizer: str) -> dict[str, str]:
+    """Normalized names that one concept alone has, to its code."""
+    texts = normalize(terminology.texts["text"].combine_chunks(), normalizer).dictionary_encode()
+    name = texts.indices.to_numpy()[terminology.terms["text"].to_numpy()]
+    pairs = np.unique(np.stack([name, terminology.terms["concept"].to_numpy()], axis=1), axis=0)
+    names, first, count = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+    strings, codes = texts.dictionary.to_pylist(), terminology.codes
+    alone = count == 1
+    return {strings[n]: codes[c] for n, c in zip(names[alone].tolist(), pairs[first[alone], 1].tolist()) if strings[n]}
+
+
+def _resolved(links: Iterable[tuple[str, str]], first: dict[str, int]) -> Crosswalk:
+    found = Crosswalk()
+    ordered = sorted(links)
+    found.tally.read(len(ordered))
+    partners: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for one, other in ordered:
+        partners[one, _prefix(other)].add(other)
+        partners[other, _prefix(one)].add(one)
+    united: dict[str, list[str]] = {}
+    single = []
+    for one, other in ordered:
+        if len(partners[one, _prefix(other)]) > 1 or len(partners[other, _prefix(one)]) > 1:
+            found.conflicts.append((one, other, "one of the two is linked to several concepts of the other's source"))
+            continue
+        single.append((one, other))
+        group = united.setdefault(one, [one])
+        others = united.setdefault(other, [other])
+        if group is not others:
+            group.extend(others)
+            for code in others:
+                united[code] = group
+    for one, other in single:
+        group = united[one]
+        if sum(code in first for code in group) < 2:
+            found.tally.drop("links to a code that nothing else here is linked to")
+        elif len({_prefix(code) for code in group}) < len(group):
+            found.conflicts.append((one, other, "two concepts of one source would become one"))
+        else:
+            found.tally.keep()
+    for group in {id(group): group for group in united.values()}.values():
+        here = [code for code in group if code in first]
+        if here and len({_prefix(code) for code in group}) == len(group):
+            stays = min(here, key=lambda code: (first[code], code))
+            found.codes.update({code: stays for code in here if code != stays})
+    for _, _, reason in found.conflicts:
+        found.tally.drop(reason)
+    found.conflicts.sort()
+    return found
+
+
+def _prefix(code: str) -> str:
+    return code.partition(":")[0]

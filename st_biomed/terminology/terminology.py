@@ -1,0 +1,445 @@
+"""A terminology as frozen columnar tables: concepts, their names, parents, relations and types.
+
+Codes, texts and rows are sorted, so that the same input gives the same indices and the same digest in any process.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed import __version__
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError
+from st_biomed.readers import check_options, parse_options, reader, reader_names, resolved_options
+from st_biomed.records import Record, Rows, SourceInfo, Tally
+from st_biomed.terminology.build import assemble, sources_of
+from st_biomed.terminology.storage import TABLES, digest_of, read_tables, write_tables
+from st_biomed.terminology.subset import and_below, having, mask, on_cycles, renumbered, with_codes
+
+_ENDS = {"concept": "code", "child": "child", "parent": "parent", "head": "head", "tail": "tail"}
+"""Columns of concept indices, and the columns of records that they come from."""
+
+
+class Terminology:
+    """Concepts and what is known of them.
+
+    A concept is its index ``0..C-1`` (codes sorted); a text id is the row of a distinct string ``0..T-1`` (strings
+    sorted). A string that names several concepts is one text with several concepts.
+
+    Attributes:
+        concepts: ``code`` (CURIE), one row per concept.
+        texts: ``text``, every distinct string once.
+        terms: ``concept, text, language, kind, source``, sorted; ``kind`` is ``preferred`` or ``synonym``.
+        parents: ``child, parent, source``.
+        relations: ``head, relation, tail, source``.
+        types: ``concept, type``.
+        xrefs: ``concept, predicate, target, source``; ``target`` is a CURIE of any terminology.
+        sources: Source name to :class:`SourceInfo`.
+        tables: The seven above by name.
+        tallies: Stage name to :class:`Tally`: one for each reader's rows, one for the records made from them.
+        readings: What was read and how: ``reader``, ``path`` (its last part), ``options`` and ``version`` of this package.
+
+    Make one with :meth:`read`, :meth:`from_records`, :meth:`merge`, :meth:`subset` or :meth:`load`.
+
+    Example:
+        >>> terms = Terminology.read("toy", trees=2, depth=2, branching=2)
+        >>> terms
+        Terminology(TOY: 10 concepts, 21 texts, 8 parents, 11 relations)
+        >>> terms.concept_names("TOY:D0.1")
+        ['flumpa disease, voglic type', 'voglic disease of the flumpa', 'voglic flumpa disease']
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, pa.Table],
+        sources: Mapping[str, SourceInfo],
+        tallies: Mapping[str, Tally],
+        readings: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        self.tables = {name: tables[name].combine_chunks() for name in TABLES}
+        (self.concepts, self.texts, self.terms, self.parents, self.relations, self.types, self.xrefs) = (
+            self.tables.values()
+        )
+        self.sources = dict(sorted(sources.items()))
+        self.tallies = dict(tallies)
+        self.readings = [dict(reading) for reading in readings]
+
+    # ------------------------------------------------------------------ making one
+
+    @classmethod
+    def read(cls, source: str, path: str | Path | None = None, **options: Any) -> Terminology:
+        """Read a source with the reader of that name.
+
+        Args:
+            source: A reader's name, e.g. ``"icd10cm"``; ``st_biomed.readers.reader_names()`` lists them.
+            path: The file or folder to read; ``None`` where the reader brings its source along.
+            **options: The reader's own options.
+
+        Raises:
+            InputError: Unknown reader or option, or whatever the reader finds wrong, with file and line.
+        """
+        module = reader(source)
+        check_options(source, options)
+        tally = Tally()
+        records = module.records(None if path is None else Path(path), tally=tally, **options)
+        terminology = cls.from_records(records, module.SOURCE)
+        if terminology.n_texts == 0:
+            raise InputError(f"{path or source}: no term was read ({tally})")
+        terminology.tallies = {f"{source} rows": tally, **terminology.tallies}
+        said = {name: _without_folders(value) for name, value in resolved_options(source, options).items()}
+        name = "" if path is None else Path(path).name
+        terminology.readings = [{"reader": source, "path": name, "options": said, "version": __version__}]
+        return terminology
+
+    @classmethod
+    def open(cls, name: str | Path) -> Terminology:
+        """A saved terminology, or a source that is read.
+
+        Args:
+            name: A folder written by :meth:`save`, a reader's name (``"icd10cm"``), or ``reader:path``
+                (``"phecode:phecode.csv"``), with the reader's options behind a question mark
+                (``"obo:doid.obo?scopes=EXACT,RELATED&name=DOID"``).
+
+        Raises:
+            InputError: None of these, or what :meth:`read` refuses.
+        """
+        if Path(name).is_dir():
+            return cls.load(name)
+        place, asked, options = str(name).partition("?")
+        source, _, path = place.partition(":")
+        if not path and source not in reader_names():
+            if Path(name).is_file():
+                suffix = Path(str(name).removesuffix(".gz")).suffix.lower()
+                likely = {".obo": "obo", ".json": "obograph"}.get(suffix, "parent_child")
+                raise InputError(f"terminology {str(name)!r}: is a file; say what reads it, e.g. {likely}:{name}")
+            raise InputError(
+                f"terminology {str(name)!r}: no such folder, and no reader of this name; readers are {', '.join(reader_names())}"
+            )
+        given = parse_options(source, options.split("&")) if asked else {}
+        return cls.read(source, path or None, **given)
+
+    @classmethod
+    def from_records(cls, records: Iterable[Record], source: SourceInfo) -> Terminology:
+        """Build the tables from a stream of records.
+
+        A parent, relation or type that points at a concept without any term is dropped and counted, and so are
+        repeated records, self-loops and empty texts.
+
+        Args:
+            records: Terms, parents, relations, types and source descriptions in any order.
+            source: The source of records that name none.
+        """
+        return cls(*assemble(records, source))
+
+    def records(self, codes: Mapping[str, str] | None = None) -> Iterable[Record]:
+        """The tables as records again, by columns.
+
+        Args:
+            codes: Codes that become others.
+        """
+        yield from self.sources.values()
+        texts, names = self.texts["text"].combine_chunks(), self._code_column
+        if codes:
+            names = pa.array([codes.get(code, code) for code in self.codes], pa.string())
+        for table in ("terms", "parents", "relations", "types", "xrefs"):
+            for batch in self.tables[table].to_batches(max_chunksize=1 << 20):
+                columns = {}
+                for name in batch.schema.names:
+                    if name == "text":
+                        columns[name] = texts.take(batch[name])
+                    elif name in _ENDS:
+                        columns[_ENDS[name]] = pa.DictionaryArray.from_arrays(batch[name], names)
+                    else:
+                        columns[name] = batch[name]
+                yield Rows(table, columns)
+
+    @classmethod
+    def merge(cls, *terminologies: Terminology, codes: Mapping[str, str] | None = None) -> Terminology:
+        """All concepts of several terminologies; equal codes are one concept, equal strings one text.
+
+        Args:
+            *terminologies: What to merge.
+            codes: Codes that become others, so that two concepts become one: :attr:`Crosswalk.codes`.
+
+        Raises:
+            InputError: No terminology was given, or one source in two versions.
+        """
+        if not terminologies:
+            raise InputError("merge needs at least one terminology, found none")
+        if len(terminologies) == 1 and not codes:
+            return terminologies[0]
+        sources: dict[str, SourceInfo] = {}
+        for info in (info for terminology in terminologies for info in terminology.sources.values()):
+            if (other := sources.setdefault(info.name, info)) != info:
+                said, also = other.to_dict(), info.to_dict()
+                field = (
+                    "version" if other.version != info.version else next(key for key in said if said[key] != also[key])
+                )
+                raise InputError(
+                    f"merge: source {info.name} comes as {field} {said[field]!r} and as {also[field]!r}; parts of one source "
+                    "have to say the same of it (--option when they are read), others need names of their own"
+                )
+        records = (record for terminology in terminologies for record in terminology.records(codes))
+        merged = cls(*assemble(records, next(iter(sources.values())), sources))
+        stages: dict[str, Tally] = {}
+        every = Counter(stage for terminology in terminologies for stage in terminology.tallies)
+        for terminology in terminologies:
+            for stage, tally in terminology.tallies.items():
+                name = of = stage if every[stage] == 1 else f"{stage} of {', '.join(terminology.sources)}"
+                times = 1
+                while name in stages:
+                    times += 1
+                    name = f"{of} ({times})"
+                stages[name] = tally
+        merged.tallies = {**stages, "merge": merged.tallies["records"]}
+        merged.readings = [reading for terminology in terminologies for reading in terminology.readings]
+        return merged
+
+    def subset(
+        self,
+        concepts: np.ndarray | Sequence[int] | None = None,
+        *,
+        codes: Sequence[str] | None = None,
+        below: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        texts: np.ndarray | None = None,
+        languages: Sequence[str] | None = None,
+        sources: Sequence[str] | None = None,
+    ) -> Terminology:
+        """The part of the terminology that meets every given condition; concepts left without a term go.
+
+        Args:
+            concepts: Concept indices, or a boolean mask ``[C]``.
+            codes: Codes of the concepts.
+            below: Codes of roots: these and all concepts below them.
+            types: Semantic types of the concepts.
+            texts: Text ids, or a boolean mask ``[T]``.
+            languages: Languages of the terms to keep.
+            sources: Sources of the terms, parents, relations and cross-references to keep.
+
+        Raises:
+            InputError: An index, code, type, language or source that is not there, or nothing is left.
+        """
+        tally = Tally()
+        chosen = mask(concepts, self.n_concepts, "concepts").copy()
+        if codes is not None:
+            chosen &= with_codes(self._code_column, codes)
+        if below is not None:
+            edges = (self.parents[end].to_numpy() for end in ("child", "parent"))
+            chosen &= and_below(with_codes(self._code_column, below), *edges)
+        if types is not None:
+            typed = self.types.filter(pa.array(having(self.types["type"], types, "concept has type")))
+            chosen &= mask(typed["concept"].to_numpy(), self.n_concepts, "concepts")
+        conditions = {
+            "terms of concepts outside the subset": chosen[self.terms["concept"].to_numpy()],
+            "terms of texts outside the subset": mask(texts, self.n_texts, "texts")[self.terms["text"].to_numpy()],
+        }
+        for column, allowed in (("language", languages), ("source", sources)):
+            if allowed is not None:
+                conditions[f"terms of another {column}"] = having(self.terms[column], allowed, f"term has {column}")
+        keep = np.ones(self.terms.num_rows, dtype=bool)
+        for reason, met in conditions.items():
+            tally.drop(reason, int((keep & ~met).sum()))
+            keep &= met
+        if not keep.any():
+            raise InputError("subset: no term is left")
+        part = dict(self.tables)
+        part["terms"] = self.terms.filter(pa.array(keep))
+        if sources is not None:
+            allowed = pa.array(list(sources), pa.string())
+            for table in ("parents", "relations", "xrefs"):
+                part[table] = part[table].filter(pc.is_in(part[table]["source"], value_set=allowed))
+                tally.drop(f"{table} of another source", self.tables[table].num_rows - part[table].num_rows)
+        tables = renumbered(self.tables, part, tally)
+        kept = sources_of(tables, self.sources, self.sources)
+        return Terminology(tables, kept, {**self.tallies, "subset": tally}, self.readings)
+
+    def without_cycles(self) -> Terminology:
+        """The terminology without the parents that contradict each other.
+
+        A :class:`~st_biomed.hierarchy.Hierarchy` needs a graph without cycles. Where several vocabularies speak of one
+        concept, as in UMLS, one may put above what another puts below; of such a cycle every edge is dropped and
+        counted, since none is better than the others. Most cycles go by taking the parents of one source:
+        ``subset(sources=["MSH"])``.
+        """
+        cyclic = self._on_cycles
+        tally = Tally()
+        tally.read(len(cyclic))
+        tally.drop("parents on a cycle", int(cyclic.sum()))
+        tally.keep(int((~cyclic).sum()))
+        tables = {**self.tables, "parents": self.parents.filter(pa.array(~cyclic))}
+        return Terminology(tables, self.sources, {**self.tallies, "without cycles": tally}, self.readings)
+
+    @property
+    def n_cyclic_parents(self) -> int:
+        """How many rows of ``parents`` lie on a cycle."""
+        return int(self._on_cycles.sum())
+
+    @cached_property
+    def _on_cycles(self) -> np.ndarray:
+        child, parent = (self.parents[end].to_numpy() for end in ("child", "parent"))
+        return on_cycles(child, parent, self.n_concepts)
+
+    # ------------------------------------------------------------------ on disk
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the tables as parquet and everything else as ``terminology.json``; an older copy there is replaced.
+
+        Raises:
+            InputError: The folder is a file, or holds something that is not a terminology.
+        """
+        return write_tables(folder, self.tables, self.digest, self.sources, self.tallies, self.readings)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, verify: bool = False) -> Terminology:
+        """Read a saved terminology.
+
+        Args:
+            folder: What :meth:`save` wrote.
+            verify: Whether to recompute the digest and compare it.
+
+        Raises:
+            InputError: No saved terminology there, a damaged one, another format, or (with ``verify``) other content.
+        """
+        tables, digest, sources, tallies, readings = read_tables(folder)
+        terminology = cls(tables, sources, tallies, readings)
+        if verify and terminology.digest != digest:
+            raise InputError(f"{folder}: content has digest {terminology.digest}, its terminology.json says {digest}")
+        terminology.__dict__["digest"] = digest
+        return terminology
+
+    # ------------------------------------------------------------------ looking at it
+
+    @property
+    def n_concepts(self) -> int:
+        return self.concepts.num_rows
+
+    @property
+    def n_texts(self) -> int:
+        return self.texts.num_rows
+
+    @cached_property
+    def codes(self) -> list[str]:
+        """The code of each concept, ``[C]``."""
+        return self.concepts["code"].to_pylist()
+
+    @cached_property
+    def languages(self) -> list[str]:
+        """ISO 639-1 codes of the languages of the terms, sorted."""
+        return sorted(self.terms["language"].unique().to_pylist())
+
+    @cached_property
+    def strings(self) -> list[str]:
+        """The string of each text id, ``[T]``."""
+        return self.texts["text"].to_pylist()
+
+    def concept(self, code: str) -> int:
+        """The index of a code.
+
+        Raises:
+            InputError: No concept has this code.
+        """
+        i = int(np.searchsorted(self._code_array, code))
+        if i == self.n_concepts or self.codes[i] != code:
+            raise InputError(f"no concept has code {code!r}; codes look like {self.codes[0]!r}")
+        return i
+
+    @property
+    def _code_column(self) -> pa.Array:
+        return self.concepts["code"].combine_chunks()
+
+    @cached_property
+    def _code_array(self) -> np.ndarray:
+        return np.array(self.codes, dtype=object)
+
+    @cached_property
+    def concept_texts(self) -> CSR:
+        """Concept to its text ids."""
+        return CSR.from_pairs(self.terms["concept"].to_numpy(), self.terms["text"].to_numpy(), self.n_concepts)
+
+    @cached_property
+    def text_concepts(self) -> CSR:
+        """Text id to its concepts; more than one where the string is ambiguous."""
+        return CSR.from_pairs(self.terms["text"].to_numpy(), self.terms["concept"].to_numpy(), self.n_texts)
+
+    @cached_property
+    def preferred_texts(self) -> np.ndarray:
+        """One text id per concept, int32 ``[C]``: a preferred term before others, then English, the shortest, the first.
+
+        A merged concept has a preferred term of each terminology, and of each language where translations were added.
+        """
+        preferred, english = (
+            pc.equal(self.terms[column], value).to_numpy()
+            for column, value in (("kind", "preferred"), ("language", "en"))
+        )
+        concept, text = self.terms["concept"].to_numpy(), self.terms["text"].to_numpy()
+        length = np.array([len(string) for string in self.strings])[text]
+        order = np.lexsort((text, length, ~english, ~preferred, concept))
+        first = np.r_[True, concept[order][1:] != concept[order][:-1]]
+        return text[order][first]
+
+    @cached_property
+    def ambiguous_texts(self) -> np.ndarray:
+        """Text ids that name more than one concept."""
+        return np.flatnonzero(self.text_concepts.counts > 1)
+
+    def concept_names(self, code: str) -> list[str]:
+        """All names of a concept, given its code."""
+        return [self.strings[text] for text in self.concept_texts.row(self.concept(code))]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the tables and the sources' descriptions: equal for equal content, in any process."""
+        return digest_of(self.tables, self.sources)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts that describe the terminology, ready to print or to save."""
+        names = self.concept_texts.counts
+        count = {
+            column: {
+                entry["values"]: entry["counts"]
+                for entry in sorted(self.terms[column].value_counts().to_pylist(), key=lambda entry: entry["values"])
+            }
+            for column in ("language", "kind", "source")
+        }
+        return {
+            "concepts": self.n_concepts,
+            "texts": self.n_texts,
+            "terms": self.terms.num_rows,
+            "parents": self.parents.num_rows,
+            "relations": self.relations.num_rows,
+            "types": self.types.num_rows,
+            "xrefs": self.xrefs.num_rows,
+            "concepts with synonyms": int((names > 1).sum()),
+            "ambiguous texts": len(self.ambiguous_texts),
+            "names per concept": round(float(names.mean()), 2) if len(names) else 0.0,
+            "most names of a concept": int(names.max()) if len(names) else 0,
+            "terms by language": count["language"],
+            "terms by kind": count["kind"],
+            "terms by source": count["source"],
+            "digest": self.digest,
+        }
+
+    def __len__(self) -> int:
+        return self.n_concepts
+
+    def __repr__(self) -> str:
+        return (
+            f"Terminology({', '.join(self.sources)}: {self.n_concepts:,} concepts, {self.n_texts:,} texts, "
+            f"{self.parents.num_rows:,} parents, {self.relations.num_rows:,} relations)"
+        )
+
+
+def _without_folders(value: Any) -> Any:
+    """An option as it is recorded: of a path its last part alone."""
+    if isinstance(value, Path) or (isinstance(value, str) and value and Path(value).exists()):
+        return Path(value).name
+    return value if isinstance(value, str | int | float | None) else [str(member) for member in value]

@@ -1,0 +1,198 @@
+"""What every recipe does around the trainer: where it starts from, precision, and which parameters learn."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
+from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.release.card import BiomedCard
+from st_biomed.samplers import HardNegativePlan
+from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+    from sentence_transformers.base.evaluation import BaseEvaluator
+
+PRECISIONS = ("auto", "as given")
+
+
+@dataclass
+class EncoderArguments:
+    """What every recipe asks: where to start from, what is trained, and what becomes of the output."""
+
+    base_model: str = field(
+        default="microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract-fulltext",
+        metadata=about(
+            "Hub id or folder to start from (by default PubMedBERT, of which this is the name today)", PATH
+        ),
+    )
+    trust_remote_code: bool = field(default=False, metadata={"help": FLAG_HELP})
+    pooling: str = field(
+        default="cls",
+        metadata=about(
+            "cls, mean, max, lasttoken; own: what the base model has (mean for a plain checkpoint); own_or_cls: "
+            "what it has (cls for a plain checkpoint)",
+            one_of(*POOLINGS, "own", "own_or_cls"),
+        ),
+    )
+    max_length: int = field(default=25, metadata=about("tokens a name is cut at", at_least(3)))
+    dropout: float | None = field(
+        default=None, metadata=about("dropout in training; the base model's by default", DROPOUT)
+    )
+    frozen: str = field(default="", metadata=about("regular expression of parameters that are not trained", PATTERN))
+    precision: str = field(
+        default="as given",
+        metadata=about(
+            "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide",
+            one_of(*PRECISIONS),
+        ),
+    )
+    mini_batch_size: int | None = field(
+        default=None, metadata=about("texts embedded at a time by the cached losses; not cached by default", COUNT)
+    )
+    gather_across_devices: bool = field(default=False, metadata={"help": "the texts of all processes form one batch"})
+    license: str = field(default="other", metadata={"help": "license of the released model"})
+    overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
+    cache_dir: str = field(
+        default="",
+        metadata=about("folder in which vectors of measured texts are kept for later runs; none by default", FOLDER),
+    )
+    smoke: bool = field(default=False, metadata={"help": "two small steps, for tests"})
+
+    def encoder(self) -> SentenceTransformer:
+        """The encoder to train.
+
+        Raises:
+            InputError: No such model, unknown pooling, or no parameter to freeze.
+        """
+        if self.pooling not in (*POOLINGS, "own", "own_or_cls"):
+            raise unknown_name("pooling", self.pooling, (*POOLINGS, "own", "own_or_cls"))
+        pooling = None if self.pooling.startswith("own") else self.pooling
+        if self.pooling == "own_or_cls" and not has_own_pooling(self.base_model):
+            pooling = "cls"
+        model = load_encoder(
+            self.base_model,
+            pooling=pooling,
+            max_length=self.max_length,
+            card=BiomedCard(),
+            trust_remote_code=self.trust_remote_code,
+        )
+        prepare_encoder(model, self.dropout, self.frozen)
+        return model
+
+
+@dataclass
+class HardNegativeArguments:
+    """The dynamic sampling of CODER++ and of the Italian models: prototypes, their synonyms and the rows nearest to them."""
+
+    neighbors: int = field(
+        default=0,
+        metadata=about(
+            "rows nearest to each prototype, m (possible negatives), a batch being prototypes * (1 + positives + "
+            "neighbors) whatever --per_device_train_batch_size; 0: batches without hard negatives",
+            SIZE,
+        ),
+    )
+    prototypes: int = field(default=4, metadata=about("prototypes of a batch (the Italian paper: 4)", COUNT))
+    positives: int = field(default=20, metadata=about("rows of its concepts for each prototype, k (20)", COUNT))
+    prototypes_per_concept: int = field(
+        default=3, metadata=about("prototypes of a concept in an epoch, at most (a small number)", COUNT)
+    )
+    refresh_steps: int = field(
+        default=0, metadata=about("steps between new neighbors, found with the current weights; 0: every epoch", SIZE)
+    )
+
+    def hard_negative_plan(self) -> HardNegativePlan:
+        """How many rows of each kind a batch has.
+
+        Raises:
+            InputError: A number below 1.
+        """
+        return HardNegativePlan(
+            prototypes=self.prototypes,
+            positives=self.positives,
+            neighbors=self.neighbors,
+            prototypes_per_concept=self.prototypes_per_concept,
+        )
+
+
+def with_precision(
+    training: SentenceTransformerTrainingArguments, precision: str
+) -> SentenceTransformerTrainingArguments:
+    """The arguments made anew with bf16 where the machine computes in it: the host reads the precision when it is made.
+
+    Args:
+        training: The trainer's arguments.
+        precision: ``"auto"``, or ``"as given"`` to leave it to ``--bf16`` and ``--fp16``.
+
+    Raises:
+        InputError: Another precision.
+    """
+    if precision not in PRECISIONS:
+        raise unknown_name("precision", precision, PRECISIONS)
+    if precision == "as given" or training.fp16 or not computes_bf16():
+        return training
+    return replace(training, bf16=True, use_cpu=training.use_cpu or not torch.cuda.is_available())
+
+
+def measured_in_training(
+    training: SentenceTransformerTrainingArguments, dev: BaseEvaluator | None
+) -> BaseEvaluator | None:
+    """What the trainer measures; where there is nothing to measure it by, it is told not to, and a line says so.
+
+    Args:
+        training: The trainer's arguments, changed in place.
+        dev: The evaluator of the dev splits; ``None`` where no benchmark has one.
+    """
+    if training.eval_strategy == "no" or dev is not None:
+        return None if training.eval_strategy == "no" else dev
+    print("no benchmark has a dev split: nothing is measured in training, and the last weights are kept")
+    training.eval_strategy, training.load_best_model_at_end = "no", False
+    return None
+
+
+def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: str) -> None:
+    """Set the dropout and freeze what is not trained.
+
+    Args:
+        model: The encoder.
+        dropout: Share of values dropped in training; ``None`` keeps the model's own.
+        frozen: Regular expression of parameters; empty for none.
+
+    Raises:
+        InputError: No parameter's name matches.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Dropout) and dropout is not None:
+            module.p = dropout
+    names = [name for name, _ in model.named_parameters() if frozen and re.search(frozen, name)]
+    if frozen and not names:
+        raise InputError(f"frozen: no parameter's name matches {frozen!r}")
+    for name in names:
+        model.get_parameter(name).requires_grad_(False)
+
+
+def decaying_all(loss: nn.Module, training: SentenceTransformerTrainingArguments) -> torch.optim.Optimizer:
+    """AdamW that decays biases and layer norms too, as the published code of SapBERT does.
+
+    The host would leave them out.
+
+    Args:
+        loss: What is trained, the encoder among it.
+        training: Learning rate, betas, epsilon and weight decay.
+    """
+    weights = [weight for weight in loss.parameters() if weight.requires_grad]
+    return torch.optim.AdamW(
+        weights,
+        lr=training.learning_rate,
+        betas=(training.adam_beta1, training.adam_beta2),
+        eps=training.adam_epsilon,
+        weight_decay=training.weight_decay,
+    )

@@ -1,0 +1,223 @@
+"""How every recipe ends: what was trained is kept, measured, recorded and released, and nothing is removed before that."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from huggingface_hub import HfApi
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
+from torch import nn
+
+from st_biomed.encoder.released import require_this_package
+from st_biomed.errors import InputError, disk_error
+from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.files import remove, replacing
+from st_biomed.release.folder import fill_release
+from st_biomed.release.hub import plan_push, push_plan
+from st_biomed.release.run_record import RunRecord
+from st_biomed.terminology import Terminology
+from st_biomed.training.checkpoints import drop_set_aside, last_whole
+from st_biomed.training.output import OutputFolders
+
+Measured = dict[str, dict[str, float]]
+"""Figures by the evaluator's name."""
+
+Found = TypeVar("Found")
+
+
+def finish(
+    folders: OutputFolders,
+    *,
+    save: Callable[[Path], None],
+    measure: Callable[[], Found],
+    release: Callable[[Path, Found], None],
+    beside: Sequence[str] = (),
+    keep: bool = False,
+    writes: bool = True,
+) -> Found:
+    """The end of every run: keep what was trained, measure it, build the release beside the present one, and swap them.
+
+    A process that is killed at any step leaves one whole release, the former or the new one, and until the new one
+    stands what was trained is in ``trained`` beside the checkpoints.
+
+    Args:
+        folders: Where to.
+        save: Writes what was trained into an empty folder.
+        measure: Measures it; every process calls it.
+        release: Writes the release into an empty folder, and checks it.
+        beside: Folders that ``save`` makes and that stay beside the checkpoints, by name.
+        keep: Whether ``trained`` stays: the release has another form.
+        writes: Whether this is the process that writes.
+
+    Returns:
+        What was measured.
+
+    Raises:
+        InputError: Measuring or releasing failed, and where the trained model is; or the disk is full or in the way.
+    """
+    if writes:
+        unwritten = f"{folders.trained} was not written{_last_checkpoint(folders)}"
+        with _saying(unwritten), replacing(folders.trained) as draft:
+            save(draft)
+        drop_set_aside(folders.work)
+    with _saying(f"{folders.release} was not written, the trained model is in {folders.trained}"):
+        found = measure()
+        if not writes:
+            return found
+        with replacing(folders.release) as draft:
+            release(draft, found)
+    with _saying(f"{folders.release} is the new release, and {folders.trained} stays"):
+        for name in beside:
+            with replacing(folders.work / name) as draft:
+                shutil.copytree(folders.trained / name, draft, dirs_exist_ok=True)
+        if not keep:
+            remove(folders.trained)
+    return found
+
+
+@contextmanager
+def _saying(what: str) -> Iterator[None]:
+    """Add to a person's mistake, or to a disk that is full or in the way, what became of the run."""
+    try:
+        yield
+    except Exception as error:
+        said = error if isinstance(error, InputError) else disk_error(error)
+        if said is None:
+            raise
+        raise InputError(f"{said}; {what}") from error
+
+
+def _last_checkpoint(folders: OutputFolders) -> str:
+    last = last_whole(folders.work)[0]
+    return "" if last is None else f", the last checkpoint is {last}"
+
+
+def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe that trains an encoder
+    model: SentenceTransformer,
+    suite: EvaluatorSuite,
+    folders: OutputFolders,
+    record: RunRecord,
+    *,
+    before: Mapping[str, Mapping[str, float]],
+    terminologies: Sequence[Terminology],
+    trainer: SentenceTransformerTrainer | None = None,
+    after: Mapping[str, Mapping[str, float]] | None = None,
+    base_model: str | None = "",
+    form: Callable[[SentenceTransformer], SentenceTransformer] | None = None,
+    beside: Mapping[str, Callable[[Path], None]] | None = None,
+    shown: Callable[[Measured], str] | None = None,
+    needs_code: bool = False,
+) -> Measured:
+    """:func:`finish` for an encoder: measure what was trained, write the release folder, and publish it where asked to.
+
+    Args:
+        model: What was trained.
+        suite: What is measured.
+        folders: Where to.
+        record: Gets the results.
+        before: What the suite found before training.
+        terminologies: What was trained and measured on, for the check that none of it leaves.
+        trainer: That has trained it, which says whether this is the process that writes; by default it is.
+        after: What was found already, where nothing is left to measure.
+        base_model: Whose tokenizer the released one may equal: the record's by default; ``None`` where it has none.
+        form: Makes the model that is released of the one that was trained, e.g. :func:`~st_biomed.release.bake.bake`.
+        beside: What else was trained and stays in the training folder, and what writes it.
+        shown: What is printed of the results; by default the suite's table of them.
+        needs_code: Whether the released model is loaded with ``trust_remote_code=True``.
+
+    Returns:
+        What the suite found.
+
+    Raises:
+        InputError: Training diverged, or what :func:`finish` and :func:`publish` refuse.
+    """
+    writes = trainer is None or trainer.is_world_process_zero()
+    called = "the trained model" if trainer is not None and trainer.args.should_log else ""
+    saved_beside = beside or {}
+    peer = record.base_model if base_model == "" else base_model
+    if writes:
+        check_finite(model, folders)
+
+    def save(folder: Path) -> None:
+        model.save_pretrained(str(folder), create_model_card=False)
+        require_this_package(folder)
+        for name, save_it in saved_beside.items():
+            save_it(folder / name)
+
+    def release(folder: Path, found: Measured) -> None:
+        for name, figures in found.items():
+            record.add_results(name, "before", before[name])
+            record.add_results(name, "after", figures)
+        record.add_published(one for one in suite.published if any(one.metric in each for each in found.values()))
+        fill_release(
+            model if form is None else form(model),
+            folder,
+            run=record.to_dict(),
+            terminologies=terminologies,
+            base_model=peer,
+        )
+
+    found = finish(
+        folders,
+        save=save,
+        measure=lambda: (
+            suite.measure(model, called) if after is None else {name: {**one} for name, one in after.items()}
+        ),
+        release=release,
+        beside=list(saved_beside),
+        keep=form is not None,
+        writes=writes,
+    )
+    if writes:
+        if suite.tests:
+            print(f"\n{suite.table(before=before, after=found) if shown is None else shown(found)}")
+        flag = ", trust_remote_code=True" if needs_code else ""
+        print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r}{flag})")
+        publish(folders, terminologies, peer)
+    return found
+
+
+@torch.no_grad()
+def check_finite(model: nn.Module, folders: OutputFolders) -> None:
+    """Refuse to go on with a model that training has destroyed, before anything is replaced.
+
+    Raises:
+        InputError: A weight is NaN or infinite.
+    """
+    weights = dict(model.named_parameters())
+    broken = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
+    if broken:
+        stays = f", {folders.release} stays as it was" if (folders.release / "run.json").is_file() else ""
+        raise InputError(
+            f"training diverged: {len(broken)} of {len(weights)} tensors hold NaN or infinity, the first is {broken[0]}; "
+            f"nothing was released{stays}; lower --learning_rate or --max_grad_norm"
+        )
+
+
+def publish(folders: OutputFolders, terminologies: Sequence[Terminology], base_model: str | None) -> None:
+    """Publish the release folder where ``--push_to_hub`` says; without it, do nothing.
+
+    Args:
+        folders: Of the run, after its release is saved.
+        terminologies: What was trained and measured on.
+        base_model: Whose tokenizer the released one may equal; that of the record by default.
+
+    Raises:
+        InputError: What is in the way, and the command that repeats the publishing alone.
+    """
+    if folders.push is None:
+        return
+    api = HfApi(token=folders.token)
+    try:
+        plan = plan_push(folders.release, folders.push, terminologies=terminologies, base_model=base_model, api=api)
+        print(f"\n{plan}")
+        pushed = push_plan(plan, api=api)
+    except InputError as error:
+        again = f"st-biomed release {folders.release} {folders.push.repo_id} --push"
+        raise InputError(f"{error}; the release is in {folders.release}: {again}") from error
+    print(f"\nPublished: {pushed.url}")

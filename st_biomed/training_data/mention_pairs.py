@@ -1,0 +1,111 @@
+"""Pairs for fine-tuning on a linking data set: each training mention with every name of the concepts it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from datasets import Dataset, DatasetInfo
+
+from st_biomed.errors import InputError
+from st_biomed.linking_data.records import LinkingDataset, Mention
+from st_biomed.records import Record, SourceInfo, Tally, Term
+from st_biomed.terminology import Terminology
+from st_biomed.training_data.columns import description
+
+
+class MentionPairs(NamedTuple):
+    """Training data of a linking data set.
+
+    Attributes:
+        terminology: The dictionary and the training mentions as names of their concepts: where the labels come from.
+        dataset: Columns ``mention``, ``name`` and ``label`` (the text ids of the two, int64).
+        tally: What became of each part of a mention.
+    """
+
+    terminology: Terminology
+    dataset: Dataset
+    tally: Tally
+
+
+def mention_pairs(dataset: LinkingDataset, splits: Sequence[str] = ("train",)) -> MentionPairs:
+    """Every mention of some splits with every name of its concepts in the dictionary.
+
+    "a positive pair list is generated through traversing the combinations of mention and all ground truth synonyms"
+    (SapBERT, section 4.1). No other split is read. A part of a composite mention is paired where the parts stand one
+    to one with the groups of ids; a mention of several groups that was not taken apart is dropped and counted, since it
+    names none of them alone. Equal mentions of one concept count once, and a name equal to the mention is no pair.
+
+    Args:
+        dataset: Mentions and dictionary.
+        splits: The splits to train on.
+
+    Raises:
+        InputError: There is no such split, or no pair in it.
+    """
+    tally = Tally()
+    mentions = [mention for split in splits for mention in dataset.split(split)]
+    wanted = sorted(set(_parts(mentions, dataset, tally)))
+    terminology = Terminology.from_records(_records(dataset, wanted), dataset.source)
+    place = {text: i for i, text in enumerate(terminology.strings)}
+    concept = {code: i for i, code in enumerate(terminology.codes)}
+    names = {name.strip() for name in dataset.dictionary.names}
+    texts_of_mentions, synonyms = [], []
+    in_dictionary = np.array([text in names for text in terminology.strings])
+    for text, one in wanted:
+        around = terminology.concept_texts.row(concept[one])
+        around = around[in_dictionary[around] & (around != place[text])]
+        texts_of_mentions.append(np.full(len(around), place[text]))
+        synonyms.append(around.astype(np.int64))
+    labels = np.stack(
+        [np.concatenate(each) if each else np.empty(0, np.int64) for each in (texts_of_mentions, synonyms)], axis=1
+    )
+    labels = np.unique(labels, axis=0)
+    if not len(labels):
+        raise InputError(f"{dataset.name}: no mention of {', '.join(splits)} has a name in the dictionary ({tally})")
+    texts = terminology.texts["text"]
+    table = pa.table(
+        {
+            "mention": texts.take(pa.array(labels[:, 0])),
+            "name": texts.take(pa.array(labels[:, 1])),
+            "label": pa.FixedSizeListArray.from_arrays(pa.array(labels.reshape(-1)), 2),
+        }
+    )
+    info = DatasetInfo(description=description(terminology))
+    return MentionPairs(terminology, Dataset(table, info=info), tally)
+
+
+def _parts(mentions: Sequence[Mention], dataset: LinkingDataset, tally: Tally) -> Iterator[tuple[str, str]]:
+    """Text and id of each part that can be paired."""
+    known = dataset.dictionary.id_index
+    for mention in mentions:
+        aligned = len(mention.parts) == len(mention.gold)
+        for i, part in enumerate(mention.parts):
+            tally.read()
+            ids = sorted(one for one in (mention.gold[i] if aligned else ()) if one in known)
+            if ids and part.strip():
+                tally.keep()
+                yield from ((part.strip(), one) for one in ids)
+            elif not mention.gold:
+                tally.drop("mentions of no concept")
+            elif not aligned:
+                tally.drop("composite mentions that are not taken apart")
+            else:
+                tally.drop("mentions whose concept has no name in the dictionary")
+
+
+def _records(dataset: LinkingDataset, wanted: list[tuple[str, str]]) -> Iterator[Record]:
+    """The names of the dictionary, which is somebody else's than the mentions, and the mentions."""
+    dictionary = SourceInfo(
+        name=f"{dataset.source.name}_DICTIONARY",
+        title=f"Dictionary that {dataset.name} is linked to",
+        license="that of the dictionary",
+        url="not stated",
+    )
+    yield dictionary
+    for i in range(len(dataset.dictionary)):
+        name, ids = dataset.dictionary.entry(i)
+        yield from (Term(one, name, source=dictionary.name) for one in sorted(ids))
+    yield from (Term(one, text, "synonym") for text, one in wanted)

@@ -1,0 +1,116 @@
+"""What the labels of relation pairs say to a loss: positive, negative, or neither."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from st_biomed.csr import DeviceTables, expand
+from st_biomed.errors import InputError
+from st_biomed.terminology import Terminology
+from st_biomed.terminology.lookup import ConceptLookup
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def relation_label(entries: np.ndarray, others: np.ndarray, n_concepts: int) -> np.ndarray:
+    """The labels of names that stand in a relation, int64 ``[N]``.
+
+    One number says all: the name, which of its concepts is meant, and the concept at the other end.
+
+    Args:
+        entries: Where the name stands among the names of the concept meant: entries of ``concept_texts.indices``.
+        others: The concept at the other end.
+        n_concepts: Number of concepts.
+    """
+    return entries * np.int64(n_concepts) + others
+
+
+class RelationLookup(ConceptLookup):
+    """Reads names and concept pairs out of the labels of :func:`~st_biomed.training_data.relations.relation_pairs`.
+
+    Names that stand for the same unordered pair of concepts are positives of each other, whichever end they name.
+    Two names are never negatives if a concept of the one (any that its string names, or one of its pair) is a concept
+    of the other: nothing related is pushed apart. Such names of different pairs are neither (a loss with
+    ``mask_same_text`` leaves them out), and so are two identical strings.
+
+    Args:
+        terminology: What the pairs were drawn from.
+        shared_concept_negatives: Whether all names of different pairs are negatives of each other, as in the published
+            code; identical strings stay neither.
+
+    Attributes:
+        digest: The terminology's digest.
+    """
+
+    def __init__(self, terminology: Terminology, *, shared_concept_negatives: bool = False) -> None:
+        super().__init__(terminology)
+        self.unambiguous = False  # a label stands for two concepts at least
+        self.n_concepts = terminology.n_concepts
+        self.shared_concept_negatives = shared_concept_negatives
+        names = terminology.concept_texts
+        self.n_labels = len(names.indices) * self.n_concepts
+        self._names = DeviceTables(starts=names.indptr, texts=names.indices)
+
+    def check(self, labels: Tensor) -> None:
+        """Refuse labels that are none of this terminology.
+
+        Raises:
+            InputError: With the range found and the range allowed.
+        """
+        if labels.numel() and (int(labels.min()) < 0 or int(labels.max()) >= self.n_labels):
+            raise InputError(
+                f"labels of relations go from 0 to {self.n_labels - 1} in terminology {self.digest[:12]}, "
+                f"found {int(labels.min())} to {int(labels.max())}: was the dataset made from another terminology?"
+            )
+
+    def texts(self, labels: Tensor) -> Tensor:
+        """The text id of each name, ``[B]``."""
+        return self._names.on(labels.device)["texts"][labels // self.n_concepts]
+
+    def pairs(self, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """The concept that each name stands for and the one at the other end, ``[B]`` each."""
+        import torch
+
+        starts = self._names.on(labels.device)["starts"]
+        meant = torch.searchsorted(starts, labels // self.n_concepts, right=True) - 1
+        return meant, labels % self.n_concepts
+
+    def concepts(self, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """All concepts that each name's string stands for and the one at the other end.
+
+        Returns:
+            ``(rows, concepts)``, both ``[M]``, for labels ``[B]``.
+        """
+        import torch
+
+        tables = self._tables.on(labels.device)
+        every = torch.arange(len(labels), device=labels.device)
+        rows, concepts = expand(tables["indptr"], tables["concepts"], every, self.texts(labels))
+        return torch.cat([rows, every]), torch.cat([concepts, labels % self.n_concepts])
+
+    def same_concept(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
+        """Whether two names are no negatives, boolean ``[A, B]``."""
+        if self.shared_concept_negatives:
+            return self._same_pair(labels_a, labels_b) | super().same_text(self.texts(labels_a), self.texts(labels_b))
+        return super().same_concept(labels_a, labels_b)
+
+    def same_text(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
+        """Whether two names that are no negatives are no positives either, boolean ``[A, B]``."""
+        same = super().same_text(self.texts(labels_a), self.texts(labels_b))
+        return same | ~self._same_pair(labels_a, labels_b) & self.same_concept(labels_a, labels_b)
+
+    def _same_pair(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
+        """Whether two names stand for the same unordered pair of concepts, boolean ``[A, B]``."""
+        import torch
+
+        classes = []
+        for labels in (labels_a, labels_b):
+            ends = torch.stack(self.pairs(labels))
+            classes.append(ends.amin(0) * self.n_concepts + ends.amax(0))
+        return classes[0][:, None] == classes[1][None, :]
+
+    def __repr__(self) -> str:
+        return f"RelationLookup({self.n_concepts:,} concepts, terminology {self.digest[:12]})"

@@ -1,0 +1,119 @@
+"""Pairs of names whose concepts stand in a relation (HiPrBERT's relation pairs), drawn once as integers."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from datasets import Dataset, DatasetInfo
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.records import Tally
+from st_biomed.terminology import Terminology
+from st_biomed.training_data.columns import description
+from st_biomed.training_data.draws import draw_distinct
+from st_biomed.training_data.relation_lookup import relation_label
+
+
+def relation_pairs(
+    terminology: Terminology,
+    relations: Sequence[str] | None = None,
+    *,
+    max_concept_pairs: int = 100_000,
+    names_per_pair: int = 5,
+    inverses: bool = True,
+    seed: int = 0,
+    tally: Tally | None = None,
+) -> Dataset:
+    """Draw name pairs for each relation.
+
+    The two names of a row are positives of each other, since both stand for one pair of concepts. A row has a label for
+    each name, which says the name, its concept here and the other concept:
+    :class:`~st_biomed.training_data.relation_lookup.RelationLookup` reads them.
+
+    Args:
+        terminology: Concepts, names and relations.
+        relations: Which relations; all by default.
+        max_concept_pairs: Most concept pairs of one relation, chosen at random (the paper's 100,000).
+        names_per_pair: Most name pairs of one concept pair, chosen at random without repeats (the paper's 5).
+        inverses: Whether two concepts are drawn under each relation they stand in (in UMLS every relation has its
+            inverse); otherwise under the first of the relations in alphabetical order alone.
+        seed: Seed. The names drawn for a relation do not depend on which others are asked for.
+        tally: Counts relation rows read, concept pairs kept, and what was dropped and why.
+
+    Returns:
+        Columns ``name_a`` (head), ``name_b`` (tail) and ``label`` (two int64), sorted by relation and concepts: shuffle them in
+        training. ``info.description`` is ``"terminology:<digest>"``.
+
+    Raises:
+        InputError: No relations, an unknown one, or a number below 1.
+    """
+    for name, number in (("max_concept_pairs", max_concept_pairs), ("names_per_pair", names_per_pair)):
+        if number < 1:
+            raise InputError(f"{name} must be at least 1, found {number}")
+    tally = Tally() if tally is None else tally
+    n_concepts, names = terminology.n_concepts, terminology.concept_texts
+    n_names = names.counts
+    seen = np.empty(0, dtype=np.int64)
+    texts_a, texts_b, labels = [], [], []
+    for relation, head, tail in _concept_pairs(terminology, relations):
+        tally.read(len(head))
+        ends = (head, tail) if inverses else (np.minimum(head, tail), np.maximum(head, tail))
+        key = ends[0] * n_concepts + ends[1]
+        _, first = np.unique(key, return_index=True)
+        tally.drop("repeated", len(head) - len(first))
+        if not inverses:
+            new = ~np.isin(key[first], seen)
+            tally.drop("under another relation too", int((~new).sum()))
+            first = first[new]
+            seen = np.concatenate([seen, key[first]])
+        rng = np.random.default_rng([seed, zlib.crc32(relation.encode())])
+        if len(first) > max_concept_pairs:
+            tally.drop(f"beyond {max_concept_pairs:,} of a relation", len(first) - max_concept_pairs)
+            first = np.sort(rng.choice(first, max_concept_pairs, replace=False))
+        tally.keep(len(first))
+        head, tail = head[first], tail[first]
+        row, value = draw_distinct(rng, n_names[head] * n_names[tail], names_per_pair)
+        rank_a, rank_b = np.divmod(value, n_names[tail[row]])
+        head, tail = head[row], tail[row]
+        name_a, name_b = names.indptr[head] + rank_a, names.indptr[tail] + rank_b
+        text_a, text_b = names.indices[name_a], names.indices[name_b]
+        apart = text_a != text_b  # one string for both concepts teaches nothing
+        texts_a.append(text_a[apart])
+        texts_b.append(text_b[apart])
+        both = [relation_label(name_a, tail, n_concepts), relation_label(name_b, head, n_concepts)]
+        labels.append(np.stack(both, axis=1)[apart])
+    texts = terminology.texts["text"]
+    table = pa.table(
+        {
+            "name_a": texts.take(pa.array(np.concatenate(texts_a))),
+            "name_b": texts.take(pa.array(np.concatenate(texts_b))),
+            "label": pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(labels).reshape(-1)), 2),
+        }
+    )
+    return Dataset(table, info=DatasetInfo(description=description(terminology)))
+
+
+def _concept_pairs(
+    terminology: Terminology, relations: Sequence[str] | None
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Name, heads and tails (int64) of each relation in alphabetical order."""
+    rows = terminology.relations
+    if not rows.num_rows:
+        raise InputError(f"no relations in {terminology!r}: relation pairs need some")
+    column = rows["relation"].unify_dictionaries().combine_chunks()
+    names = column.dictionary.to_pylist()
+    wanted = sorted(set(names if relations is None else relations))
+    for relation in wanted:
+        if relation not in names:
+            raise unknown_name("relation", relation, names)
+    code = column.indices.to_numpy()
+    order = np.argsort(code, kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=len(names)))
+    head, tail = (rows[end].to_numpy() for end in ("head", "tail"))
+    for relation in wanted:
+        i = names.index(relation)
+        of = order[ends[i] - np.count_nonzero(code == i) : ends[i]]
+        yield relation, head[of].astype(np.int64), tail[of].astype(np.int64)

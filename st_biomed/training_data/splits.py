@@ -1,0 +1,230 @@
+"""Train, dev and test by whole sub-trees or by concepts, no concept and no string in two of them."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.readers._normalizers import normalize
+from st_biomed.records import Tally
+from st_biomed.terminology import Terminology
+
+TRAIN, DEV, TEST = 0, 1, 2
+logger = logging.getLogger(__name__)
+
+_NAMES = ("train", "dev", "test")
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Three terminologies, and where each concept and text of the whole one went.
+
+    To measure on held-out sub-trees, take the distances from the hierarchy of the whole terminology and restrict it
+    to ``np.flatnonzero(text_side == TEST)``: in the ``test`` terminology alone the concepts above the sub-trees are
+    missing, so that sibling sub-trees look unrelated.
+
+    Attributes:
+        train, dev, test: Terminologies with indices of their own.
+        concept_side: 0, 1 or 2 for each concept of the whole terminology, int8 ``[C]``.
+        text_side: The same for its texts, int8 ``[T]``; -1 for a text that went nowhere (it equals a held-out name
+            but for case).
+        tally: Terms (concept-name pairs) kept and dropped, and why.
+    """
+
+    train: Terminology
+    dev: Terminology
+    test: Terminology
+    concept_side: np.ndarray
+    text_side: np.ndarray
+    tally: Tally
+
+    def __str__(self) -> str:
+        sizes = ", ".join(
+            f"{name} {part.n_concepts:,} concepts {part.n_texts:,} texts"
+            for name, part in zip(_NAMES, (self.train, self.dev, self.test))
+        )
+        return f"{sizes} (terms: {self.tally})"
+
+
+def split_by_subtree(
+    hierarchy: Hierarchy | Terminology,
+    *,
+    depth: int | None = None,
+    pattern: str | None = None,
+    dev: float = 1 / 6,
+    test: float = 1 / 6,
+    seed: int = 0,
+) -> Splits:
+    """Hold out random sub-trees with all their concepts and strings.
+
+    The roots of the sub-trees are drawn; everything below a root goes with it, and everything else (the concepts
+    above the roots among it) stays in train. A concept below several roots goes to test if one of them is there, else
+    to dev: held-out sub-trees are whole, and no concept is in two splits. Test keeps all of its strings; a string of
+    test leaves dev and train, and one of dev leaves train, compared without case, since most encoders see none. A
+    concept left without a string is gone.
+
+    Args:
+        hierarchy: What to split.
+        depth: The roots are the concepts at this depth (longest path from the top, which has depth 0).
+        pattern: Instead of ``depth``: the roots are the concepts whose whole code matches this regular expression,
+            e.g. ``r"ICD10CM:[A-Z]\\d\\w"`` for the three-character categories.
+        dev: Share of the roots held out for dev.
+        test: Share of the roots held out for test.
+        seed: Seed.
+
+    Raises:
+        InputError: Not exactly one of ``depth`` and ``pattern``, shares out of range, too few roots, or nothing left.
+
+    Example:
+        >>> split_by_subtree(Terminology.read("toy"), depth=1, dev=0.25, test=0.25).test
+        Terminology(TOY: 42 concepts, 107 texts, 32 parents, 28 relations)
+    """
+    hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
+    terminology = hierarchy.terminology
+    _check_shares(dev, test)
+    roots = _roots(hierarchy, depth, pattern)
+    n_dev, n_test = round(dev * len(roots)), round(test * len(roots))
+    if not (n_dev and n_test and n_dev + n_test < len(roots)):
+        raise InputError(
+            f"{len(roots)} sub-trees cannot be split into dev {dev:.3g} and test {test:.3g}: choose another "
+            f"{'depth (subtree_depth)' if pattern is None else 'pattern (subtrees)'}"
+        )
+    drawn = np.random.default_rng(seed).permutation(roots)
+    concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
+    concept_side[_below(hierarchy, drawn[n_test : n_test + n_dev])] = DEV
+    concept_side[_below(hierarchy, drawn[:n_test])] = TEST
+    held_out = float((concept_side != TRAIN).mean())
+    if held_out < (dev + test) / 4:
+        logger.warning(
+            "%d of %d sub-trees are held out, and with them %.1f %% of the concepts: a few sub-trees hold most of them; "
+            "another depth (subtree_depth) or pattern (subtrees) may split better",
+            n_dev + n_test,
+            len(roots),
+            100 * held_out,
+        )
+    return _split(terminology, concept_side)
+
+
+def split_by_concept(
+    terminology: Terminology, *, dev: float = 0.1, test: float = 0.1, seed: int = 0, by_source: bool = True
+) -> Splits:
+    """Hold out random concepts with all their strings.
+
+    Strings are kept apart as by :func:`split_by_subtree`.
+
+    Args:
+        terminology: What to split.
+        dev: Share of the concepts held out for dev.
+        test: Share of the concepts held out for test.
+        seed: Seed.
+        by_source: Whether every source gives its share, so that the three have the same mix; a concept counts for
+            the alphabetically first source of its names.
+
+    Raises:
+        InputError: Shares out of range, too few concepts, or nothing left.
+    """
+    _check_shares(dev, test)
+    first = np.zeros(terminology.n_concepts, dtype=np.int64)
+    if by_source:
+        column = terminology.terms["source"].unify_dictionaries().combine_chunks()
+        rank = np.argsort(np.argsort(np.array(column.dictionary.to_pylist(), dtype=object)))
+        first[:] = len(rank)
+        np.minimum.at(first, terminology.terms["concept"].to_numpy(), rank[column.indices.to_numpy()])
+    rng = np.random.default_rng(seed)
+    concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
+    for source in np.unique(first):
+        drawn = rng.permutation(np.flatnonzero(first == source))
+        n_dev, n_test = round(dev * len(drawn)), round(test * len(drawn))
+        concept_side[drawn[n_test : n_test + n_dev]] = DEV
+        concept_side[drawn[:n_test]] = TEST
+    if not all((concept_side == side).any() for side in (TRAIN, DEV, TEST)):
+        raise InputError(f"{terminology.n_concepts} concepts are too few for dev {dev:.3g} and test {test:.3g}")
+    return _split(terminology, concept_side)
+
+
+def without_benchmark(
+    terminology: Terminology,
+    *,
+    codes: Iterable[str] = (),
+    names: Iterable[str] = (),
+    normalizer: str = "lower",
+) -> Terminology:
+    """The terminology without every concept of a benchmark, for zero-shot figures that are none by name alone.
+
+    Args:
+        terminology: What to train on.
+        codes: Codes of the benchmark's concepts; those that are not here are passed over.
+        names: The benchmark's names and mentions: a concept that has one of them goes.
+        normalizer: What is done to both sides' names before they are compared.
+
+    Raises:
+        InputError: An unknown normalizer, or nothing is left.
+    """
+    gone = pc.is_in(terminology.concepts["code"], value_set=pa.array(list(codes), pa.string())).to_numpy().copy()
+    wanted = normalize(pa.array(list(names), pa.string()), normalizer)
+    texts = normalize(terminology.texts["text"].combine_chunks(), normalizer)
+    named = pc.is_in(texts, value_set=wanted).to_numpy(zero_copy_only=False)
+    gone[terminology.terms["concept"].to_numpy()[named[terminology.terms["text"].to_numpy()]]] = True
+    return terminology.subset(~gone)
+
+
+def _check_shares(dev: float, test: float) -> None:
+    if not (dev > 0 and test > 0 and dev + test < 1):
+        raise InputError(f"dev and test must be positive and leave a share to train, found {dev} and {test}")
+
+
+def _split(terminology: Terminology, concept_side: np.ndarray) -> Splits:
+    """The three terminologies; a string goes where it is held out most."""
+    concept, text = (terminology.terms[column].to_numpy() for column in ("concept", "text"))
+    side = concept_side[concept]
+    string = pc.utf8_lower(terminology.texts["text"]).combine_chunks().dictionary_encode().indices.to_numpy()[text]
+    latest = np.zeros(len(string), dtype=np.int8)
+    np.maximum.at(latest, string, side)
+    kept = side == latest[string]
+    tally = Tally()
+    tally.read(len(kept))
+    tally.keep(int(kept.sum()))
+    for here, there in ((TRAIN, DEV), (TRAIN, TEST), (DEV, TEST)):
+        lost = ~kept & (side == here) & (latest[string] == there)
+        tally.drop(f"{_NAMES[here]} names that are names in {_NAMES[there]} too", int(lost.sum()))
+    text_side = np.full(terminology.n_texts, -1, dtype=np.int8)
+    text_side[text[kept]] = side[kept]
+    parts = []
+    for at in (TRAIN, DEV, TEST):
+        if not (kept & (side == at)).any():
+            raise InputError(f"no string is left in {_NAMES[at]}: choose other shares, sub-trees or another seed")
+        parts.append(terminology.subset(concept_side == at, texts=text_side == at))
+    train_part, dev_part, test_part = parts
+    return Splits(train_part, dev_part, test_part, concept_side, text_side, tally)
+
+
+def _roots(hierarchy: Hierarchy, depth: int | None, pattern: str | None) -> np.ndarray:
+    """The concepts whose sub-trees are drawn, sorted."""
+    if (depth is None) == (pattern is None):
+        raise InputError(f"give either depth or pattern, found depth={depth} and pattern={pattern!r}")
+    if pattern is not None:
+        try:
+            matches = re.compile(pattern).fullmatch
+        except re.error as error:
+            raise InputError(f"pattern {pattern!r} is no regular expression: {error}") from error
+        return np.array([c for c, code in enumerate(hierarchy.terminology.codes) if matches(code)], dtype=np.int64)
+    return np.flatnonzero(hierarchy.depth == depth)
+
+
+def _below(hierarchy: Hierarchy, roots: np.ndarray) -> np.ndarray:
+    """The roots and every concept below one of them, as a mask ``[C]``."""
+    reached = np.zeros(hierarchy.terminology.n_concepts, dtype=bool)
+    frontier = roots
+    while len(frontier):
+        reached[frontier] = True
+        _, below = hierarchy.children.take(frontier)
+        frontier = np.unique(below[~reached[below]])
+    return reached

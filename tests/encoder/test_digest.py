@@ -1,0 +1,82 @@
+"""One digest for one function from text to vectors: wherever it lies, whatever it encoded before."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
+
+from st_biomed.encoder.digest import model_digest
+
+
+def test_place_and_past_make_no_difference(tiny_bert, tiny_bert_folder, tmp_path):
+    """Would catch the path in the configuration, and the padding a call leaves in the tokenizer: both embed anew."""
+    before = model_digest(tiny_bert)
+    tiny_bert.encode(["acute disease", "b"])
+    assert model_digest(tiny_bert) == before
+    shutil.copytree(tiny_bert_folder, tmp_path / "elsewhere")
+    assert model_digest(SentenceTransformer(str(tmp_path / "elsewhere"), device="cpu")) == before
+
+
+def change_weight(model):
+    model[0].auto_model.embeddings.word_embeddings.weight.data[0, 0] += 1e-6
+
+
+def change_pooling(model):
+    model[1] = Pooling(16, "cls")
+
+
+def change_modules(model):
+    model.append(Normalize())
+
+
+def change_length(model):
+    model.max_seq_length = 8
+
+
+def change_activation(model):
+    model[0].auto_model.config.hidden_act = "relu"
+
+
+def change_prompt(model):
+    model.prompts["query"], model.default_prompt_name = "term: ", "query"
+
+
+def change_precision(model):
+    model.half()
+
+
+def change_normalizer(model):
+    from tokenizers.normalizers import BertNormalizer
+
+    model.tokenizer.backend_tokenizer.normalizer = BertNormalizer(lowercase=False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_weight,
+        change_pooling,
+        change_modules,
+        change_length,
+        change_activation,
+        change_prompt,
+        change_precision,
+        change_normalizer,
+    ],
+)
+def test_whatever_changes_a_vector_changes_the_digest(tiny_bert, change):
+    """Would catch a dictionary's vectors of another model that are taken for this one's."""
+    before = model_digest(tiny_bert)
+    change(tiny_bert)
+    assert model_digest(tiny_bert) != before
+
+
+def test_a_prompt_that_is_empty_is_none(tiny_bert):
+    """The host fills in empty prompts when it loads; they change no vector."""
+    tiny_bert.prompts = {}
+    digest = model_digest(tiny_bert)
+    tiny_bert.prompts = {"query": "", "document": ""}
+    assert model_digest(tiny_bert) == digest

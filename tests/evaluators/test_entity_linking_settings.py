@@ -1,0 +1,124 @@
+"""Linking benchmarks from files: what is measured when, and that a mistake in a file is one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
+from st_biomed.linking_data.held_out import hold_out_names
+from st_biomed.terminology import Terminology
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "linking" / "ncbi_disease"
+
+
+@pytest.fixture
+def protocol(monkeypatch: pytest.MonkeyPatch) -> LinkingSettings:
+    monkeypatch.setenv("ST_BIOMED_DATA", str(FIXTURE.parent))
+    return LinkingSettings(
+        name="zorb",
+        format="ncbi_disease",
+        path="ncbi_disease",
+        dictionary="ncbi_disease/medic.txt",
+        steps={"lower_case": {}, "merge_names": {}},
+        seen=["train"],
+    )
+
+
+def test_a_benchmark_is_reported_raw_and_prepared(protocol: LinkingSettings, tiny_bert: SentenceTransformer):
+    """Catches a figure whose steps nobody can tell, and test mentions measured during training."""
+    suite = LinkingSuite([protocol], n_bootstrap=0)
+    assert [one.name for one in suite.tests] == ["zorb_raw", "zorb"]
+    assert [one.dataset.steps for one in suite.tests] == [(), ("lower_case", "merge_names")]
+    assert {one.split for one in suite.tests} == {"test"}
+    measured = suite.measure(tiny_bert)
+    assert set(measured) == {"zorb_raw", "zorb"}
+    assert "zorb_refined_acc@1" in measured["zorb"]
+    assert suite.dev is not None
+    during = suite.dev(tiny_bert)
+    assert {name for name in during if "acc@1" in name and "zorb_dev" not in name} == set()
+    assert during["sequential_score"] == during["zorb_dev_acc@1"]
+    lines = suite.table(before=measured, after=measured).splitlines()
+    assert lines[0] == "zorb_raw (test, 5 mentions)" and lines[1].split() == ["before", "after", "change"]
+
+
+def test_shared_names_are_embedded_once(protocol: LinkingSettings, tiny_bert: SentenceTransformer, monkeypatch):
+    """Catches a dictionary of a hundred thousand names encoded for every figure again."""
+    asked: list[str] = []
+    encode = tiny_bert.encode
+
+    def counted(texts, **options):
+        asked.extend(texts)
+        return encode(texts, **options)
+
+    monkeypatch.setattr(tiny_bert, "encode", counted)
+    LinkingSuite([protocol], n_bootstrap=0).measure(tiny_bert)
+    assert len(asked) == len(set(asked)) > 0
+
+
+def test_without_a_dev_split_or_steps_less_is_measured(protocol: LinkingSettings):
+    bare = LinkingSettings(**{**vars(protocol), "steps": {}, "dev": ""})
+    suite = LinkingSuite([bare])
+    assert [one.name for one in suite.tests] == ["zorb"]
+    assert suite.dev is None
+    prepared = LinkingSuite([LinkingSettings(**{**vars(protocol), "raw": False})])
+    assert [one.name for one in prepared.tests] == ["zorb"]
+    assert str(LinkingSuite()) == "none" and LinkingSuite().measure(None) == {}
+
+
+def test_relatedness_is_measured_beside(protocol: LinkingSettings, tiny_bert: SentenceTransformer, tmp_path: Path):
+    (tmp_path / "srs.csv").write_text("term1,term2,score\na,b,1\nc,d,2\ne,a,3\n")
+    suite = LinkingSuite([protocol], relatedness=[tmp_path / "srs.csv"], n_bootstrap=0)
+    measured = suite.measure(tiny_bert)
+    assert "srs_spearman" in measured["srs"] and {"srs_spearman", "zorb_acc@1"} <= set(suite.headline)
+    assert "srs (3 pairs)" in suite.table(before=measured)
+    with pytest.raises(InputError, match="two benchmarks are called 'srs'"):
+        LinkingSuite(relatedness=[tmp_path / "srs.csv"] * 2)
+
+
+def test_held_out_names_are_a_benchmark_too(tiny_bert: SentenceTransformer):
+    suite = LinkingSuite(n_bootstrap=0)
+    suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
+    assert suite.measure(tiny_bert)["held-out"]["held-out_n_mentions"] == 4
+    with pytest.raises(InputError, match="two benchmarks are called 'held-out'"):
+        suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
+
+
+def test_a_dictionary_may_name_its_form(protocol: LinkingSettings):
+    """Catches a form that is read as part of a path."""
+    medic = LinkingSettings(**{**vars(protocol), "dictionary": "medic:ncbi_disease/medic.txt"})
+    assert len(medic.open().dictionary) > 3
+
+
+def test_a_terminology_is_a_dictionary_without_saying_so(protocol: LinkingSettings, tmp_path: Path, monkeypatch):
+    """Catches a reader's path that is looked for in the working folder alone, and ids that no mention has unnoticed."""
+    (tmp_path / "wards").mkdir()
+    (tmp_path / "wards" / "test.tsv").write_text("flumpas\tZORB:1\nzorbs\tZORB:9\n")
+    (tmp_path / "zorb.obo").write_text("format-version: 1.2\n\n[Term]\nid: ZORB:1\nname: flumpa\n")
+    monkeypatch.setenv("ST_BIOMED_DATA", str(tmp_path))
+    for dictionary in ("obo:zorb.obo", "terminology:obo:zorb.obo"):
+        wards = LinkingSettings("wards", "tsv", "wards", dictionary, dev="")
+        assert wards.open().dictionary.entry(0) == ("flumpa", frozenset({"ZORB:1"}))
+    Terminology.open(f"obo:{tmp_path / 'zorb.obo'}").save(tmp_path / "saved")
+    assert LinkingSettings("wards", "tsv", "wards", "saved", dev="").open().dictionary.names == ["flumpa"]
+    with pytest.raises(InputError, match="wards: the dictionary has none of the ids that mentions have: 'ZORB:1' for"):
+        LinkingSettings("wards", "tsv", "wards", "toy", dev="").open()
+
+
+def test_what_is_not_there_says_where_it_was_looked_for(protocol: LinkingSettings):
+    with pytest.raises(InputError, match="zorb: nowhere is neither here nor in the folder that ST_BIOMED_DATA names"):
+        LinkingSettings(**{**vars(protocol), "path": "nowhere"}).open()
+    with pytest.raises(
+        InputError, match="zorb: no split 'valid' to measure in training, there are 'train', .*stands for none"
+    ):
+        LinkingSuite([LinkingSettings(**{**vars(protocol), "dev": "valid"})])
+
+
+def test_a_format_or_step_that_there_is_not_is_refused_before_anything_is_read():
+    with pytest.raises(InputError, match="zorb: unknown format 'tsvv'.*did you mean 'tsv'"):
+        LinkingSettings("zorb", "tsvv")
+    with pytest.raises(InputError, match="zorb: unknown step 'lowercase'.*did you mean 'lower_case'"):
+        LinkingSettings("zorb", "tsv", steps={"lowercase": {}})

@@ -1,0 +1,55 @@
+"""The frozen protocol: its pairs are still those that committed figures were measured on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import read_benchmark_settings
+from st_biomed.evaluators.tree.settings import TreeSettings
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.terminology import Terminology
+
+PROTOCOL = Path(__file__).parents[2] / "evaluation" / "benchmarks" / "icd10cm_tree.yaml"
+
+
+@pytest.fixture(scope="module")
+def toy() -> Hierarchy:
+    return Hierarchy(Terminology.read("toy"))
+
+
+@pytest.mark.skipif(find_spec("simple_icd_10_cm") is None, reason="the package with the tabular list is not installed")
+def test_the_frozen_pairs_are_those_of_the_real_icd10cm():
+    """Fails when reading, splitting or drawing changes: then every committed figure has to be measured again."""
+    trees = read_benchmark_settings(PROTOCOL, TreeSettings).hold_out(Hierarchy(Terminology.read("icd10cm")))
+    assert trees.test.counts == {0: 800, 1: 800, 2: 800, 3: 800}
+    held_out = {text.lower() for text in trees.dev.texts + trees.test.texts}
+    assert not held_out & {text.lower() for text in trees.splits.train.strings}
+
+
+def test_pairs_of_dev_and_test_are_disjoint_from_training_and_from_each_other(toy: Hierarchy):
+    trees = TreeSettings(depth=1, dev=0.25, test=0.25, pairs_per_class=10).hold_out(toy)
+    assert not set(trees.dev.texts) & set(trees.test.texts)
+    assert not (set(trees.dev.texts) | set(trees.test.texts)) & set(trees.splits.train.strings)
+    assert (trees.dev.name, trees.test.name) == ("tree_dev", "tree_test")
+
+
+def test_another_terminology_or_other_pairs_are_refused(toy: Hierarchy):
+    protocol = TreeSettings(depth=1, dev=0.25, test=0.25, pairs_per_class=10)
+    with pytest.raises(InputError, match="frozen on terminology 0000"):
+        replace(protocol, terminology="0" * 64).hold_out(toy)
+    with pytest.raises(InputError, match="tree_test: pairs have sha256"):
+        replace(protocol, test_pairs="0" * 64).hold_out(toy)
+
+
+def test_as_a_benchmark_the_test_trees_are_measured():
+    protocol = TreeSettings("zorb", sources=["toy"], depth=1, dev=0.25, test=0.25, pairs_per_class=10)
+    (evaluator,) = protocol.evaluators(n_bootstrap=7)
+    assert evaluator.pairs == protocol.hold_out(Hierarchy(Terminology.read("toy"))).test.pairs
+    assert (evaluator.name, evaluator.n_bootstrap) == ("zorb_test", 7)
+    with pytest.raises(InputError, match="zorb: the trees are in a terminology"):
+        replace(protocol, sources=[]).evaluators()

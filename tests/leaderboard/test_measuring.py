@@ -1,0 +1,272 @@
+"""Models by benchmarks: resumed where they stopped, compared on the same units, nothing dropped in silence."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.evaluators.published import PublishedFigure
+from st_biomed.leaderboard.comparison import compare
+from st_biomed.leaderboard.models import MeasuredModel, OpenModel, named_models, read_baselines
+from st_biomed.leaderboard.report import html_page, markdown
+from st_biomed.leaderboard.results import ResultsFolder
+from st_biomed.leaderboard.run import Measured, measure
+from st_biomed.leaderboard.tables import comparison_table, tables_of
+
+TERMS = [f"flumpa {i}" for i in range(12)]
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Benchmark:
+    rows = "".join(f"{TERMS[2 * i]},{TERMS[2 * i + 1]},{i}\n" for i in range(6))
+    (tmp_path / "pairs.csv").write_text(f"term1,term2,score\n{rows}")
+    published = [PublishedFigure("Terk", "zorb_spearman", 0.25, "Terk 1999, Table 1", "all six pairs")]
+    return Benchmark("zorb", "relatedness", {"path": str(tmp_path / "pairs.csv")}, "Zorbs", published=published)
+
+
+def table_of_vectors(path: Path, seed: int, texts: list[str] = TERMS) -> MeasuredModel:
+    np.savez(path, texts=np.array(texts), vectors=np.random.default_rng(seed).normal(size=(len(texts), 4)))
+    return MeasuredModel(path.stem, str(path))
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> list[MeasuredModel]:
+    return [table_of_vectors(tmp_path / f"{name}.npz", i) for i, name in enumerate(("one", "two"))]
+
+
+def lines(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+def test_every_model_is_measured_on_every_benchmark_and_kept(tmp_path, benchmark, models):
+    found = measure(models, [benchmark], ResultsFolder(tmp_path / "out"))
+    assert [(one.model, one.evaluator) for one in found.results] == [("one", "zorb"), ("two", "zorb")]
+    kept = lines(tmp_path / "out")
+    assert [one["metrics"] for one in kept] == [one.metrics for one in found.results]
+    assert kept[0]["units"] == {"zorb_spearman": [6, "pair"]}
+    assert kept[0]["settings"]["bootstrap_seed"] == 0
+    assert not (found.missing or found.failed)
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path, benchmark, models):
+    """Would catch figures that are measured again, and those of another model, data or setting that are not."""
+    said: list[str] = []
+    out = tmp_path / "out"
+    first = measure(models[:1], [benchmark], ResultsFolder(out)).results[0]
+    path = out / "results.jsonl"
+    path.write_text(path.read_text() + '{"benchmark": "cut')
+    again = measure(models, [benchmark], ResultsFolder(out), progress=said.append)
+    assert again.results[0] == first and len(lines(out)) == 2
+    assert said[0] == "one, zorb: kept from an earlier run" and said[1].startswith("two, zorb: zorb_spearman ")
+    table_of_vectors(tmp_path / "one.npz", 5)
+    other_model = measure(models[:1], [benchmark], ResultsFolder(out)).results[0]
+    other_setting = measure(models[:1], [benchmark], ResultsFolder(out), n_bootstrap=0).results[0]
+    (tmp_path / "pairs.csv").write_text((tmp_path / "pairs.csv").read_text().replace(",5\n", ",-1\n"))
+    other_data = measure(models[:1], [benchmark], ResultsFolder(out)).results[0]
+    assert len({one.key for one in (first, other_model, other_setting, other_data)}) == 4 and len(lines(out)) == 5
+
+
+def test_a_model_keeps_its_figures_under_a_new_name(tmp_path, benchmark, models):
+    folder = ResultsFolder(tmp_path / "out")
+    measure(models[:1], [benchmark], folder)
+    renamed = measure([MeasuredModel("uno", models[0].model)], [benchmark], folder).results
+    one, uno = lines(tmp_path / "out")
+    assert [one.model for one in renamed] == [uno.pop("model")] == ["uno"] and one.pop("model") == "one"
+    assert one.pop("checksum") != uno.pop("checksum")  # each line is sealed with the name it has
+    assert one == uno and len(list((tmp_path / "out" / "units").iterdir())) == 1
+
+
+def test_what_cannot_be_measured_stops_nothing_and_is_said(tmp_path, benchmark, models):
+    """Would catch a table in which a model or a benchmark is missing without a word."""
+    small = table_of_vectors(tmp_path / "small.npz", 3, TERMS[:4])
+    nowhere = MeasuredModel("nowhere", str(tmp_path / "nowhere.npz"))
+    without = Benchmark.read("ncbi_disease")
+    said: list[str] = []
+    folder = ResultsFolder(tmp_path / "out")
+    found = measure([nowhere, small, models[1]], [without, benchmark], folder, progress=said.append)
+    assert [one.model for one in found.results] == ["two"]
+    assert found.missing == {"ncbi-disease": ["benchmarks_dev/ncbi_disease"]}
+    assert set(found.failed) == {("nowhere", ""), ("small", "zorb")}
+    assert "8 of 12 texts have no row" in found.failed["small", "zorb"]
+    assert len(said) == 1 and said[0].startswith("two, zorb: ")  # who asks says what failed, once
+
+
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ST_BIOMED_DATA", raising=False)
+
+
+def test_an_encoder_and_its_table_give_the_same_figures(tmp_path, benchmark, tiny_bert, tiny_bert_folder):
+    np.savez(tmp_path / "table.npz", texts=np.array(TERMS), vectors=tiny_bert.encode(TERMS))
+    models = [MeasuredModel("bert", str(tiny_bert_folder)), MeasuredModel("table", str(tmp_path / "table.npz"))]
+    found = measure(models, [benchmark], ResultsFolder(tmp_path / "out"), cache_dir=tmp_path / "vectors")
+    bert, table = (one.metrics for one in found.results)
+    assert bert == pytest.approx(table, abs=1e-6) and any((tmp_path / "vectors").rglob("vectors.bin"))
+
+
+# ---------------------------------------------------------------------- reports
+
+
+def measured(tmp_path, benchmark, models) -> tuple[Measured, ResultsFolder]:
+    folder = ResultsFolder(tmp_path / "out")
+    return measure(models, [benchmark], folder), folder
+
+
+def test_tables_have_the_best_in_bold_intervals_and_published_figures(tmp_path, benchmark, models):
+    found, _ = measured(tmp_path, benchmark, models)
+    text = markdown("Results", tables_of(found.results, {"zorb": benchmark}))
+    values = {one.model: one.metrics for one in found.results}
+    best = max(values, key=lambda name: values[name]["zorb_spearman"])
+    figures = {
+        name: "{zorb_spearman:.3f} ({zorb_spearman_low:.3f} to {zorb_spearman_high:.3f})".format(**of)
+        for name, of in values.items()
+    }
+    figures[best] = f"**{figures[best]}**"
+    assert f"| zorb_spearman | {figures['one']} | {figures['two']} |" in text
+    assert "In brackets: 95% bootstrap interval, 1,000 draws from seed 0." in text
+    assert (
+        "| | one | two | Terk (published) |" in text
+        and f"| spearman | {figures['one']} | {figures['two']} | 0.250 |" in text
+    )
+    assert (
+        "Zorbs.\n" in text
+        and "Intervals over 6 pairs.\n" in text
+        and "Published, Terk: Terk 1999, Table 1. Protocol: all six pairs.\n" in text
+    )
+
+
+def test_equal_figures_have_no_best_and_a_missing_one_a_dash(tmp_path, benchmark, models):
+    twin = table_of_vectors(tmp_path / "twin.npz", 0)
+    found, _ = measured(tmp_path, benchmark, [models[0], twin])
+    text = markdown("Results", tables_of(found.results, {}))
+    assert "**" not in text
+    lacking = [found.results[0], type(found.results[1])(**{**vars(found.results[1]), "evaluator": "other"})]
+    assert re.search(r"\| zorb_spearman \| [^|]+ \| - \|", markdown("Results", tables_of(lacking, {})))
+
+
+def test_the_page_holds_what_the_markdown_holds_and_no_markup_of_others(tmp_path, benchmark, models):
+    """Would catch a model's name that is read as markup."""
+    models[0] = MeasuredModel("<b>|one", models[0].model)
+    found, _ = measured(tmp_path, benchmark, models)
+    tables = tables_of(found.results, {"zorb": benchmark})
+    page, text = html_page("Results", tables), markdown("Results", tables)
+    assert "&lt;b&gt;|one" in page and "<b>|one" not in page and "<b>\\|one" in text
+    numbers = re.findall(r"-?\d\.\d{3}", text)
+    assert re.findall(r"-?\d\.\d{3}", page) == numbers and len(numbers) > 6
+    assert page.count("class=best") == text.count("**") // 2 > 0
+
+
+def test_models_are_compared_on_the_same_units(tmp_path, benchmark, models):
+    found, folder = measured(tmp_path, benchmark, models)
+    (test,) = compare(found.results, "one", folder, n_resamples=50)["zorb_spearman"].values()
+    one, two = (result.metrics["zorb_spearman"] for result in found.results)
+    assert test.difference == pytest.approx(two - one) and test.n == 6
+    table = markdown("Results", [comparison_table("one", {"zorb_spearman": {"two": test}}, n_resamples=99, seed=7)])
+    assert "over the same units, 99 draws from seed 7 each." in table
+    assert f"| zorb_spearman | {two - one:+.3f} (" in table and "## Difference from one" in table
+    with pytest.raises(InputError, match="reference 'three' was not measured; measured were one, two"):
+        compare(found.results, "three", folder)
+
+
+def test_units_that_are_gone_are_logged_and_left_out(tmp_path, benchmark, models, caplog):
+    found, folder = measured(tmp_path, benchmark, models)
+    next((tmp_path / "out" / "units").glob("*.npz")).unlink()
+    assert compare(found.results, "one", folder) == {}
+    assert "cannot be read as the units" in caplog.text
+
+
+# ---------------------------------------------------------------------- models and files
+
+
+def test_models_have_the_names_people_give_them(tmp_path, models):
+    baselines = read_baselines()
+    assert named_models(["SapBERT"]) == [baselines["SapBERT"]] and baselines["SapBERT"].pooling == "cls"
+    named = named_models([models[0].model, f"again={models[0].model}", "out/sapbert/", "org/model"])
+    assert [one.name for one in named] == ["one", "again", "sapbert", "model"]
+    for arguments, message in (
+        ([], "no model: a folder, an id on the Hub, or one of MiniLM, SapBERT"),
+        (["a/x", "b/x"], "two models are called 'x': write NAME=MODEL"),
+        (["=x"], "models are written NAME=MODEL or MODEL, found '=x'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            named_models(arguments)
+
+
+def test_a_baseline_keeps_its_pooling_under_another_name():
+    """Would catch NAME=BASELINE looked for on the Hub, or read without its [CLS] pooling."""
+    (renamed,) = named_models(["mine=SapBERT"])
+    known = read_baselines()["SapBERT"]
+    assert (renamed.name, renamed.model, renamed.pooling) == ("mine", known.model, "cls")
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("minilm", "'minilm' is no name of evaluation/baselines.yaml: did you mean 'MiniLM'.*evaluate --list"),
+        ("out/nothere", "^out/nothere: no such folder$"),
+        ("./nothere", "^./nothere: no such folder$"),
+        ("no-such/organization", "give a local folder"),
+    ],
+)
+def test_a_model_that_is_not_there_is_told_from_a_mistyped_one(tmp_path, monkeypatch, model, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match=message):
+        OpenModel(MeasuredModel("x", model))
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:99", "meta", ""])
+def test_a_device_that_is_not_there_is_one_line(models, device):
+    """Would catch a traceback of torch."""
+    with pytest.raises(InputError, match=f"device '{device}' is not there; there are cpu"):
+        OpenModel(models[0], device)
+
+
+def test_every_baseline_has_a_source():
+    assert all(one.source and one.model.count("/") == 1 for one in read_baselines().values())
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (lambda path: np.savez(path, texts=np.array(["a"])), "needs the arrays 'texts' and 'vectors'"),
+        (lambda path: path.write_bytes(b"PK"), "cannot be read as a table of vectors"),
+        (lambda path: path.write_bytes(b""), "x.npz: cannot be read as a table of vectors"),
+        (lambda path: np.save(path.open("wb"), np.eye(3)), "x.npz: cannot be read as a table of vectors"),
+        (
+            lambda path: np.savez(path, texts=np.array(["a", "b"]), vectors=np.eye(3)),
+            r"numbers \[2, D\], found float64",
+        ),
+        (
+            lambda path: np.savez(path, texts=np.array(["a"]), vectors=np.full((1, 2), np.inf)),
+            "vector of 'a' has NaN or inf",
+        ),
+        (
+            lambda path: np.savez(path, texts=np.array(["a"]), vectors=np.array([["x"]])),
+            r"numbers \[1, D\], found <U1",
+        ),
+        (lambda path: np.savez(path, texts=np.eye(2), vectors=np.eye(2)), r"texts are strings \[N\], found float64"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(tmp_path, write, message):
+    write(tmp_path / "x.npz")
+    with pytest.raises(InputError, match=message):
+        OpenModel(MeasuredModel("x", str(tmp_path / "x.npz")))
+
+
+def test_a_damaged_line_of_results_is_named(tmp_path, benchmark, models):
+    """Would catch results that vanish because a line before them is broken."""
+    measured(tmp_path, benchmark, models)
+    path = tmp_path / "out" / "results.jsonl"
+    path.write_text("{}\n" + path.read_text())
+    with pytest.raises(InputError, match=r"results\.jsonl:1: is no result"):
+        ResultsFolder(tmp_path / "out")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is a file, a folder for the results is needed"):
+        ResultsFolder(tmp_path / "file")

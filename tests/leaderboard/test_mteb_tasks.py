@@ -1,0 +1,89 @@
+"""Benchmarks as MTEB tasks: the same figures, where MTEB is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.leaderboard.mteb_tasks import mteb_tasks, right_names
+
+HAS_MTEB = importlib.util.find_spec("mteb") is not None
+needs_mteb = pytest.mark.skipif(not HAS_MTEB, reason="mteb is not installed: pip install 'st-biomed[mteb]'")
+LINKING = Path(__file__).parents[1] / "fixtures" / "linking" / "ncbi_disease"
+
+
+@pytest.fixture
+def linking() -> Benchmark:
+    steps = {"split_composites": {}, "lower_case": {}, "merge_names": {}}
+    settings = {
+        "format": "ncbi_disease",
+        "path": str(LINKING),
+        "dictionary": str(LINKING / "medic.txt"),
+        "steps": steps,
+    }
+    return Benchmark("zorb", "entity_linking", settings, "Zorbs")
+
+
+@pytest.fixture
+def relatedness(tmp_path: Path) -> Benchmark:
+    (tmp_path / "pairs.csv").write_text("term1,term2,score\nflumpa,terk,1\nzorb,flumpa,2.5\nterk,gradtha,2\na,b,4\n")
+    return Benchmark("pairs", "relatedness", {"path": str(tmp_path / "pairs.csv")})
+
+
+def test_without_mteb_the_error_says_what_to_install(linking, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mteb", None)
+    with pytest.raises(InputError, match=r"MTEB tasks need mteb: pip install 'st-biomed\[mteb\]'"):
+        mteb_tasks(linking)
+
+
+def test_right_names_are_those_of_any_gold_id(linking):
+    """Against a loop over names and ids; would catch a composite mention's parts that lose their gold."""
+    evaluator = linking.evaluator_settings().evaluators()[-1]
+    queries, names, dictionary = evaluator.queries, evaluator.names, evaluator.dataset.dictionary
+    found = right_names(evaluator)
+    assert len(found) == len(queries.text_of_part) > 3 and sum(map(len, found)) > 3
+    for part, rows in enumerate(found):
+        mention = queries.mentions[queries.gold.owner[part]]
+        aligned = len(mention.gold) == len(mention.parts)
+        gold = mention.gold[queries.gold.part[part]] if aligned else mention.ids
+        expected = {names.texts.index(name.lower()) for name, ids in dictionary.entries() if gold & set(ids)}
+        assert set(rows.tolist()) == expected
+
+
+def measured_by_mteb(model, task, score: str) -> float:
+    import mteb
+
+    (result,) = mteb.evaluate(model, [task], cache=None, show_progress_bar=False).task_results
+    return result.scores["test"][0][score]
+
+
+@needs_mteb
+def test_mteb_finds_our_correlation(relatedness, tiny_bert):
+    (evaluator,) = relatedness.evaluator_settings().evaluators()
+    found = measured_by_mteb(tiny_bert, *mteb_tasks(relatedness), "cosine_spearman")
+    assert found == pytest.approx(evaluator(tiny_bert)["pairs_spearman"], abs=1e-4)
+
+
+@needs_mteb
+def test_mteb_finds_our_hits(linking, tiny_bert):
+    """Would catch queries that MTEB leaves out, documents that are not the dictionary, and another similarity."""
+    evaluator = linking.evaluator_settings().evaluators()[-1]
+    evaluator(tiny_bert)
+    best = [candidates[0].name for one in evaluator.predictions for candidates in one.candidates]
+    right = [[evaluator.names.texts[row] for row in rows] for rows in right_names(evaluator)]
+    hits = sum(name.lower() in names for name, names in zip(best, right, strict=True))
+    found = measured_by_mteb(tiny_bert, mteb_tasks(linking)[-1], "hit_rate_at_1")
+    assert found == pytest.approx(hits / len(best), abs=1e-4) and 0 < hits < len(best)
+
+
+@needs_mteb
+def test_what_mteb_has_no_task_for_is_refused(relatedness):
+    with pytest.raises(InputError, match="found 'tree'"):
+        mteb_tasks(Benchmark("zorb", "tree", {"sources": ["toy"]}))
+    with pytest.raises(InputError, match="language must be one of en, it"):
+        mteb_tasks(relatedness, language="eng")

@@ -1,0 +1,242 @@
+"""Splits by sub-tree: whole, apart, and the same for the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.records import Parent, SourceInfo, Term
+from st_biomed.terminology import Terminology
+from st_biomed.training_data import Splits, split_by_concept, split_by_subtree, without_benchmark
+from st_biomed.training_data.splits import DEV, TEST, TRAIN
+
+TOY = Terminology.read("toy")
+
+
+def forest(roots: int = 12, extra=()) -> Terminology:
+    """One top, ``roots`` categories below it, two concepts below each."""
+    records = [Term("X:top", "top")]
+    for r in range(roots):
+        records += [Term(f"X:{r:02}", f"category {r}"), Parent(f"X:{r:02}", "X:top")]
+        for leaf in "ab":
+            records += [Term(f"X:{r:02}.{leaf}", f"leaf {r} {leaf}"), Parent(f"X:{r:02}.{leaf}", f"X:{r:02}")]
+    return Terminology.from_records([*records, *extra], SourceInfo("X", "X"))
+
+
+def side(split: Splits, terminology: Terminology, code: str) -> int:
+    return int(split.concept_side[terminology.concept(code)])
+
+
+def check(split: Splits, terminology: Terminology, roots: np.ndarray) -> None:
+    """What holds for every split."""
+    parts = {TRAIN: split.train, DEV: split.dev, TEST: split.test}
+    codes = {at: set(part.codes) for at, part in parts.items()}
+    strings = {at: {text.lower() for text in part.strings} for at, part in parts.items()}
+    for a, b in ((TRAIN, DEV), (TRAIN, TEST), (DEV, TEST)):
+        assert not codes[a] & codes[b]
+        assert not strings[a] & strings[b]
+    for at, part in parts.items():
+        assert codes[at] <= {terminology.codes[c] for c in np.flatnonzero(split.concept_side == at)}
+        assert set(part.strings) == {terminology.strings[t] for t in np.flatnonzero(split.text_side == at)}
+    hierarchy = Hierarchy(terminology)
+    for root in roots:
+        below = hierarchy.graph.descendants(int(root))
+        if split.concept_side[root] == TEST:
+            assert (split.concept_side[below] == TEST).all()
+        assert (split.concept_side[below] >= split.concept_side[root]).all()
+    held = np.flatnonzero(split.concept_side == TEST)
+    assert codes[TEST] == {terminology.codes[c] for c in held}
+    for c in held:
+        assert set(terminology.concept_names(terminology.codes[c])) == set(
+            split.test.concept_names(terminology.codes[c])
+        )
+    assert split.tally.adds_up()
+    assert split.tally.n_read == terminology.terms.num_rows
+    assert split.tally.n_kept == sum(part.terms.num_rows for part in parts.values())
+
+
+def test_whole_subtrees_are_held_out_and_nothing_is_shared():
+    """Would catch rows drawn one by one: siblings of a test concept in training give its place away."""
+    terminology = forest()
+    roots = np.flatnonzero(Hierarchy(terminology).depth == 1)
+    split = split_by_subtree(terminology, depth=1)
+    check(split, terminology, roots)
+    assert [int((split.concept_side[roots] == at).sum()) for at in (TRAIN, DEV, TEST)] == [8, 2, 2]
+    assert side(split, terminology, "X:top") == TRAIN
+
+
+def test_the_invented_terminology_with_its_shared_concepts_and_strings():
+    hierarchy = Hierarchy(TOY)
+    for seed in range(5):
+        split = split_by_subtree(hierarchy, depth=1, seed=seed)
+        check(split, TOY, np.flatnonzero(hierarchy.depth == 1))
+        assert all((split.concept_side == at).any() for at in (TRAIN, DEV, TEST))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_graph_is_split_without_overlap(data):
+    """Would catch what several parents and shared strings do to a split made for trees."""
+    n = data.draw(st.integers(12, 30))
+    strings = st.sampled_from([f"{word} {k}" for k in range(20) for word in ("Name", "name")])
+    records: list[Term | Parent] = []
+    for c in range(n):
+        records.append(Term(f"X:{c:02}", f"own {c}"))
+        records += [Term(f"X:{c:02}", data.draw(strings), "synonym") for _ in range(data.draw(st.integers(0, 2)))]
+        for parent in data.draw(st.sets(st.integers(0, c - 1), max_size=2)) if c else ():
+            records.append(Parent(f"X:{c:02}", f"X:{parent:02}"))
+    terminology = Terminology.from_records(records, SourceInfo("X", "X"))
+    hierarchy = Hierarchy(terminology)
+    depth = data.draw(st.integers(0, 1))
+    roots = np.flatnonzero(hierarchy.depth == depth)
+    if len(roots) < 6:
+        return
+    try:
+        split = split_by_subtree(hierarchy, depth=depth, seed=data.draw(st.integers(0, 3)))
+    except InputError as error:
+        assert "no string is left" in str(error)  # a sub-tree that hangs under held-out ones as a whole
+        return
+    check(split, terminology, roots)
+
+
+def test_a_concept_below_a_held_out_root_is_held_out():
+    """Would catch a concept that is with the last of its roots, and so perhaps in training."""
+    extra = [
+        record
+        for r in range(12)
+        for s in range(r)
+        for record in (
+            Term(f"X:both{r:02}{s:02}", f"both {r} {s}"),
+            Parent(f"X:both{r:02}{s:02}", f"X:{r:02}"),
+            Parent(f"X:both{r:02}{s:02}", f"X:{s:02}"),
+        )
+    ]
+    terminology = forest(extra=extra)
+    split = split_by_subtree(terminology, depth=1)
+    for r in range(12):
+        for s in range(r):
+            expected = max(side(split, terminology, f"X:{r:02}"), side(split, terminology, f"X:{s:02}"))
+            assert side(split, terminology, f"X:both{r:02}{s:02}") == expected
+
+
+def test_a_string_stays_in_test_alone_whatever_its_case():
+    """Would catch a leak through an ambiguous string, or through its capital."""
+    plain = split_by_subtree(forest(), depth=1)
+    held, kept = plain.test.codes[0], next(code for code in plain.train.codes if code.endswith(".a"))
+    extra = [Term(held, "Shared NAME"), Term(kept, "shared name"), Term(kept, "Shared NAME"), Term(kept, "its own")]
+    terminology = forest(extra=extra)
+    split = split_by_subtree(terminology, depth=1)
+    assert "Shared NAME" in split.test.strings
+    assert "its own" in split.train.strings
+    assert not {"shared name", "Shared NAME"} & set(split.train.strings)
+    assert split.tally.dropped == {"train names that are names in test too": 2}
+    lost = terminology.strings.index("shared name")
+    assert split.text_side[lost] == -1
+
+
+def test_seeds_and_shares():
+    terminology = forest(30)
+    one, again, other = (split_by_subtree(terminology, depth=1, seed=seed, dev=0.1, test=0.3) for seed in (1, 1, 2))
+    assert np.array_equal(one.concept_side, again.concept_side)
+    assert not np.array_equal(one.concept_side, other.concept_side)
+    roots = Hierarchy(terminology).depth == 1
+    assert [int((one.concept_side[roots] == at).sum()) for at in (DEV, TEST)] == [3, 9]
+    assert one.train.digest == again.train.digest
+
+
+def test_roots_can_be_told_by_their_codes():
+    terminology = forest()
+    by_depth = split_by_subtree(terminology, depth=1)
+    by_code = split_by_subtree(terminology, pattern=r"X:\d\d")
+    assert np.array_equal(by_depth.concept_side, by_code.concept_side)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "either depth or pattern"),
+        ({"depth": 1, "pattern": "X"}, "either depth or pattern"),
+        ({"depth": 1, "dev": 0.0}, "must be positive and leave a share"),
+        ({"depth": 1, "dev": 0.5, "test": 0.5}, "must be positive and leave a share"),
+        ({"depth": 7}, "0 sub-trees cannot be split.*choose another depth"),
+        ({"depth": 0}, "1 sub-trees cannot be split.*choose another depth"),
+        ({"pattern": "Y.*"}, "0 sub-trees cannot be split.*choose another pattern"),
+        ({"pattern": "("}, "is no regular expression"),
+    ],
+)
+def test_what_cannot_be_split_is_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        split_by_subtree(forest(), **arguments)
+
+
+def test_a_split_prints_its_sizes():
+    assert str(split_by_subtree(forest(), depth=1)).startswith(
+        "train 25 concepts 25 texts, dev 6 concepts 6 texts, test 6"
+    )
+
+
+def two_sources(n: int = 40) -> Terminology:
+    """Twice as many concepts of A as of B; the first names of both sources are the same."""
+    terms = [Term(f"A:{i:02}", f"name {i}", source="A") for i in range(n)]
+    terms += [Term(f"A:{i:02}", f"other {i}", "synonym", source="A") for i in range(n)]
+    terms += [Term(f"B:{i:02}", f"Name {i}" if i < 5 else f"b {i}", source="B") for i in range(n // 2)]
+    return Terminology.merge(
+        *(
+            Terminology.from_records([term for term in terms if term.source == name], SourceInfo(name, name))
+            for name in "AB"
+        )
+    )
+
+
+def test_concepts_are_held_out_with_the_same_share_of_every_source():
+    """Catches one source held out alone, and a string that two parts share."""
+    whole = two_sources()
+    split = split_by_concept(whole, dev=0.2, test=0.1, seed=3)
+    check(split, whole, np.array([], dtype=np.int64))
+    from_a = np.array([code.startswith("A") for code in whole.codes])
+    for at, share in ((DEV, 0.2), (TEST, 0.1)):
+        assert (split.concept_side[from_a] == at).sum() == round(share * 40)
+        assert (split.concept_side[~from_a] == at).sum() == round(share * 20)
+    again = split_by_concept(whole, dev=0.2, test=0.1, seed=3)
+    assert (split.concept_side == again.concept_side).all()
+    assert (split.concept_side != split_by_concept(whole, dev=0.2, test=0.1, seed=4).concept_side).any()
+    mixed = split_by_concept(whole, dev=0.2, test=0.1, seed=3, by_source=False)
+    assert (mixed.concept_side == DEV).sum() == 12
+
+
+def test_a_benchmark_s_concepts_go_with_all_their_names():
+    """Catches a concept that stays under its other name, and a mention compared with its case."""
+    whole = two_sources()
+    part = without_benchmark(whole, codes=["A:07", "Z:1"], names=["NAME 3", "other 9", "nowhere"])
+    assert set(whole.codes) - set(part.codes) == {"A:07", "A:03", "B:03", "A:09"}
+    assert "other 3" not in part.strings
+    assert without_benchmark(whole, names=["NAME 3"], normalizer="none").digest == whole.digest
+
+
+@pytest.mark.parametrize(
+    ("split", "message"),
+    [
+        (lambda t: split_by_concept(t, dev=0.6, test=0.4), "leave a share to train"),
+        (lambda t: split_by_concept(t, dev=0.01, test=0.01), "too few for dev 0.01"),
+        (lambda t: without_benchmark(t, names=["x"], normalizer="lowr"), "unknown normalizer 'lowr'"),
+        (lambda t: without_benchmark(t, codes=t.codes), "no term is left"),
+    ],
+)
+def test_concept_splits_that_cannot_be_are_refused(split, message):
+    with pytest.raises(InputError, match=message):
+        split(two_sources())
+
+
+def test_sub_trees_that_hold_next_to_nothing_are_said_to(caplog: pytest.LogCaptureFixture):
+    """Catches an evaluation on a handful of concepts because one tree holds all others."""
+    split_by_subtree(forest(), depth=1)
+    assert not caplog.records
+    large: list[Term | Parent] = [Term(f"X:big{i}", f"big {i}") for i in range(300)]
+    large.append(Parent("X:big0", "X:top"))
+    lopsided = forest(extra=[*large, *(Parent(f"X:big{i}", "X:big0") for i in range(1, 300))])
+    split_by_subtree(lopsided, depth=1, seed=0)
+    assert "sub-trees are held out, and with them" in caplog.text
