@@ -11,7 +11,7 @@ from torch.utils.data import BatchSampler
 import st_biomed.samplers
 from tests.contracts.batch_contract import BatchContract
 
-TESTS = Path(__file__).parents[1] / "batches"
+TESTS = Path(__file__).parents[1] / "samplers"
 
 
 def samplers() -> set[type]:

@@ -9,7 +9,8 @@ import pytest
 
 from st_biomed import Terminology
 from st_biomed.errors import InputError
-from st_biomed.evaluators import ClusteringPairEvaluator, clustering_pair
+from st_biomed.evaluators import ClusteringPairEvaluator
+from st_biomed.evaluators.clustering_pair import evaluator as clustering_pair
 from tests.contracts.evaluator_contract import EvaluatorContract
 
 TERMS = [f"flumpa {i} {side}" for i in range(20) for side in "ab"]

@@ -191,7 +191,7 @@ def test_an_old_checkpoint_goes_only_when_the_new_one_is_whole(
     whole, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches the host's order: it removes old checkpoints before the callbacks have written into the new one."""
-    from st_biomed import checkpoints
+    from st_biomed.training import checkpoints
 
     seen: list[tuple[str, list[str]]] = []
     seal = checkpoints.seal

@@ -26,10 +26,9 @@ CONFIGS = Path(__file__).parents[2] / "recipes" / "configs"
 ARGUMENTS: dict[str, tuple[type[Any], ...]] = {  # the longest beginning counts
     "bergamot": (BergamotArguments, SentenceTransformerTrainingArguments),
     "extend_bert": (ExtendBERTArguments, TrainingArguments),
-    "fewshot": (FewShotArguments, SentenceTransformerTrainingArguments),
+    "fewshot_names": (FewShotArguments, SentenceTransformerTrainingArguments),
     "hiprbert": (HiPrBERTArguments, SentenceTransformerTrainingArguments),
-    "italian": (ItalianArguments, SentenceTransformerTrainingArguments),
-    "italian_kge": (KGEArguments, KGESettings),
+    "italian_kge": (ItalianArguments, SentenceTransformerTrainingArguments),
     "kge": (KGEArguments, KGESettings),
     "knowledge_injection": (InjectionArguments, SentenceTransformerTrainingArguments),
     "sapbert": (SapBERTArguments, SentenceTransformerTrainingArguments),

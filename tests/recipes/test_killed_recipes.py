@@ -22,7 +22,6 @@ import torch
 
 import st_biomed.training.finish
 from recipes import extend_bert
-from st_biomed import files
 from st_biomed.encoder.released import load
 from st_biomed.files import settle
 from st_biomed.settings.recipe import run_recipe
@@ -127,7 +126,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    monkeypatch.setattr(files, "lock", unlocked)
+    monkeypatch.setattr("st_biomed.files.folders.lock", unlocked)
     monkeypatch.setattr("st_biomed.release.folder.vectors_elsewhere", vectors_here)
     yield
     torch.set_num_threads(threads)

@@ -27,7 +27,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tiny_bert_folder: Path, tmp_path: Path)
         name = recipe.__name__.rpartition(".")[2]
         words = [
             f"{name}.py",
-            CONFIGS / f"{name.removesuffix('_kge')}_smoke.yaml",
+            CONFIGS / f"{name}_smoke.yaml",
             "--base_model",
             tiny_bert_folder,
             *arguments,

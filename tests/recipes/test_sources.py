@@ -27,7 +27,6 @@ PINNED = sorted(
     path.stem
     for path in CONFIGS.glob("*.yaml")
     if path.stem.endswith(("_paper", "_code"))
-    or path.stem == "sapbert_finetune"
     or ("extends" in read_yaml(path) and not path.stem.endswith(("_open", "_smoke")))
 )
 HOST = (

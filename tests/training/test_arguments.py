@@ -8,7 +8,7 @@ import pytest
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from torch import nn
 
-from st_biomed import training
+import st_biomed.training.arguments
 from st_biomed.errors import InputError
 from st_biomed.training.arguments import prepare_encoder, with_precision
 
@@ -23,7 +23,7 @@ def arguments(tmp_path: Path, **options) -> SentenceTransformerTrainingArguments
 def test_bf16_is_taken_where_the_machine_computes_in_it(
     precision: str, able: bool, bf16: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(training, "computes_bf16", lambda: able)
+    monkeypatch.setattr(st_biomed.training.arguments, "computes_bf16", lambda: able)
     assert with_precision(arguments(tmp_path, use_cpu=True), precision).bf16 is bf16
 
 
