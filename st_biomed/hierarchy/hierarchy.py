@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from st_biomed.csr import CSR, DeviceTables, expand, shares_key
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.hierarchy.ancestors import AncestorGraph
+from st_biomed.hierarchy.keys import Level, inverse, lca_levels, meet
 from st_biomed.hierarchy.kinships import ancestor_steps, check_order
+from st_biomed.hierarchy.pairs import BatchPairs
+from st_biomed.hierarchy.sources import comparable_sources, deepest_in_sources
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.lookup import ConceptLookup
 
@@ -29,31 +31,6 @@ MASKED = -1
 """The distance of a pair that says nothing: identical strings, or concepts of different sources."""
 
 DISTANCES = ("sibling_parent", "lca_depth", "hops")
-
-
-class BatchPairs(NamedTuple):
-    """What a level or weight function sees of a batch: A texts against B texts.
-
-    Attributes:
-        labels_a, labels_b: Text ids, ``[A]`` and ``[B]``.
-        distance: Levels by the definition of the hierarchy, int8 ``[A, B]``; -1 where masked.
-        depth_a, depth_b: Depth of each text's shallowest concept, ``[A]`` and ``[B]``; a root has depth 0.
-        hierarchy: The hierarchy itself.
-    """
-
-    labels_a: Tensor
-    labels_b: Tensor
-    distance: Tensor
-    depth_a: Tensor
-    depth_b: Tensor
-    hierarchy: Hierarchy
-
-
-class Level(NamedTuple):
-    """Pairs at one level: concept ``a`` has a key in ``keys_a`` that concept ``b`` has in ``keys_b``."""
-
-    keys_a: CSR
-    keys_b: CSR
 
 
 class Hierarchy:
@@ -139,7 +116,8 @@ class Hierarchy:
             self._levels = [[self._kin(i, hops - i) for i in range(hops // 2 + 1)] for hops in range(1, self.far)]
         else:
             self.far = max_distance or 3
-            self._levels = self._lca_levels()
+            deepest = deepest_in_sources(self.concept_sources, self.depth, len(terminology.sources))
+            self._levels = lca_levels(self.graph, deepest, self.far)
         self.max_distance = max_distance or self.far
         self._device_levels = [
             [
@@ -175,50 +153,10 @@ class Hierarchy:
     def _kin(self, i: int, j: int) -> Level:
         return Level(self.graph.up(i), self.graph.up(j))
 
-    def _lca_levels(self) -> list[list[Level]]:
-        """Ancestors, each concept its own, by the level their depth stands for."""
-        rows, ancestors = [], []
-        for steps in range(int(self.depth.max(initial=0)) + 1):
-            rows.append(np.repeat(np.arange(self.terminology.n_concepts), self.graph.up(steps).counts))
-            ancestors.append(self.graph.up(steps).indices)
-        row, ancestor = np.concatenate(rows), np.concatenate(ancestors)
-        level = np.clip(self._source_depth - self.depth, 1, self.far - 1)[ancestor]
-        # A single concept without a hierarchy shares no ancestor but itself, and that pair is at distance 0 already.
-        return [
-            [Level(keys, keys)]
-            for keys in (
-                CSR.from_pairs(row[level == at], ancestor[level == at], self.terminology.n_concepts)
-                for at in range(1, self.far)
-            )
-        ]
-
     @cached_property
     def concept_sources(self) -> CSR:
         """Concept to the sources it can be compared in: those of its edges, else those of its names."""
-        parents, terms = self.terminology.parents, self.terminology.terms
-        numbers = {name: i for i, name in enumerate(self.terminology.sources)}
-        edge_source, term_source = (_numbered(table["source"], numbers) for table in (parents, terms))
-        child, parent, concept = (
-            column.to_numpy() for column in (parents["child"], parents["parent"], terms["concept"])
-        )
-        placed = np.zeros(self.terminology.n_concepts, dtype=bool)
-        placed[child] = placed[parent] = True
-        loose = ~placed[concept]
-        rows = np.concatenate([child, parent, concept[loose]])
-        return CSR.from_pairs(
-            rows, np.concatenate([edge_source, edge_source, term_source[loose]]), self.terminology.n_concepts
-        )
-
-    @cached_property
-    def _source_depth(self) -> np.ndarray:
-        """Depth of the deepest concept in any source a concept belongs to, ``[C]``."""
-        sources = self.concept_sources
-        rows = np.repeat(np.arange(sources.n_rows), sources.counts)
-        deepest = np.zeros(len(self.terminology.sources), dtype=np.int64)
-        np.maximum.at(deepest, sources.indices, self.depth[rows])
-        out = np.zeros(sources.n_rows, dtype=np.int64)
-        np.maximum.at(out, rows, deepest[sources.indices])
-        return out
+        return comparable_sources(self.terminology)
 
     def _comparable_sources(self) -> CSR | None:
         sources = self.concept_sources
@@ -316,12 +254,12 @@ class Hierarchy:
         out = np.full(len(concepts_a), self.far, dtype=np.int8)
         for level in range(len(self._levels), 0, -1):
             for keys in self._levels[level - 1]:
-                out[_meet(keys.keys_a, keys.keys_b, concepts_a, concepts_b)] = level
+                out[meet(keys.keys_a, keys.keys_b, concepts_a, concepts_b)] = level
                 if keys.keys_a is not keys.keys_b:
-                    out[_meet(keys.keys_b, keys.keys_a, concepts_a, concepts_b)] = level
+                    out[meet(keys.keys_b, keys.keys_a, concepts_a, concepts_b)] = level
         out[concepts_a == concepts_b] = 0
         if self._source_tables is not None:
-            out[~_meet(self.concept_sources, self.concept_sources, concepts_a, concepts_b)] = MASKED
+            out[~meet(self.concept_sources, self.concept_sources, concepts_a, concepts_b)] = MASKED
         return out
 
     def partner_tables(self, level: int) -> list[tuple[CSR, CSR]]:
@@ -335,12 +273,12 @@ class Hierarchy:
         Returns:
             Pairs of (concept to keys, key to concepts), one for each way to be at that level.
         """
-        inverse = {id(self.graph.up(0)): self.graph.up(0), id(self.graph.up(1)): self.children}
+        inverted = {id(self.graph.up(0)): self.graph.up(0), id(self.graph.up(1)): self.children}
         tables = []
         for keys_a, keys_b in self._levels[level - 1]:
-            tables.append((keys_a, inverse.get(id(keys_b)) or _inverse(keys_b)))
+            tables.append((keys_a, inverted.get(id(keys_b)) or inverse(keys_b)))
             if keys_a is not keys_b:
-                tables.append((keys_b, inverse.get(id(keys_a)) or _inverse(keys_a)))
+                tables.append((keys_b, inverted.get(id(keys_a)) or inverse(keys_a)))
         return tables
 
     def get_config_dict(self) -> dict[str, object]:
@@ -353,28 +291,3 @@ class Hierarchy:
             f"Hierarchy({self.terminology.n_concepts:,} concepts, {len(self.graph.roots):,} trees, depth "
             f"{int(self.depth.max(initial=0))}, distance {self.definition} 0..{self.max_distance})"
         )
-
-
-def _numbered(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
-    """A dictionary-encoded column of names as int32 ``[N]``, by the numbers of the names."""
-    column = column.unify_dictionaries().combine_chunks()
-    # A part of a table keeps values that no row of it has.
-    of_entry = np.array([numbers.get(name, -1) for name in column.dictionary.to_pylist()], dtype=np.int32)
-    return of_entry[column.indices.to_numpy()]
-
-
-def _inverse(table: CSR) -> CSR:
-    """Key to concepts, from concept to keys (keys are concepts too)."""
-    return CSR.from_pairs(
-        table.indices, np.repeat(np.arange(table.n_rows, dtype=np.int32), table.counts), table.n_rows
-    )
-
-
-def _meet(keys_a: CSR, keys_b: CSR, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Whether row ``a[n]`` of one table and row ``b[n]`` of the other share a key, boolean ``[N]``."""
-    pair_a, key_a = keys_a.take(a)
-    pair_b, key_b = keys_b.take(b)
-    width = 1 + max(int(key_a.max(initial=0)), int(key_b.max(initial=0)))
-    out = np.zeros(len(a), dtype=bool)
-    out[pair_a[np.isin(pair_a * width + key_a, pair_b * width + key_b)]] = True
-    return out

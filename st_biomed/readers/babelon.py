@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files.tables import read_header, read_table
-from st_biomed.readers._ontology import SCOPES, curie, describe
+from st_biomed.readers._curies import curie, describe
+from st_biomed.readers._ontology import SCOPES
 from st_biomed.records import Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 

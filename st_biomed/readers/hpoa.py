@@ -13,7 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.gzipped import plain_name
 from st_biomed.files.tables import check_file, read_lines
 from st_biomed.readers import obo, obograph
-from st_biomed.readers._ontology import curie, describe
+from st_biomed.readers._curies import curie, describe
 from st_biomed.records import Record, Relation, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(

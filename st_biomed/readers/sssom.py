@@ -10,7 +10,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.tables import check_file, read_header, read_lines, read_table
-from st_biomed.readers._ontology import curie, describe
+from st_biomed.readers._curies import curie, describe
 from st_biomed.records import Record, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
-import platform
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from importlib.metadata import version
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -19,17 +15,16 @@ import torch
 from sentence_transformers import SentenceTransformer
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from st_biomed import __version__
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.coverage import Coverage
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.release.machine import machine, versions
 from st_biomed.release.portable import plain, plain_command
 from st_biomed.release.run_data import (
     STAGES,
     CorpusData,
     EarlierData,
     LossData,
-    MachineData,
     MetricData,
     PublishedData,
     RunData,
@@ -94,8 +89,8 @@ class RunRecord:
         self._run["command"] = plain_command(self.command)
         self._run["terminologies"] = [_terminology_data(terminology) for terminology in self.terminologies]
         self._run["earlier"] = _earlier(self.base_model)
-        self._run["versions"] = _versions()
-        self._run["machine"] = _machine()
+        self._run["versions"] = versions()
+        self._run["machine"] = machine()
 
     def add_losses(self, losses: torch.nn.Module | Mapping[str, torch.nn.Module]) -> None:
         """Record each objective's configuration and paper.
@@ -260,32 +255,6 @@ def _terminology_data(terminology: Terminology) -> TerminologyData:
             for source in terminology.sources.values()
         ],
     )
-
-
-def _versions() -> dict[str, str]:
-    packages = ("torch", "sentence-transformers", "transformers", "datasets")
-    return {
-        "python": platform.python_version(),
-        **{package: version(package) for package in packages},
-        "st-biomed": __version__,
-    }
-
-
-def _machine() -> MachineData:
-    return MachineData(
-        cpu=_cpu_model(),
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        gpus=[torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
-    )
-
-
-def _cpu_model() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        model = re.search(r"^model name\s*:\s*(.+)$", cpuinfo.read_text("utf-8", "replace"), re.MULTILINE)
-        if model:
-            return model[1]
-    return platform.processor() or platform.machine()
 
 
 def _finite(value: float) -> float | None:

@@ -11,7 +11,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Record, Relation, SourceInfo, Tally, Term, Xref, obo
-from st_biomed.readers._ontology import curie, relation_name
+from st_biomed.readers._curies import curie, relation_name
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 from tests.readers.mutations import check_survives

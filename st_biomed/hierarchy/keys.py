@@ -1,0 +1,53 @@
+"""Keys of concepts: two concepts are at a level where a key of the one is a key of the other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from st_biomed.csr import CSR
+from st_biomed.hierarchy.ancestors import AncestorGraph
+
+
+class Level(NamedTuple):
+    """Pairs at one level: concept ``a`` has a key in ``keys_a`` that concept ``b`` has in ``keys_b``."""
+
+    keys_a: CSR
+    keys_b: CSR
+
+
+def lca_levels(graph: AncestorGraph, deepest: np.ndarray, far: int) -> list[list[Level]]:
+    """Ancestors, each concept its own, by the level their depth stands for.
+
+    Args:
+        graph: Of ``C`` concepts.
+        deepest: Depth of the deepest concept in any source a concept belongs to, ``[C]``.
+        far: The level of the unrelated.
+    """
+    rows, ancestors = [], []
+    for steps in range(int(graph.depth.max(initial=0)) + 1):
+        rows.append(np.repeat(np.arange(len(deepest)), graph.up(steps).counts))
+        ancestors.append(graph.up(steps).indices)
+    row, ancestor = np.concatenate(rows), np.concatenate(ancestors)
+    level = np.clip(deepest - graph.depth, 1, far - 1)[ancestor]
+    # A single concept without a hierarchy shares no ancestor but itself, and that pair is at distance 0 already.
+    tables = (CSR.from_pairs(row[level == at], ancestor[level == at], len(deepest)) for at in range(1, far))
+    return [[Level(keys, keys)] for keys in tables]
+
+
+def inverse(table: CSR) -> CSR:
+    """Key to concepts, from concept to keys (keys are concepts too)."""
+    return CSR.from_pairs(
+        table.indices, np.repeat(np.arange(table.n_rows, dtype=np.int32), table.counts), table.n_rows
+    )
+
+
+def meet(keys_a: CSR, keys_b: CSR, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Whether row ``a[n]`` of one table and row ``b[n]`` of the other share a key, boolean ``[N]``."""
+    pair_a, key_a = keys_a.take(a)
+    pair_b, key_b = keys_b.take(b)
+    width = 1 + max(int(key_a.max(initial=0)), int(key_b.max(initial=0)))
+    out = np.zeros(len(a), dtype=bool)
+    out[pair_a[np.isin(pair_a * width + key_a, pair_b * width + key_b)]] = True
+    return out

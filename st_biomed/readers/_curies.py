@@ -1,0 +1,149 @@
+"""Names that ontologies give to one thing in many ways: CURIEs, predicates, relations, sources and licenses."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from st_biomed.records import SourceInfo
+
+# Titles and licenses as the ontologies and the OBO Foundry registry publish them.
+_KNOWN = {
+    "BFO": ("Basic Formal Ontology", "CC-BY-4.0"),
+    "CHEBI": ("Chemical Entities of Biological Interest", "CC-BY-4.0"),
+    "CL": ("Cell Ontology", "CC-BY-4.0"),
+    "DECIPHER": ("DECIPHER syndromes", "not stated"),
+    "DOID": ("Human Disease Ontology", "CC0-1.0"),
+    "FOODON": ("Food Ontology", "CC-BY-3.0"),
+    "GO": ("Gene Ontology", "CC-BY-4.0"),
+    "HP": ("Human Phenotype Ontology", "HPO license (attribution and version, content not to be altered)"),
+    "MAXO": ("Medical Action Ontology", "CC-BY-4.0"),
+    "MONDO": ("Mondo Disease Ontology", "CC-BY-4.0"),
+    "NCBITaxon": ("NCBI organismal classification", "CC0-1.0"),
+    "NCIT": ("NCI Thesaurus", "CC-BY-4.0"),
+    "OMIM": ("Online Mendelian Inheritance in Man", "OMIM license"),
+    "ORDO": ("Orphanet Rare Disease Ontology", "CC-BY-4.0"),
+    "PATO": ("Phenotype And Trait Ontology", "CC-BY-3.0"),
+    "PR": ("Protein Ontology", "CC-BY-4.0"),
+    "UBERON": ("Uberon multi-species anatomy ontology", "CC-BY-3.0"),
+}
+_HOMES = {
+    "DECIPHER": "https://www.deciphergenomics.org",
+    "OMIM": "https://www.omim.org",
+    "ORDO": "https://www.orphadata.com/ordo/",
+}  # of those that the OBO library does not publish
+_OPEN = re.compile(r"CC0-[\d.]+|CC-BY-[\d.]+")
+_CREATIVE_COMMONS = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/([a-z-]+)/([\d.]+\d)")
+
+# One prefix for each terminology, whatever an ontology calls it; keys in capitals.
+_PREFIXES = {
+    "ICD-9": "ICD9",
+    "ICD-10": "ICD10",
+    "ICD-O": "ICDO",
+    "MEDDRA": "MEDDRA",
+    "MSH": "MESH",
+    "NCI": "NCIT",
+    "NCI_THESAURUS": "NCIT",
+    "NCITHESAURUS": "NCIT",
+    "ORPHA": "ORDO",
+    "ORPHANET": "ORDO",
+    "SCTID": "SNOMEDCT",
+    "SNOMED_CT": "SNOMEDCT",
+    "SNOMEDCT_US": "SNOMEDCT",
+    "UMLS_CUI": "UMLS",
+}
+_EDITION = re.compile(r"_\d{4}_\d\d_\d\d$")  # DOID: SNOMEDCT_US_2023_03_01
+_CURIE = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*):((?!//)\S+)")
+_IRIS = (
+    (re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z]\w*)_([\w.-]+)", re.ASCII), None),
+    (re.compile(r"https?://www\.orpha\.net/ORDO/(Orphanet)_(\w+)", re.ASCII), None),
+    (re.compile(r"https?://www\.ebi\.ac\.uk/efo/(EFO)_(\w+)", re.ASCII), None),
+    (re.compile(r"https?://identifiers\.org/([a-z0-9.]+)[/:](\S+)", re.ASCII), None),
+    (re.compile(r"https?://ncicb\.nci\.nih\.gov/xml/owl/EVS/Thesaurus\.owl#()(C\d+)"), "NCIT"),
+    (re.compile(r"https?://linkedlifedata\.com/resource/umls/id/()(C\d+)"), "UMLS"),
+    (re.compile(r"https?://snomed\.info/id/()(\d+)"), "SNOMEDCT"),
+)
+_MATCH = re.compile(r"(?:skos:|https?://www\.w3\.org/2004/02/skos/core#)?((?:exact|close|broad|narrow|related)Match)")
+
+
+def curie(text: str) -> str | None:
+    """A CURIE or IRI as the CURIE that every reader uses for the concept; ``None`` where it is neither.
+
+    Prefixes become one per terminology: ``UMLS_CUI`` UMLS, ``MSH`` MESH, ``NCI`` NCIT, ``ORPHA`` and ``Orphanet`` ORDO,
+    ``SCTID`` and every ``SNOMEDCT_US_<date>`` SNOMEDCT, ``ICD-10`` ICD10; others stay as they are written. IRIs are
+    those of OBO, Orphanet, EFO, NCIt, UMLS (linkedlifedata), SNOMED CT and identifiers.org.
+    """
+    for form, prefix in _IRIS:
+        if match := form.fullmatch(text):
+            found = prefix or (match[1].upper() if "identifiers.org" in text else match[1])
+            return f"{_PREFIXES.get(found.upper(), found)}:{match[2]}"
+    match = _CURIE.fullmatch(text)
+    if not match:
+        return None
+    found = _EDITION.sub("", match[1].upper())
+    return f"{_PREFIXES.get(found, match[1])}:{match[2]}"
+
+
+def match_predicate(text: str) -> str:
+    """``exactMatch`` and its like, whether written with ``skos:``, as an IRI or bare; empty for anything else."""
+    match = _MATCH.fullmatch(text)
+    return match[1] if match else ""
+
+
+def relation_name(relation: str, label: str = "") -> str:
+    """What a relation is called: its label with underscores for spaces, else its CURIE, else the end of its IRI."""
+    return "_".join(label.split()) or curie(relation) or re.split("[#/]", relation)[-1] or relation
+
+
+def describe(prefix: str, *, title: str = "", version: str = "", license: str = "") -> SourceInfo:
+    """The source whose codes have this prefix: its published title and license, else what a file says of it.
+
+    Args:
+        prefix: The source's name.
+        title: The file's title of it, used where none is known.
+        version: Its edition.
+        license: The file's license of it, an IRI or a phrase; by default the published one.
+    """
+    known_title, known_license = _KNOWN.get(prefix, (title or prefix, "not stated"))
+    if match := _CREATIVE_COMMONS.search(license):
+        license = f"CC0-{match[2]}" if match[1] == "zero" else f"CC-{match[1].upper()}-{match[2]}"
+    license = license or known_license
+    url = _HOMES.get(prefix) or (f"http://purl.obolibrary.org/obo/{prefix.lower()}.owl" if prefix in _KNOWN else "")
+    return SourceInfo(prefix, known_title, version, license, url or "not stated", bool(_OPEN.fullmatch(license)))
+
+
+class Header(NamedTuple):
+    """What an ontology says of itself.
+
+    Attributes:
+        ontology: Its id or IRI, e.g. ``"uberon/basic"`` or ``"http://purl.obolibrary.org/obo/hp.json"``.
+        title: Its title.
+        version: Its edition; a date within it is enough.
+        license: Its license.
+    """
+
+    ontology: str = ""
+    title: str = ""
+    version: str = ""
+    license: str = ""
+
+    @property
+    def name(self) -> str:
+        """The prefix of the ontology's own codes in capitals: ``"UBERON"``, ``"HP"``; empty where it has no id."""
+        _, obo, below = self.ontology.partition("purl.obolibrary.org/obo/")
+        path = [part for part in (below if obo else self.ontology).split("/") if part] or [""]
+        segment = path[-1] if "://" in self.ontology and not obo else path[0]
+        own = segment.split(".")[0].upper()
+        return _PREFIXES.get(own, own)  # Orphanet's ontology of ORDO codes is called orphanet
+
+    def source(self, prefix: str) -> SourceInfo:
+        """The source of the names, parents and relations of this prefix: the ontology itself, or one it imports."""
+        date = re.search(r"\d{4}-\d\d-\d\d", self.version)
+        version = date[0] if date else self.version
+        if self.name in ("", prefix.upper()):
+            return describe(prefix, title=self.title, version=version, license=self.license)
+        own = describe(prefix)
+        title = f"{own.title} as imported by {self.name}"
+        return SourceInfo(
+            f"{prefix}-{self.name}", title, version, own.license, own.url, redistributable=own.redistributable
+        )

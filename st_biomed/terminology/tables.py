@@ -1,0 +1,165 @@
+"""What the tables of a terminology say: its concepts by index and by code, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError
+from st_biomed.records import SourceInfo, Tally
+from st_biomed.terminology.storage import TABLES, digest_of
+from st_biomed.terminology.subset import on_cycles
+
+
+class TerminologyTables:
+    """The tables, and what is looked up in them; :class:`~st_biomed.terminology.Terminology` tells how they are made."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, pa.Table],
+        sources: Mapping[str, SourceInfo],
+        tallies: Mapping[str, Tally],
+        readings: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        self.tables = {name: tables[name].combine_chunks() for name in TABLES}
+        (self.concepts, self.texts, self.terms, self.parents, self.relations, self.types, self.xrefs) = (
+            self.tables.values()
+        )
+        self.sources = dict(sorted(sources.items()))
+        self.tallies = dict(tallies)
+        self.readings = [dict(reading) for reading in readings]
+
+    @property
+    def n_concepts(self) -> int:
+        return self.concepts.num_rows
+
+    @property
+    def n_texts(self) -> int:
+        return self.texts.num_rows
+
+    @cached_property
+    def codes(self) -> list[str]:
+        """The code of each concept, ``[C]``."""
+        return self.concepts["code"].to_pylist()
+
+    @cached_property
+    def languages(self) -> list[str]:
+        """ISO 639-1 codes of the languages of the terms, sorted."""
+        return sorted(self.terms["language"].unique().to_pylist())
+
+    @cached_property
+    def strings(self) -> list[str]:
+        """The string of each text id, ``[T]``."""
+        return self.texts["text"].to_pylist()
+
+    def concept(self, code: str) -> int:
+        """The index of a code.
+
+        Raises:
+            InputError: No concept has this code.
+        """
+        i = int(np.searchsorted(self._code_array, code))
+        if i == self.n_concepts or self.codes[i] != code:
+            raise InputError(f"no concept has code {code!r}; codes look like {self.codes[0]!r}")
+        return i
+
+    @property
+    def _code_column(self) -> pa.Array:
+        return self.concepts["code"].combine_chunks()
+
+    @cached_property
+    def _code_array(self) -> np.ndarray:
+        return np.array(self.codes, dtype=object)
+
+    @cached_property
+    def concept_texts(self) -> CSR:
+        """Concept to its text ids."""
+        return CSR.from_pairs(self.terms["concept"].to_numpy(), self.terms["text"].to_numpy(), self.n_concepts)
+
+    @cached_property
+    def text_concepts(self) -> CSR:
+        """Text id to its concepts; more than one where the string is ambiguous."""
+        return CSR.from_pairs(self.terms["text"].to_numpy(), self.terms["concept"].to_numpy(), self.n_texts)
+
+    @cached_property
+    def preferred_texts(self) -> np.ndarray:
+        """One text id per concept, int32 ``[C]``: a preferred term before others, then English, the shortest, the first.
+
+        A merged concept has a preferred term of each terminology, and of each language where translations were added.
+        """
+        preferred, english = (
+            pc.equal(self.terms[column], value).to_numpy()
+            for column, value in (("kind", "preferred"), ("language", "en"))
+        )
+        concept, text = self.terms["concept"].to_numpy(), self.terms["text"].to_numpy()
+        length = np.array([len(string) for string in self.strings])[text]
+        order = np.lexsort((text, length, ~english, ~preferred, concept))
+        first = np.r_[True, concept[order][1:] != concept[order][:-1]]
+        return text[order][first]
+
+    @cached_property
+    def ambiguous_texts(self) -> np.ndarray:
+        """Text ids that name more than one concept."""
+        return np.flatnonzero(self.text_concepts.counts > 1)
+
+    def concept_names(self, code: str) -> list[str]:
+        """All names of a concept, given its code."""
+        return [self.strings[text] for text in self.concept_texts.row(self.concept(code))]
+
+    @property
+    def n_cyclic_parents(self) -> int:
+        """How many rows of ``parents`` lie on a cycle."""
+        return int(self._on_cycles.sum())
+
+    @cached_property
+    def _on_cycles(self) -> np.ndarray:
+        child, parent = (self.parents[end].to_numpy() for end in ("child", "parent"))
+        return on_cycles(child, parent, self.n_concepts)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the tables and the sources' descriptions: equal for equal content, in any process."""
+        return digest_of(self.tables, self.sources)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts that describe the terminology, ready to print or to save."""
+        names = self.concept_texts.counts
+        count = {
+            column: {
+                entry["values"]: entry["counts"]
+                for entry in sorted(self.terms[column].value_counts().to_pylist(), key=lambda entry: entry["values"])
+            }
+            for column in ("language", "kind", "source")
+        }
+        return {
+            "concepts": self.n_concepts,
+            "texts": self.n_texts,
+            "terms": self.terms.num_rows,
+            "parents": self.parents.num_rows,
+            "relations": self.relations.num_rows,
+            "types": self.types.num_rows,
+            "xrefs": self.xrefs.num_rows,
+            "concepts with synonyms": int((names > 1).sum()),
+            "ambiguous texts": len(self.ambiguous_texts),
+            "names per concept": round(float(names.mean()), 2) if len(names) else 0.0,
+            "most names of a concept": int(names.max()) if len(names) else 0,
+            "terms by language": count["language"],
+            "terms by kind": count["kind"],
+            "terms by source": count["source"],
+            "digest": self.digest,
+        }
+
+    def __len__(self) -> int:
+        return self.n_concepts
+
+    def __repr__(self) -> str:
+        return (
+            f"Terminology({', '.join(self.sources)}: {self.n_concepts:,} concepts, {self.n_texts:,} texts, "
+            f"{self.parents.num_rows:,} parents, {self.relations.num_rows:,} relations)"
+        )
