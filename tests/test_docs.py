@@ -11,16 +11,32 @@ from urllib.parse import unquote
 import pytest
 from typer.main import get_command
 
+import st_biomed.evaluators
 import st_biomed.kge
+import st_biomed.linking
 import st_biomed.losses
 import st_biomed.losses.miners
+import st_biomed.modules.knowledge_injection
+import st_biomed.modules.mention_pooling
+import st_biomed.modules.residual_feed_forward
 import st_biomed.samplers
 from st_biomed.cli import app
 from tests.recipes.test_configurations import ARGUMENTS
 
 DOCS_FOLDER = Path(__file__).parents[1] / "docs"
 DOCS = [*sorted(DOCS_FOLDER.glob("*.md")), *sorted(DOCS_FOLDER.glob("tutorials/*.md"))]
-HOMES = (st_biomed, st_biomed.samplers, st_biomed.kge, st_biomed.losses, st_biomed.losses.miners)
+HOMES = (
+    st_biomed,
+    st_biomed.samplers,
+    st_biomed.kge,
+    st_biomed.losses,
+    st_biomed.losses.miners,
+    st_biomed.evaluators,
+    st_biomed.linking,
+    st_biomed.modules.mention_pooling,
+    st_biomed.modules.knowledge_injection,
+    st_biomed.modules.residual_feed_forward,
+)
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
@@ -40,11 +56,14 @@ def test_classes_arguments_and_configurations_exist(page: Path):
         assert (configurations / name).is_file(), name
 
 
-def test_every_extra_is_named_in_the_readme():
+def test_every_extra_is_named_in_the_readme_and_among_the_features():
     readme = (DOCS_FOLDER.parent / "README.md").read_text("utf-8")
+    features = (DOCS_FOLDER / "features.md").read_text("utf-8")
     project = tomllib.loads((DOCS_FOLDER.parent / "pyproject.toml").read_text("utf-8"))["project"]
-    (row,) = re.findall(r"^\| extras \| [^:]*: (.*) \|$", readme, re.MULTILINE)
-    assert {*re.findall(r"`(\w+)`", row)} == {*project["optional-dependencies"]} - {"test", "dev"}
+    (sentence,) = re.findall(r"^The extras are (.*?)\.$", readme, re.MULTILINE | re.DOTALL)
+    (row,) = re.findall(r"^\| extras \| [^:]*: (.*) \|$", features, re.MULTILINE)
+    for said in (sentence, row):
+        assert {*re.findall(r"`(\w+)`", said)} == {*project["optional-dependencies"]} - {"test", "dev"}
 
 
 def test_badges_say_what_the_project_file_says():

@@ -1,4 +1,4 @@
-"""The README's example prints what the README says it prints."""
+"""The README and its guides: examples print what stands below them, publishing does what it says, and what is named exists."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import importlib.util
 import io
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,11 @@ from st_biomed.cli import app
 from st_biomed.release.folder import save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
-from tests.loopback_hub import loopback_hub
+from tests.loopback_hub import LoopbackHub, loopback_hub
+from tests.printed_code import GUIDES, PUBLISHING, README, ROOT, commands, examples, section
 
-README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+PAGES = [README, *GUIDES, PUBLISHING]
+PYTHON = (ROOT / "docs" / "python.md").read_text("utf-8")
 
 
 @pytest.mark.skipif(
@@ -27,10 +30,10 @@ README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
     reason="the packages of the quickstart are not installed",
 )
 def test_the_example_prints_what_is_printed_there():
-    example, printed = re.search(r"```python\n(.*?)```\n\nprints\n\n```\n(.*?)```", README, re.DOTALL).groups()
+    example, printed = re.search(r"```python\n(.*?)```\n\nprints\n\n```\n(.*?)```", PYTHON, re.DOTALL).groups()
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(example, "README.md", "exec"), {})
+        exec(compile(example, "python.md", "exec"), {})
     found, said = out.getvalue().split(), printed.split()
     assert len(found) == len(said)
     for here, there in zip(found, said):
@@ -40,29 +43,58 @@ def test_the_example_prints_what_is_printed_there():
 def test_the_commands_and_the_example_of_publishing_do_what_they_say(
     tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """On a Hub in this process, in the order of the README, with a folder that a recipe could have left there."""
-    section = README.split("\n## Publishing\n")[1].split("\n## ")[0]
-    commands = re.search(r"```\n(.*?)```", section, re.DOTALL)[1].splitlines()
-    example = re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
-    monkeypatch.chdir(tmp_path)
-    record = RunRecord("smoke", "example/tiny", {}, 0, [Terminology.read("toy")], license="cc0-1.0", command=["x"])
-    model = SentenceTransformer(str(tiny_bert_folder), device="cpu")
-    save_release(model, "out/mine", run=record.to_dict(), terminologies=[], base_model=tiny_bert_folder)
-    with loopback_hub(monkeypatch, tmp_path / "cache") as hub:
-        for number, command in enumerate(commands):
-            program, *words = shlex.split(command, comments=True)
-            ended = CliRunner().invoke(app, words)
-            assert (program, ended.exit_code) == ("st-biomed", 0), ended.output
-            assert (hub.repos == {}) == (number == 0)
-            (tmp_path / "out" / "mine" / "LICENSE").write_text(f"changed after command {number}")
+    """On a Hub in this process, in the order of the page, with a folder that a recipe could have left there."""
+    text = PUBLISHING.read_text("utf-8")
+    (example,) = examples(text)
+    assert len(commands(text)) > 4
+    with released(tiny_bert_folder, tmp_path, monkeypatch) as hub:
+        publish(commands(text), hub)
         assert hub.repos["my-group/mine"].tags and hub.repos["my-group/mine"].pulls and hub.collections
-        exec(compile(example, "README.md", "exec"), {})
+        exec(compile(example, PUBLISHING.name, "exec"), {})
 
 
-def test_every_file_and_make_target_it_names_exists():
-    root = Path(__file__).parents[1]
-    targets = re.findall(r"^([\w-]+):", (root / "Makefile").read_text("utf-8"), re.MULTILINE)
-    for target in re.findall(r"make (\w[\w-]*)", README):
+def test_the_commands_of_publishing_in_the_readme_do_what_they_say(
+    tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = section(README.read_text("utf-8"), "Publishing")
+    assert commands(text) and not examples(text)
+    with released(tiny_bert_folder, tmp_path, monkeypatch) as hub:
+        publish(commands(text), hub)
+        assert set(hub.repos) == {"my-group/mine"} and hub.repos["my-group/mine"].private
+
+
+@contextlib.contextmanager
+def released(encoder: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    """A Hub, and a working directory with the release folder ``out/mine``."""
+    monkeypatch.chdir(folder)
+    record = RunRecord("smoke", "example/tiny", {}, 0, [Terminology.read("toy")], license="cc0-1.0", command=["x"])
+    model = SentenceTransformer(str(encoder), device="cpu")
+    save_release(model, "out/mine", run=record.to_dict(), terminologies=[], base_model=encoder)
+    with loopback_hub(monkeypatch, folder / "cache") as hub:
+        yield hub
+
+
+def publish(lines: list[str], hub: LoopbackHub) -> None:
+    """Run commands in order; the first one, the plan, sends nothing."""
+    for number, command in enumerate(lines):
+        program, *words = shlex.split(command, comments=True)
+        ended = CliRunner().invoke(app, words)
+        assert (program, ended.exit_code) == ("st-biomed", 0), ended.output
+        assert (hub.repos == {}) == (number == 0)
+        Path("out/mine/LICENSE").write_text(f"changed after command {number}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_file_and_make_target_it_names_exists(page: Path):
+    text = page.read_text("utf-8")
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    for target in re.findall(r"make (\w[\w-]*)", text):
         assert target in targets, target
-    for path in re.findall(r"\]\(([\w/.]+)\)", README):
-        assert (root / path).exists(), path
+    written = {"reference/commands.md", "reference/recipe_arguments.md"}  # by the site
+    for path in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
+        assert path in written or (page.parent / path).exists(), path
+
+
+def test_the_readme_is_a_first_screen():
+    """Catches reference that comes back to the README: it has its pages in docs."""
+    assert len(README.read_text("utf-8").splitlines()) <= 130

@@ -1,28 +1,28 @@
-"""Every command of the README, in its order, on small files of the names that stand there."""
+"""Every command and example of the README and of its guides, in their order, on small files of the names that stand there."""
 
 from __future__ import annotations
 
 import csv
-import re
+import importlib.util
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sentence_transformers import SentenceTransformer
 from typer.testing import CliRunner
 
+from st_biomed import Hierarchy
 from st_biomed.cli import app
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES
+from tests.printed_code import GUIDES, README, commands, examples, without
 
-README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"```\n(.*?)```", README.split("\n## Publishing\n")[0], re.DOTALL)
-COMMANDS = [
-    line for block in BLOCKS for line in block.replace("\\\n", " ").splitlines() if line.startswith("st-biomed ")
-]
-INDEX = re.search(r"searched like this:\n\n```python\n(.*?)```", README, re.DOTALL)
-TRAINING = re.search(r"and a sampler:\n\n```python\n(.*?)```", README, re.DOTALL)
+README_TEXT = without(README.read_text("utf-8"), "Publishing")
+GUIDES_TEXT = "\n".join(page.read_text("utf-8") for page in GUIDES)
+PRINTS = "concept_names("
+"""In the example whose output tests/test_readme.py compares with the page."""
 
 
 def table(path: Path, *rows: tuple[object, ...]) -> None:
@@ -32,9 +32,10 @@ def table(path: Path, *rows: tuple[object, ...]) -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with what the commands read."""
+def place(tmp_path: Path, tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with what the commands read, and a tiny encoder where ``make quickstart`` leaves its own."""
     monkeypatch.chdir(tmp_path)
+    SentenceTransformer(str(tiny_bert_folder), device="cpu").save(str(tmp_path / "out" / "quickstart"))
     toy = Terminology.read("toy")
     codes = list(toy.codes)
     above = [(codes[row["child"]], codes[row["parent"]]) for row in toy.parents.to_pylist()]
@@ -58,14 +59,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_commands_run_in_the_order_of_the_readme(
-    place: Path, tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """Trainings are cut to two steps from a tiny encoder, which stands for every model that is named, too."""
+@pytest.fixture
+def tiny(tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> SentenceTransformer:
+    """A tiny encoder, which stands for every model that is named and is no folder, too."""
     from st_biomed.leaderboard import models
     from st_biomed.linking import concept_index
 
-    tiny = SentenceTransformer(str(tiny_bert_folder), device="cpu")
     load = models.load_encoder
 
     def loaded(name: str | Path, **options: object) -> SentenceTransformer:
@@ -73,30 +72,55 @@ def test_the_commands_run_in_the_order_of_the_readme(
 
     monkeypatch.setattr(models, "load_encoder", loaded)
     monkeypatch.setattr(concept_index, "load_encoder", loaded)
-    assert len(COMMANDS) > 15
-    for command in COMMANDS:
-        program, *words = shlex.split(command, comments=True)
-        if words[0] == "train":
-            words += [
-                "--base_model",
-                str(tiny_bert_folder),
-                "--smoke",
-                "true",
-                "--overwrite",
-                "true",
-                "--bf16",
-                "false",
-            ]
-        ended = CliRunner().invoke(app, words)
-        assert (program, ended.exit_code) == ("st-biomed", 0), f"{command}\n{ended.output}\n{ended.exception!r}"
-    left = {path.name for path in place.iterdir()} | {path.name for path in (place / "data").iterdir()}
-    assert {"linked.tsv", "figure.svg", "both", "open", "snomed", "mentions", "sequences", "mine"} <= left
-    assert TRAINING and INDEX
-    terms = Terminology.read("toy")
-    from st_biomed import Hierarchy
+    return SentenceTransformer(str(tiny_bert_folder), device="cpu")
 
-    with_few = TRAINING[1].replace(
-        "max_steps=100, per_device_train_batch_size=128", "max_steps=2, per_device_train_batch_size=16"
-    )
-    exec(compile(with_few, "README.md", "exec"), {"terms": terms, "hierarchy": Hierarchy(terms), "model": tiny})
-    exec(compile(INDEX[1], "README.md", "exec"), {})
+
+@pytest.mark.parametrize(
+    ("text", "n_commands", "n_examples", "left"),
+    [
+        pytest.param(README_TEXT, 6, 1, {"figure.svg", "mine"}, id="README"),
+        pytest.param(
+            GUIDES_TEXT,
+            17,
+            2,
+            {"linked.tsv", "figure.svg", "graph", "both", "open", "snomed", "mentions", "sequences", "mine"},
+            id="guides",
+        ),
+    ],
+)
+def test_the_commands_and_examples_run_in_the_order_of_the_pages(
+    text: str,
+    n_commands: int,
+    n_examples: int,
+    left: set[str],
+    place: Path,
+    tiny: SentenceTransformer,
+    tiny_bert_folder: Path,
+):
+    """The counts notice a block that is printed in a form that nothing takes it from."""
+    assert len(commands(text)) == n_commands
+    for command in commands(text):
+        run(command, tiny_bert_folder)
+    assert left <= {path.name for path in place.iterdir()} | {path.name for path in (place / "data").iterdir()}
+    toy = Terminology.read("toy")
+    given: dict[str, Any] = {"terms": toy, "hierarchy": Hierarchy(toy), "model": tiny}
+    quiet = [example for example in examples(text) if PRINTS not in example]
+    assert len(quiet) == n_examples
+    for example in quiet:
+        with_few = example.replace(
+            "max_steps=100, per_device_train_batch_size=128", "max_steps=2, per_device_train_batch_size=16"
+        )
+        exec(compile(with_few, "page", "exec"), dict(given))
+
+
+def run(command: str, encoder: Path) -> None:
+    """One command as it is printed; a training is cut to two steps, from a tiny encoder, and ICD-10-CM to few pairs."""
+    program, *words = shlex.split(command, comments=True)
+    if "icd10cm" in words and importlib.util.find_spec("simple_icd_10_cm") is None:
+        return  # of the extra quickstart
+    if words[0] == "train":
+        words += ["--base_model", str(encoder), "--smoke", "true", "--overwrite", "true", "--bf16", "false"]
+    if words[0] == "evaluate" and "--terminology" in words:
+        words += ["--pairs-per-class", "50", "--n-bootstrap", "20"]
+    ended = CliRunner().invoke(app, words)
+    assert (program, ended.exit_code) == ("st-biomed", 0), f"{command}\n{ended.output}\n{ended.exception!r}"
