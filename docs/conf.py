@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
@@ -60,3 +61,8 @@ if os.environ.get("INTERSPHINX"):
         "torch": ("https://docs.pytorch.org/docs/stable", None),
         "sentence_transformers": ("https://sbert.net", None),
     }
+
+
+def setup(app: Any) -> None:
+    """The drawing of the layers in CONTRIBUTING.md is shown as plain text."""
+    app.add_lexer("layers", importlib.import_module("pygments.lexers.special").TextLexer)
