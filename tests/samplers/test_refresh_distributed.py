@@ -19,7 +19,7 @@ def process(rank: int, model_folder: str, out: str) -> None:
     torch.set_num_threads(1)
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
     dist.init_process_group("gloo", init_method=f"file://{out}/meet", rank=rank, world_size=2)
-    from test_refresh import Watch, sampler, train
+    from test_hard_negative_callback import Watch, sampler, train
 
     class Keep(Watch):
         tables: list[Any] = []
