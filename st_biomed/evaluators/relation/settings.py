@@ -29,8 +29,8 @@ class RelationSettings(RelationDraw):
         pairs: A file of ``term||term||relation`` lines in its place.
         relations: Names of the relations; all that have ``min_pairs`` where empty.
         relation_list: ``"hiprbert_28"`` or ``"hiprbert_clinical"`` in place of names.
-
-    The others say how pairs of a terminology are drawn, see :class:`~st_biomed.evaluators.relation.draw.RelationDraw`.
+        negatives, n_negatives, power, max_pairs, min_pairs, keys, names_per_pair, seed: See
+            :class:`~st_biomed.evaluators.relation.draw.RelationDraw`.
     """
 
     name: str
