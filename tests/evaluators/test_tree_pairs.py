@@ -13,7 +13,7 @@ import torch
 from st_biomed import Hierarchy, Terminology
 from st_biomed.errors import InputError
 from st_biomed.evaluators import draw_pairs
-from st_biomed.evaluators import tree_pairs as module
+from st_biomed.evaluators.tree import pairs as module
 from st_biomed.records import Parent, SourceInfo, Term
 
 EVERY = 10**6

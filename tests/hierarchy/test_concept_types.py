@@ -15,7 +15,7 @@ from st_biomed.readers.umls.semantic_types import ITALIAN_TYPES, SEMANTIC_GROUPS
 from st_biomed.readers.umls.type_groups import TYPE_GROUPS
 from st_biomed.records import Parent, SourceInfo, Term, Type
 
-META = Path(__file__).parent / "fixtures" / "readers" / "umls"
+META = Path(__file__).parents[1] / "fixtures" / "readers" / "umls"
 SOURCE = SourceInfo("Z", "Zorb", redistributable=True)
 
 

@@ -154,7 +154,7 @@ def test_easy_triplets_come_with_a_warning():
         (TripletMarginMiner, {"margin": -0.2}, "margin must be a number of at least 0, found -0.2"),
         (TripletMarginMiner, {"margin": float("nan")}, "margin must be a number of at least 0, found nan"),
         (TripletMarginMiner, {"margin": "0.2"}, "margin must be a number of at least 0, found '0.2'"),
-        (TripletMarginMiner, {"distance": "l2_normalized"}, "did you mean 'l2_normalized'?"),
+        (TripletMarginMiner, {"distance": "l2-normalized"}, "did you mean 'l2_normalized'?"),
         (TripletMarginMiner, {"mode": "soft"}, "unknown mode 'soft': allowed are 'all', 'easy'"),
         (TripletMarginMiner, {"mine": "positives"}, "unknown mine 'positives'"),
         (MultiSimilarityMiner, {"epsilon": -1}, "epsilon must be a number of at least 0, found -1"),
