@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.samplers.arguments import TerminologyBatches, recall
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.neighbor_table import NeighborTable
@@ -50,9 +50,7 @@ class HardNegativePlan:
 
     def __post_init__(self) -> None:
         for name in ("prototypes", "positives", "neighbors", "prototypes_per_concept"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise InputError(f"{name} must be a whole number of at least 1, found {value!r}")
+            check_whole(name, getattr(self, name))
 
     @property
     def batch_size(self) -> int:
