@@ -43,7 +43,9 @@ class KGEArguments:
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
         metadata=about(
-            "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged", PATH
+            "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged. A saved graph, "
+            "alone, is taken as it is",
+            PATH,
         ),
     )
     models: list[str] = field(
@@ -69,7 +71,9 @@ class KGEArguments:
         default_factory=list, metadata=about("of MCSM or relatedness, measured on the vectors (4, Table 2)", BENCHMARK)
     )
     device: str | None = field(default=None, metadata=about("where to compute; by default the best there is", DEVICE))
-    resume: bool = field(default=False, metadata={"help": "keep finished models, and go on from checkpoints"})
+    resume: bool = field(
+        default=False, metadata={"help": "keep finished models, and go on from checkpoints, also for longer"}
+    )
     overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
     output_dir: str = field(default="out/kge", metadata={"help": "a folder for each model, and results.json"})
 
@@ -81,8 +85,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     benchmarks = chosen_benchmarks(recipe.benchmarks)
     for name in models:
         settings_of(settings, name)
+    options = TripleOptions(
+        recipe.relations, recipe.parents, parse_inverses(recipe.inverses), recipe.mirror_share, recipe.least_triples
+    )
+    options.check()
     with lock(folder):
         check_folder(folder, overwrite=recipe.overwrite or recipe.resume)
+        if recipe.resume and not any((there / "graph").is_dir() for there in (begun_in(folder), folder)):
+            raise InputError(f"resume: {folder} holds no run to go on with; leave it out to begin one")
         if not recipe.resume and begun_in(folder).exists():
             if not recipe.overwrite:
                 raise InputError(
@@ -92,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             begin_anew(folder)
         with replacing(folder, resumable=True) as draft:
             keep_models(folder, draft, () if recipe.resume else models)
-            shown = train_and_measure(recipe, settings, models, benchmarks, draft)
+            shown = train_and_measure(recipe, settings, models, benchmarks, options, draft)
     print(f"\n{shown}\n\nSaved. Load vectors with KGETable.load({str(folder / models[0])!r})")
 
 
@@ -121,44 +131,58 @@ def train_and_measure(
     settings: KGESettings,
     models: Sequence[str],
     benchmarks: Sequence[Benchmark],
+    options: TripleOptions,
     folder: Path,
 ) -> str:
     """One graph, one folder for each model, and a table of all of them."""
-    options = TripleOptions(
-        recipe.relations, recipe.parents, parse_inverses(recipe.inverses), recipe.mirror_share, recipe.least_triples
-    )
-    options.check()
-
     # The graph, once for all models.
-    terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
-    graph = KnowledgeGraph.from_terminology(terminology, options, seed=settings.seed)
+    terminology, graph = graph_of(recipe.terminology, options, settings.seed)
+    if benchmarks and terminology is None:
+        raise InputError("benchmarks: a saved graph has no names to measure; give the terminology in its place")
     graph.save(folder / "graph")
-    print(f"{terminology!r}\n{graph!r}\n{graph.report}")
+    print(f"{graph!r}\n{graph.report}" if terminology is None else f"{terminology!r}\n{graph!r}\n{graph.report}")
 
     # Train and measure.
-    links = LinkPredictionEvaluator(
-        graph.entities, train=graph.train, valid=graph.valid, test=graph.test, relations=graph.relations
-    )
+    links = None
+    if len(graph.test):
+        links = LinkPredictionEvaluator(
+            graph.entities, train=graph.train, valid=graph.valid, test=graph.test, relations=graph.relations
+        )
     similarity: list[EmbeddingEvaluator] = []
     results: dict[str, dict[str, float]] = {}
     for name in models:
         trained = one_model(graph, settings_of(settings, name), folder / name, recipe)
         table = trained.table
-        similarity = similarity or [graph_evaluator(benchmark, table, terminology) for benchmark in benchmarks]
-        results[name] = links.measure_scorer(trained.model.scorer())
+        if terminology is not None:
+            similarity = similarity or [graph_evaluator(benchmark, table, terminology) for benchmark in benchmarks]
+        results[name] = {} if links is None else links.measure_scorer(trained.model.scorer())
         for evaluator in similarity:
             results[name] |= measure_table(evaluator, table)
         write_text(folder / name / FIGURES, json.dumps(results[name], indent=1) + "\n")
 
     # Side by side, as in Table 2.
-    rows = {key: links.headline[key] for key in ("hits@1", "hits@3", "hits@10", "mr", "mrr")}
-    rows |= {f"raw {key}": f"raw_{key}" for key in ("mr", "mrr")}
+    rows = {}
+    if links is not None:
+        rows = {key: links.headline[key] for key in ("hits@1", "hits@3", "hits@10", "mr", "mrr")}
+        rows |= {f"raw {key}": f"raw_{key}" for key in ("mr", "mrr")}
     rows |= {evaluator.primary_metric: evaluator.primary_metric for evaluator in similarity}
     rows |= {f"n of {evaluator.name}": f"{evaluator.name}_n" for evaluator in similarity}
     shown = metrics_table(results, rows)
-    about: Mapping[str, object] = {"graph": repr(graph), "digest": graph.digest, "terminology": terminology.digest}
+    about: Mapping[str, object] = {"graph": repr(graph), "digest": graph.digest, "terminology": graph.terminology}
     write_text(folder / RESULTS, json.dumps({**about, "results": results}, indent=1) + "\n")
     return shown
+
+
+def graph_of(sources: Sequence[str], options: TripleOptions, seed: int) -> tuple[Terminology | None, KnowledgeGraph]:
+    """The terminologies, merged, and their graph; or a saved graph, whose names are not known."""
+    for source in sources:
+        settle(source)
+        if (Path(source) / HEADER).is_file():
+            if len(sources) > 1:
+                raise InputError(f"terminology: {source} is a saved graph, with which nothing is merged")
+            return None, KnowledgeGraph.load(source)
+    terminology = Terminology.merge(*(Terminology.open(source) for source in sources))
+    return terminology, KnowledgeGraph.from_terminology(terminology, options, seed=seed)
 
 
 def one_model(graph: KnowledgeGraph, settings: KGESettings, folder: Path, recipe: KGEArguments) -> TrainedKGE:

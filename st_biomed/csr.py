@@ -60,6 +60,18 @@ class CSR(NamedTuple):
         offset = np.arange(len(position)) - np.repeat(ends - counts, counts)
         return position, self.indices[np.repeat(self.indptr[rows], counts) + offset]
 
+    def reach(self, rows: np.ndarray) -> np.ndarray:
+        """Everything that some rows lead to, in any number of steps, as a mask ``[n_rows]``.
+
+        The rows themselves are among it only where steps lead to them; columns are rows here.
+        """
+        reached = np.zeros(self.n_rows, dtype=bool)
+        while len(rows):
+            _, next_rows = self.take(rows)
+            rows = np.unique(next_rows[~reached[next_rows]])
+            reached[rows] = True
+        return reached
+
     def compose(self, other: CSR) -> CSR:
         """Rows of ``self`` with every value replaced by the row of ``other`` it names, e.g. parents of parents."""
         position, value = other.take(self.indices.astype(np.int64))

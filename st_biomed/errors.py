@@ -34,9 +34,35 @@ def unknown_name(kind: str, found: object, allowed: Iterable[str]) -> InputError
     if len(names) > _LISTED:
         *some, last = map(repr, nearest(str(found), names))
         return InputError(f"unknown {kind} {shown(found)}; did you mean {', '.join(some)} or {last}?")
-    near = difflib.get_close_matches(str(found), names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(str(found), names, "; ")
     return InputError(f"unknown {kind} {shown(found)}: allowed are {', '.join(map(repr, names))}{hint}")
+
+
+def did_you_mean(found: str, names: Iterable[str], before: str = ": ") -> str:
+    """``": did you mean 'MiniLM'?"`` where a name is near, whatever its case; else nothing."""
+    folded = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(found.lower(), folded, n=1)
+    return f"{before}did you mean {folded[near[0]]!r}?" if near else ""
+
+
+def check_whole(name: str, value: object, least: int = 1, *, or_none: bool = False) -> None:
+    """Refuse what is no integer of at least ``least``.
+
+    Args:
+        name: The argument, as the message shall name it.
+        value: What was given for it.
+        least: The smallest that is allowed.
+        or_none: Whether ``None`` is allowed, too.
+
+    Raises:
+        InputError: It is none.
+    """
+    if or_none and value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(
+            f"{name} must be an integer of at least {least}{' or None' if or_none else ''}, found {value!r}"
+        )
 
 
 def nearest(found: str, names: Iterable[str], n: int = _NEAREST) -> list[str]:

@@ -11,7 +11,7 @@ import typer
 
 from st_biomed.cli._options import Device, DrawSeed
 from st_biomed.encoder.foreign import FLAG_HELP
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, did_you_mean
 from st_biomed.settings.checks import FOLDER, PATH, SEED
 
 _TITLES = {False: "Results", True: "Results, scored as published"}
@@ -191,7 +191,6 @@ def _chosen(
 def _named(names: list[str]) -> list[Benchmark]:
     """Benchmarks by name, file or folder; of a name that is none the nearest is said first."""
     from st_biomed.evaluators.benchmark import Benchmark, benchmark_files, benchmark_names
-    from st_biomed.leaderboard.suggestions import did_you_mean
 
     known = benchmark_names()
     for name in names:

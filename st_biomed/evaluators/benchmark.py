@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol, Self, TypeVar, Unpack
 
 from st_biomed.errors import InputError, unknown_name
@@ -17,6 +16,7 @@ from st_biomed.evaluators.published import PublishedFigure, read_published
 from st_biomed.settings.bundled import bundled_folder
 from st_biomed.settings.checks import PATH, Check
 from st_biomed.settings.recipe import filled, read_yaml
+from st_biomed.settings.registry import Registry
 
 FOLDER = "evaluation/benchmarks"
 
@@ -41,11 +41,9 @@ class EvaluatorSettings(Protocol):
 AnySettings = TypeVar("AnySettings")
 
 
-@cache
-def evaluator_kinds() -> tuple[str, ...]:
-    """The kinds of evaluators, sorted: the folders of ``st_biomed/evaluators``, each with ``SETTINGS`` in ``settings.py``."""
-    folder = importlib.import_module("st_biomed.evaluators").__path__
-    return tuple(sorted(found.name for found in pkgutil.iter_modules(folder) if found.ispkg))
+_KINDS: Registry[ModuleType] = Registry("st_biomed.evaluators", "evaluator", packages_only=True)
+evaluator_kinds = _KINDS.names
+"""The kinds of evaluators, sorted: the folders of ``st_biomed/evaluators``, each with ``SETTINGS`` in ``settings.py``."""
 
 
 def settings_class(kind: str) -> type[EvaluatorSettings]:
@@ -54,9 +52,7 @@ def settings_class(kind: str) -> type[EvaluatorSettings]:
     Raises:
         InputError: There is no such kind.
     """
-    if kind not in evaluator_kinds():
-        raise unknown_name("evaluator", kind, evaluator_kinds())
-    found: type[EvaluatorSettings] = importlib.import_module(f"st_biomed.evaluators.{kind}.settings").SETTINGS
+    found: type[EvaluatorSettings] = importlib.import_module(f"{_KINDS.module(kind).__name__}.settings").SETTINGS
     return found
 
 

@@ -45,11 +45,11 @@ class AncestorGraph:
 
     def ancestors(self, concept: int) -> np.ndarray:
         """All concepts above ``concept``, sorted."""
-        return self._reach(self.parents, concept)
+        return np.flatnonzero(self.parents.reach(np.array([concept])))
 
     def descendants(self, concept: int) -> np.ndarray:
         """All concepts below ``concept``, sorted."""
-        return self._reach(self.children, concept)
+        return np.flatnonzero(self.children.reach(np.array([concept])))
 
     def lca(self, concept_a: int, concept_b: int) -> np.ndarray:
         """The deepest common ancestors of two concepts (each its own ancestor); empty without a common one."""
@@ -57,15 +57,6 @@ class AncestorGraph:
             np.append(self.ancestors(concept_a), concept_a), np.append(self.ancestors(concept_b), concept_b)
         )
         return common[self.depth[common] == self.depth[common].max()] if len(common) else common
-
-    @staticmethod
-    def _reach(step: CSR, concept: int) -> np.ndarray:
-        seen: set[int] = set()
-        frontier = [concept]
-        while frontier:
-            frontier = list({int(c) for near in frontier for c in step.row(near)} - seen)
-            seen.update(frontier)
-        return np.array(sorted(seen), dtype=np.int64)
 
     def _depths(self, codes: Sequence[str]) -> np.ndarray:
         """Layer by layer: a concept's turn comes when all of its parents have had theirs (Kahn's order)."""

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
 
 TABLE, SETTINGS = "table.json", "settings.json"
-SEAL = Seal(TABLE, 2, "KGETable.save or `st-biomed kge train`", "train it again (`st-biomed kge train --overwrite`)")
+SEAL = Seal(
+    TABLE, 2, "KGETable.save or `st-biomed train kge`", "train it again (`st-biomed train kge --overwrite true`)"
+)
 """Of a table alone, and of a whole training, whose files it binds to the vectors."""
 
 _FILES = ("codes.parquet", "vectors.safetensors")

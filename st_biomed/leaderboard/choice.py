@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, did_you_mean
 from st_biomed.leaderboard.meanings import PUBLISHED_SCORING
 from st_biomed.leaderboard.results import Result
-from st_biomed.leaderboard.suggestions import did_you_mean
 
 _DRAWS = {"n_bootstrap", "bootstrap_seed"}  # they change intervals only
 _EMBEDDING = {"bf16", "truncate_dim", "cache_dtype"}  # of the model's vectors, not of what is measured on them

@@ -12,13 +12,12 @@ import numpy as np
 
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest, table_digest
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, did_you_mean
 from st_biomed.evaluators.base import EmbeddingEvaluator
 from st_biomed.evaluators.embedders import Embed, table_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.leaderboard.dense_and_sparse import dense_and_sparse, read_sparse_weight
 from st_biomed.leaderboard.devices import check_device
-from st_biomed.leaderboard.suggestions import did_you_mean
 from st_biomed.settings.bundled import bundled
 from st_biomed.settings.recipe import filled
 from st_biomed.settings.yaml_files import read_yaml

@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from st_biomed.losses.ablation import loss_by_name as loss_by_name
     from st_biomed.losses.ablation import miner_by_name as miner_by_name
     from st_biomed.losses.bergamot import BergamotLoss as BergamotLoss
+    from st_biomed.losses.cached import CachedInfoNCELoss as CachedInfoNCELoss
+    from st_biomed.losses.cached import CachedKGEMarginMultiSimilarityLoss as CachedKGEMarginMultiSimilarityLoss
     from st_biomed.losses.cached import CachedMultiSimilarityLoss as CachedMultiSimilarityLoss
     from st_biomed.losses.cached import CachedOrdinalMultiSimilarityLoss as CachedOrdinalMultiSimilarityLoss
     from st_biomed.losses.cached_bergamot import CachedBergamotLoss as CachedBergamotLoss
-    from st_biomed.losses.cached_info_nce import CachedInfoNCELoss as CachedInfoNCELoss
-    from st_biomed.losses.cached_kge_margin_multi_similarity import (
-        CachedKGEMarginMultiSimilarityLoss as CachedKGEMarginMultiSimilarityLoss,
-    )
     from st_biomed.losses.callbacks import LossParametersCallback as LossParametersCallback
     from st_biomed.losses.callbacks import TerminologyDigestCallback as TerminologyDigestCallback
     from st_biomed.losses.entity_linking import EntityLinkingLoss as EntityLinkingLoss
@@ -48,12 +46,12 @@ _HOME = {
     "CachedMultiSimilarityLoss": "st_biomed.losses.cached",
     "CachedOrdinalMultiSimilarityLoss": "st_biomed.losses.cached",
     "KGEMarginMultiSimilarityLoss": "st_biomed.losses.kge_margin_multi_similarity",
-    "CachedKGEMarginMultiSimilarityLoss": "st_biomed.losses.cached_kge_margin_multi_similarity",
+    "CachedKGEMarginMultiSimilarityLoss": "st_biomed.losses.cached",
     "BarlowTwinsLoss": "st_biomed.losses.redundancy_reduction",
     "BergamotLoss": "st_biomed.losses.bergamot",
     "CachedBergamotLoss": "st_biomed.losses.cached_bergamot",
     "InfoNCELoss": "st_biomed.losses.info_nce",
-    "CachedInfoNCELoss": "st_biomed.losses.cached_info_nce",
+    "CachedInfoNCELoss": "st_biomed.losses.cached",
     "NCALoss": "st_biomed.losses.nca",
     "LiftedStructureLoss": "st_biomed.losses.lifted_structure",
     "GeneralizedLiftedStructureLoss": "st_biomed.losses.metric_learning",

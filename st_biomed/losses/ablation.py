@@ -27,7 +27,7 @@ LOSSES = {
 
 CACHED = {
     "ms": ("cached", "CachedMultiSimilarityLoss"),
-    "infonce": ("cached_info_nce", "CachedInfoNCELoss"),
+    "infonce": ("cached", "CachedInfoNCELoss"),
 }
 
 MINERS: dict[str, Miner | None] = {

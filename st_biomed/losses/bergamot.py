@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.arguments import concept_lookup, number, one_of
 from st_biomed.losses.graph import CORRUPTIONS, DeepGraphInfomaxLoss, IntermodalLoss, corrupted_edges
 from st_biomed.losses.graph_batch import GraphBatch
@@ -117,8 +117,7 @@ class BergamotLoss(nn.Module):
         self.dgi = DeepGraphInfomaxLoss(graph_encoder.width) if graph_encoder and self.weights["dgi"] else None
         self.relation = relation
         self.corruption = one_of("corruption", corruption, CORRUPTIONS)
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise InputError(f"seed must be an integer of at least 0, found {seed!r}")
+        check_whole("seed", seed, 0)
         self.seed = seed
         self.gather_across_devices = gather_across_devices
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))

@@ -12,9 +12,11 @@ from sentence_transformers.base.losses import CachedLossMixin, has_static_embedd
 from sentence_transformers.util import get_world_size
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.arguments import one_of
 from st_biomed.losses.embed import merge_columns, take_rows, token_lengths
+from st_biomed.losses.info_nce import InfoNCELoss
+from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
 from st_biomed.losses.multi_similarity import PRESETS, MultiSimilarityLoss
 from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
 
@@ -60,8 +62,8 @@ class CachedLoss(CachedLossMixin, nn.Module):
     ) -> None:
         super().__init__()
         for name, size in (("mini_batch_size", mini_batch_size), ("mini_batch_num_tokens", mini_batch_num_tokens)):
-            if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
-                raise InputError(f"{name} must be an integer of at least 1, found {size!r}")
+            if size is not None:
+                check_whole(name, size)
         if model is not None and has_static_embedding_input(model):
             raise InputError(
                 f"{type(self).__name__} cannot cut the inputs of a StaticEmbedding into mini-batches: "
@@ -156,3 +158,15 @@ class CachedOrdinalMultiSimilarityLoss(CachedLoss):
     """:class:`OrdinalMultiSimilarityLoss` over large batches: its arguments, and those of :class:`CachedLoss`."""
 
     loss_class = OrdinalMultiSimilarityLoss
+
+
+class CachedInfoNCELoss(CachedLoss):
+    """:class:`InfoNCELoss` over large batches: its arguments, and those of :class:`CachedLoss`."""
+
+    loss_class = InfoNCELoss
+
+
+class CachedKGEMarginMultiSimilarityLoss(CachedLoss):
+    """:class:`KGEMarginMultiSimilarityLoss` over large batches: its arguments, and those of :class:`CachedLoss`."""
+
+    loss_class = KGEMarginMultiSimilarityLoss

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
+from st_biomed.errors import check_whole
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.modules.graph_layers import GraphEncoder
 
@@ -37,8 +37,7 @@ class CachedBergamotLoss(BergamotLoss):
         **arguments: Any,
     ) -> None:
         super().__init__(model, graph_encoder, **arguments)
-        if isinstance(mini_batch_size, bool) or not isinstance(mini_batch_size, int) or mini_batch_size < 1:
-            raise InputError(f"mini_batch_size must be an integer of at least 1, found {mini_batch_size!r}")
+        check_whole("mini_batch_size", mini_batch_size)
         self.mini_batch_size = mini_batch_size
 
     def embed(self, texts: dict[str, Tensor]) -> Tensor:

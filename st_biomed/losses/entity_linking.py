@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.kge import KGETable
 from st_biomed.losses.arguments import one_of
 from st_biomed.losses.citations import ITALIAN
@@ -64,10 +64,7 @@ class EntityLinkingLoss(nn.Module):
         super().__init__()
         self.model = model
         self.reduction = one_of("reduction", reduction, ("mean", "sum"))
-        if num_sampled is not None and (
-            isinstance(num_sampled, bool) or not isinstance(num_sampled, int) or num_sampled < 1
-        ):
-            raise InputError(f"num_sampled must be an integer of at least 1 or None, found {num_sampled!r}")
+        check_whole("num_sampled", num_sampled, or_none=True)
         self.num_sampled = num_sampled
         if isinstance(entities, KGETable):
             entities = torch.from_numpy(entities.vectors.copy())

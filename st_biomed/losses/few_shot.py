@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.arguments import number, one_of
 from st_biomed.losses.distance_weighted import DISTRIBUTIONS
 from st_biomed.losses.few_shot_names import FewShotNames, FewShotStep
@@ -88,8 +88,7 @@ class FewShotLoss(nn.Module):
         if not any(self.weights.values()):
             raise InputError("one of the weights must be above 0, found both of them 0")
         negatives = one_of("negatives", negatives, DISTRIBUTIONS)
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise InputError(f"seed must be an integer of at least 0, found {seed!r}")
+        check_whole("seed", seed, 0)
         self.given_prototypes = prototypes is not None
         self.names = FewShotNames(
             vectors, labels, prototypes=prototypes, normalize=normalize, negatives=negatives, seed=seed

@@ -15,7 +15,7 @@ from sentence_transformers.util import get_world_size
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.callbacks import LossParametersCallback, checkpoint_folder, resumed_checkpoint
 from st_biomed.losses.few_shot import FewShotLoss
 from st_biomed.losses.few_shot_names import checked_names
@@ -85,8 +85,7 @@ class FewShotValidationCallback(TrainerCallback):
         *,
         lookback: int = 10,
     ) -> None:
-        if isinstance(lookback, bool) or not isinstance(lookback, int) or lookback < 1:
-            raise InputError(f"lookback must be an integer of at least 1, found {lookback!r}")
+        check_whole("lookback", lookback)
         self.loss, self.lookback = loss, lookback
         self.vectors, self.labels = checked_names(vectors, labels)
         shape = loss.names.prototypes.shape

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.arguments import numbers, one_of
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.similarity import (
@@ -105,8 +105,7 @@ class OrdinalMultiSimilarityLoss(nn.Module):
         self.base = numbers("base", base, n_values)
         self.cut_weights = numbers("cut_weights", 1.0 if cut_weights is None else cut_weights, n_values, least=0.0)
         self.reduction = one_of("reduction", reduction, REDUCTIONS)
-        if group_size is not None and (type(group_size) is not int or group_size < 1):
-            raise InputError(f"group_size must be a whole number of at least 1, or None, found {group_size!r}")
+        check_whole("group_size", group_size, or_none=True)
         self.group_size = group_size
         self.similarity = one_of("similarity", similarity, SIMILARITIES)
         self.gather_across_devices = gather_across_devices

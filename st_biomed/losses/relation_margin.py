@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.arguments import number, one_of
 from st_biomed.losses.similarity import full_precision
 
@@ -38,8 +38,7 @@ class RelationMarginLoss(nn.Module):
     def __init__(self, width: int, n_relations: int, *, score: str = "distmult", margin: float = 1.0) -> None:
         super().__init__()
         for name, value in (("width", width), ("n_relations", n_relations)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} must be an integer of at least 1, found {value!r}")
+            check_whole(name, value)
         self.score = one_of("score", score, SCORES)
         self.margin = number("margin", margin, above=0.0)
         self.relations = nn.Parameter(torch.randn(n_relations, width) * 0.02)  # as the token vectors of BERT

@@ -11,8 +11,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, unknown_name
-from st_biomed.modules.graph_layers import SETTINGS, WEIGHTS, GraphEncoder, count
+from st_biomed.errors import InputError, check_whole, unknown_name
+from st_biomed.modules.graph_layers import SETTINGS, WEIGHTS, GraphEncoder
 
 
 class GraphSAGE(GraphEncoder):
@@ -52,15 +52,15 @@ class RGCN(GraphEncoder):
         _geometric()
         from st_biomed.modules.relational_convolution import EdgewiseRGCNConv
 
-        count("n_relations", n_relations)
+        check_whole("n_relations", n_relations)
         if blocks is not None and bases is not None:
             raise InputError(f"one of blocks and bases may be given, found {blocks!r} and {bases!r}")
         if bases is None:
             blocks = 64 if blocks is None else blocks
-            count("blocks", blocks)
+            check_whole("blocks", blocks)
             _divides("blocks", blocks, width, layers.get("hidden"))
         else:
-            count("bases", bases)
+            check_whole("bases", bases)
 
         def convolution(a: int, b: int) -> nn.Module:
             return EdgewiseRGCNConv(a, b, n_relations, num_blocks=blocks, num_bases=bases)
@@ -101,11 +101,11 @@ class GATv2(GraphEncoder):
         **layers: Any,
     ) -> None:
         gat = _geometric().GATv2Conv
-        count("heads", heads)
+        check_whole("heads", heads)
         _divides("heads", heads, width, layers.get("hidden"))
         if n_relations is not None:
-            count("n_relations", n_relations)
-            count("relation_width", relation_width)
+            check_whole("n_relations", n_relations)
+            check_whole("relation_width", relation_width)
 
         def convolution(a: int, b: int) -> nn.Module:
             features = None if n_relations is None else relation_width

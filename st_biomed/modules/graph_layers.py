@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn.functional import dropout, gelu
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.modules.graph_edges import distinct_edges
 
 WEIGHTS, SETTINGS = "graph_encoder.safetensors", "graph_encoder.json"
@@ -61,7 +61,7 @@ class GraphEncoder(nn.Module, ABC):
         super().__init__()
         hidden = width if hidden is None else hidden
         for name, value in (("width", width), ("layers", layers), ("hidden", hidden)):
-            count(name, value)
+            check_whole(name, value)
         if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
             raise InputError(f"dropout must be at least 0 and below 1, found {dropout!r}")
         self.width = width
@@ -132,11 +132,6 @@ class GraphEncoder(nn.Module, ABC):
         save_file(weights, folder / WEIGHTS)
         text = json.dumps({"kind": self.kind, **self.settings}, indent=2)
         (folder / SETTINGS).write_text(text + "\n", "utf-8")
-
-
-def count(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{name} must be an integer of at least 1, found {value!r}")
 
 
 def _within(name: str, values: Tensor, count: int, what: str) -> None:

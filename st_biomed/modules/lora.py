@@ -8,7 +8,7 @@ from typing import Any
 from sentence_transformers import SentenceTransformer
 from transformers import __version__ as transformers_version
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.modules.adapt import encoder_of
 
 OLDEST_TRANSFORMERS = (5, 6)
@@ -48,8 +48,7 @@ def add_lora(
             f"LoRA needs transformers>=5.6, found {transformers_version}: earlier ones cannot resume from a checkpoint"
         )
     encoder: Any = encoder_of(model).model
-    if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:
-        raise InputError(f"rank must be an integer of at least 1, found {rank!r}")
+    check_whole("rank", rank)
     if isinstance(targets, str) or not targets:
         raise InputError(f"targets must be a list of names of layers, found {targets!r}")
     ends = {name.split(".")[-1] for name, _ in encoder.named_modules()}

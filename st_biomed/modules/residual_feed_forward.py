@@ -9,7 +9,7 @@ from sentence_transformers.base.modules.module import Module
 from torch import Tensor, nn
 from torch.nn.functional import dropout, relu
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.modules.hub_arguments import hub_arguments
 
 HIDDEN = 9600
@@ -50,8 +50,7 @@ class ResidualFeedForward(Module):
     def __init__(self, width: int, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:
         super().__init__()
         for name, value in (("width", width), ("hidden", hidden)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} must be an integer of at least 1, found {value!r}")
+            check_whole(name, value)
         if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
             raise InputError(f"dropout must be at least 0 and below 1, found {dropout!r}")
         self.width, self.hidden, self.dropout = width, hidden, float(dropout)

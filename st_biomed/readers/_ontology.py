@@ -13,6 +13,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.readers._curies import Header, curie, describe, relation_name
+from st_biomed.readers._once import Once
 from st_biomed.records import Parent, Record, Relation, Tally, Term, Type, Xref
 from st_biomed.settings.keyword_options import listed
 
@@ -143,7 +144,7 @@ class Ontology:
                 raise InputError(
                     f"{self.path}: no term has prefix {prefix!r}; there are {', '.join(sorted(self._found)) or 'none'}"
                 )
-        seen = set()
+        edges = Once(self.tally, "repeated parents and relations")
         for child, relation, parent in self._edges:
             name = relation_name(relation, labels.get(relation, "")) if relation else ""
             source = self.source_of.get(child)
@@ -151,11 +152,7 @@ class Ontology:
                 self._drop("parents and relations of a concept that was not read")
             elif child == parent:
                 self._drop("parents and relations of a concept to itself")
-            elif (child, name, parent) in seen:
-                self._drop("repeated parents and relations")
-            else:
-                seen.add((child, name, parent))
-                self._keep()
+            elif self._reads(edges, child, name, parent):
                 yield Relation(child, name, parent, source) if relation else Parent(child, parent, source)
 
     def _reason(self, code: str, prefix: str, name: str, obsolete: bool) -> str:
@@ -169,40 +166,35 @@ class Ontology:
         return "terms of an earlier graph" if code in self.source_of else ""
 
     def _synonyms(self, code: str, name: str, synonyms: list[tuple[str, str]]) -> Iterator[Record]:
-        names = {name}
+        names = Once(self.tally, "repeated names of a concept")
+        names.knows([(name,)])
         for scope, text in synonyms:
             text = text.strip()
             if scope not in self.scopes:
                 self._drop(f"{scope} synonyms")
             elif not text:
                 self._drop("empty names")
-            elif text in names:
-                self._drop("repeated names of a concept")
-            else:
-                names.add(text)
-                self._keep()
+            elif self._reads(names, text):
                 yield Term(code, text, "synonym", self.language, self.source_of[code])
 
     def _links(self, code: str, term: Statements) -> Iterator[Record]:
-        types: set[str] = set()
+        types = Once(self.tally, "repeated or empty types")
+        types.knows([("",)])
         for kind in map(str.strip, term.types):
-            if not kind or kind in types:
-                self._drop("repeated or empty types")
-            else:
-                types.add(kind)
-                self._keep()
+            if self._reads(types, kind):
                 yield Type(code, kind)
-        targets: set[tuple[str, str]] = set()
+        targets = Once(self.tally, "repeated cross-references, or to the concept itself")
         for predicate, text in term.xrefs:
             target = curie(text)
+            targets.knows([(predicate, code)])
             if target is None:
                 self._drop("cross-references that are no CURIE")
-            elif target == code or (predicate, target) in targets:
-                self._drop("repeated cross-references, or to the concept itself")
-            else:
-                targets.add((predicate, target))
-                self._keep()
+            elif self._reads(targets, predicate, target):
                 yield Xref(code, target, predicate, self.source_of[code])
+
+    def _reads(self, rows: Once, *row: str) -> bool:
+        self.tally.read()
+        return rows.keeps(*row)
 
     def _keep(self) -> None:
         self.tally.read()

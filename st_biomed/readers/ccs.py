@@ -9,6 +9,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.tables import read_table
+from st_biomed.readers._once import Once
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(
@@ -50,7 +51,7 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
     yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
     names: set[tuple[str, str]] = set()
     categories: set[str] = set()
-    links: set[tuple[str, str]] = set()
+    links = Once(tally, "repeated rows")
     for line, row in read_table(path, _COLUMNS, dialect="csv"):
         icd, *levels = (cell.strip().strip("'").strip() for cell in row)
         tally.read()
@@ -76,12 +77,8 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
             categories.add(category)
             names.add((category, name))
             above = code
-        if (above, icd) in links:
-            tally.drop("repeated rows")
-            continue
-        links.add((above, icd))
-        tally.keep()
-        yield Xref(above, f"ICD9CM:{_dotted(icd)}", "contains")
+        if links.keeps(above, icd):
+            yield Xref(above, f"ICD9CM:{_dotted(icd)}", "contains")
 
 
 def _named(where: str, levels: list[str]) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from st_biomed.files.gzipped import plain_name
 from st_biomed.files.tables import check_file, read_lines
 from st_biomed.readers import obo, obograph
 from st_biomed.readers._curies import curie, describe
+from st_biomed.readers._once import Once
 from st_biomed.records import Record, Relation, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(
@@ -77,7 +78,7 @@ def records(path: Path | None = None, *, tally: Tally, ontology: str | Path | No
     diseases: dict[str, set[str]] = {}
     declared = {source.name for source in sources}
     used: set[str] = set()
-    seen: set[tuple[str, str, str]] = set()
+    annotations = Once(tally, "repeated annotations")
     for where, (disease, name, relation, phenotype, denied) in _annotations(path):
         tally.read()
         if disease in names:
@@ -95,11 +96,7 @@ def records(path: Path | None = None, *, tally: Tally, ontology: str | Path | No
             tally.drop("annotations that deny (NOT, or frequency 0)")
         elif phenotype not in names:
             tally.drop("annotations of a phenotype that the ontology does not name")
-        elif (disease, relation, phenotype) in seen:
-            tally.drop("repeated annotations")
-        else:
-            seen.add((disease, relation, phenotype))
-            tally.keep()
+        elif annotations.keeps(disease, relation, phenotype):
             if phenotype not in used:
                 used.add(phenotype)
                 yield from sources

@@ -16,6 +16,7 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.files.encodings import settled
 from st_biomed.files.gzipped import opened
 from st_biomed.files.tables import check_file, dialect_name, read_header, read_table
+from st_biomed.readers._once import Once
 from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term
 
 SOURCE = SourceInfo(
@@ -203,7 +204,7 @@ def _rows(path: Path, columns: dict[str, str | tuple[str, ...]], form: _Form) ->
 
 def _strings(rows: Iterator[tuple[str, Sequence[str]]], tally: Tally) -> Iterator[tuple[str, ...]]:
     """The distinct rows of ``(code, string)``, or ``(code, string, language)``."""
-    seen: set[tuple[str, ...]] = set()
+    strings = Once(tally, "repeated strings of a code")
     for where, row in rows:
         code, string = row[:2]
         tally.read()
@@ -211,19 +212,15 @@ def _strings(rows: Iterator[tuple[str, Sequence[str]]], tally: Tally) -> Iterato
             raise InputError(f"{where}: string {string!r} has no code")
         if not string:
             raise InputError(f"{where}: code {code!r} has an empty string")
-        if tuple(row) in seen:
-            tally.drop("repeated strings of a code")
-            continue
-        seen.add(tuple(row))
-        tally.keep()
-        yield tuple(row)
+        if strings.keeps(*row):
+            yield tuple(row)
 
 
 def _pairs(
     rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
 ) -> Iterator[tuple[str, str]]:
     """The distinct ``(parent, child)`` rows; codes without a string are an error where their table is given."""
-    seen: set[tuple[str, str]] = set()
+    pairs = Once(tally, "repeated map rows")
     for where, (parent, child) in rows:
         tally.read()
         if not child:
@@ -237,11 +234,7 @@ def _pairs(
             tally.drop("map rows of a code without a string")
         elif not parent:
             tally.drop("map rows of a root")
-        elif (parent, child) in seen:
-            tally.drop("repeated map rows")
-        else:
-            seen.add((parent, child))
-            tally.keep()
+        elif pairs.keeps(parent, child):
             yield parent, child
 
 
@@ -249,7 +242,7 @@ def _triples(
     rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
 ) -> Iterator[tuple[str, str, str]]:
     """The distinct ``(head, relation, tail)`` rows; codes without a string are an error where their table is given."""
-    seen: set[tuple[str, str, str]] = set()
+    triples = Once(tally, "repeated relations")
     for where, (head, relation, tail) in rows:
         tally.read()
         if not (head and relation and tail):
@@ -259,9 +252,5 @@ def _triples(
             raise InputError(f"{where}: code {unknown[0]!r} has no string in {strings}; missing=drop drops such rows")
         if unknown:
             tally.drop("relations of a code without a string")
-        elif (head, relation, tail) in seen:
-            tally.drop("repeated relations")
-        else:
-            seen.add((head, relation, tail))
-            tally.keep()
+        elif triples.keeps(head, relation, tail):
             yield head, relation, tail

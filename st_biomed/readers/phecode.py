@@ -12,6 +12,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.encodings import WINDOWS, settled
 from st_biomed.files.tables import check_file, read_header, read_table
+from st_biomed.readers._once import Once
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
 
 SOURCE = SourceInfo(
@@ -141,7 +142,8 @@ def _parent(code: str, defined: dict[str, str]) -> str:
 
 
 def _icd_names(path: Path, encoding: str, tally: Tally, names: dict[str, str], source: SourceInfo) -> Iterator[Term]:
-    seen = set(names.items())
+    names_once = Once(tally, "repeated names of a phecode")
+    names_once.knows(names.items())
     for _, (code, name) in read_table(path, [("phecode",), _ICD_NAME], encoding=encoding):
         code, name = code.strip(), name.strip()
         tally.read()
@@ -149,16 +151,12 @@ def _icd_names(path: Path, encoding: str, tally: Tally, names: dict[str, str], s
             tally.drop("ICD names of no defined phecode")
         elif not name:
             tally.drop("empty ICD names")
-        elif (code, name) in seen:
-            tally.drop("repeated names of a phecode")
-        else:
-            seen.add((code, name))
-            tally.keep()
+        elif names_once.keeps(code, name):
             yield Term(f"{source.name}:{code}", name, "synonym", source=source.name)
 
 
 def _icd_codes(path: Path, encoding: str, tally: Tally, names: dict[str, str], source: SourceInfo) -> Iterator[Xref]:
-    seen: set[tuple[str, str]] = set()
+    codes_once = Once(tally, "repeated ICD codes of a phecode")
     for where, phecode, code, vocabulary in _links(path, encoding):
         tally.read()
         if vocabulary not in _VOCABULARIES:
@@ -168,11 +166,7 @@ def _icd_codes(path: Path, encoding: str, tally: Tally, names: dict[str, str], s
             tally.drop("ICD codes of no defined phecode")
         elif not code:
             tally.drop("empty ICD codes")
-        elif (phecode, target) in seen:
-            tally.drop("repeated ICD codes of a phecode")
-        else:
-            seen.add((phecode, target))
-            tally.keep()
+        elif codes_once.keeps(phecode, target):
             yield Xref(f"{source.name}:{phecode}", target, "contains", source.name)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files.gzipped import plain_name, plain_or_gzipped
 from st_biomed.files.tables import read_table
+from st_biomed.readers._once import Once
 from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
 from st_biomed.settings.keyword_options import listed
 
@@ -204,14 +205,11 @@ def _names(
 
 def _terms(names: dict[str, list[_Name]], tally: Tally) -> Iterator[Term]:
     for code, found in names.items():
-        seen: set[tuple[str, str]] = set()
+        distinct, kind = Once(tally, "repeated names of a concept"), "preferred"
         for _, text, language, sab in sorted(found, key=itemgetter(0)):
-            if (text, language) in seen:
-                tally.drop("repeated names of a concept")
-                continue
-            tally.keep()
-            yield Term(f"{SOURCE.name}:{code}", text, "synonym" if seen else "preferred", language, _source(sab))
-            seen.add((text, language))
+            if distinct.keeps(text, language):
+                yield Term(f"{SOURCE.name}:{code}", text, kind, language, _source(sab))
+                kind = "synonym"
 
 
 def _relations(
@@ -223,7 +221,7 @@ def _relations(
     names: Container[str],
 ) -> Iterator[Parent | Relation]:
     """The rows that are asked for, and ``isa`` in any case."""
-    seen: set[tuple[str, str, str, str]] = set()
+    relations = Once(tally, "repeated relations")
     there: set[str] = set()
     columns = ("RXCUI1", "STYPE1", "REL", "RXCUI2", "STYPE2", "RELA", "SAB", "SUPPRESS")
     for where, (second, stype1, rel, first, stype2, named, sab, mark) in _rows(path, *columns):
@@ -244,11 +242,7 @@ def _relations(
             tally.drop("relations of a concept without a name")
         elif first == second:
             tally.drop("relations of a concept to itself")
-        elif (first, relation, second, sab) in seen:
-            tally.drop("repeated relations")
-        else:
-            seen.add((first, relation, second, sab))
-            tally.keep()
+        elif relations.keeps(first, relation, second, sab):
             head, tail = f"{SOURCE.name}:{first}", f"{SOURCE.name}:{second}"
             yield (
                 Parent(head, tail, _source(sab)) if relation == "isa" else Relation(head, relation, tail, _source(sab))
@@ -259,16 +253,12 @@ def _relations(
 
 
 def _types(path: Path, tally: Tally, names: Container[str]) -> Iterator[Type]:
-    seen: set[tuple[str, str]] = set()
+    types = Once(tally, "repeated types")
     for where, (code, type_) in _rows(path, "RXCUI", "TUI"):
         tally.read()
         if not type_:
             raise InputError(f"{where}: RXCUI {code} has an empty TUI")
         if code not in names:
             tally.drop("types of a concept without a name")
-        elif (code, type_) in seen:
-            tally.drop("repeated types")
-        else:
-            seen.add((code, type_))
-            tally.keep()
+        elif types.keeps(code, type_):
             yield Type(f"{SOURCE.name}:{code}", type_)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from st_biomed.samplers.arguments import BatchesByName, TrainingBatches, remember
 from st_biomed.samplers.epoch_callback import EpochCallback
-from st_biomed.samplers.graph import GraphBatches, GraphBatchSampler
+from st_biomed.samplers.graph import GraphBatches, GraphBatchSampler, GraphPlan
 from st_biomed.samplers.graph_collator import GraphCollator
 from st_biomed.samplers.hard_negative_callback import HardNegativeCallback
 from st_biomed.samplers.hard_negatives import HardNegativeBatches, HardNegativeBatchSampler, HardNegativePlan
-from st_biomed.samplers.hierarchy import HierarchyBatches, HierarchyBatchSampler
+from st_biomed.samplers.hierarchy import HierarchyBatches, HierarchyBatchSampler, HierarchyPlan
 from st_biomed.samplers.mixing import RankAlignedBatchSampler, RankAlignedMixing
 from st_biomed.samplers.neighborhood import Neighborhood, NeighborSampler
 from st_biomed.samplers.shuffled import ShuffledBatches, ShuffledBatchSampler
-from st_biomed.samplers.synonyms import SynonymBatches, SynonymBatchSampler
+from st_biomed.samplers.synonyms import SynonymBatches, SynonymBatchSampler, SynonymPlan
 
 __all__ = [
     "BatchesByName",
@@ -24,12 +24,14 @@ __all__ = [
     "GraphBatchSampler",
     "GraphBatches",
     "GraphCollator",
+    "GraphPlan",
     "HardNegativeBatchSampler",
     "HardNegativeBatches",
     "HardNegativeCallback",
     "HardNegativePlan",
     "HierarchyBatchSampler",
     "HierarchyBatches",
+    "HierarchyPlan",
     "NeighborSampler",
     "Neighborhood",
     "RankAlignedBatchSampler",
@@ -38,6 +40,7 @@ __all__ = [
     "ShuffledBatches",
     "SynonymBatchSampler",
     "SynonymBatches",
+    "SynonymPlan",
     "TrainingBatches",
     "remember",
 ]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sentence_transformers.base import DefaultBatchSampler
 from torch.utils.data import SequentialSampler
@@ -116,6 +116,46 @@ class TrainingBatches(ABC):
     @abstractmethod
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> DefaultBatchSampler:
         """The sampler of the training dataset."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerminologyBatches(TrainingBatches):
+    """Batches of the names of a terminology; a subclass adds the plan that its sampler takes.
+
+    Attributes:
+        digest: Digest of the terminology.
+        path: Folder where it is saved, for other processes.
+    """
+
+    digest: str
+    path: str | None = None
+    sampler_class: ClassVar[Callable[..., DefaultBatchSampler]]
+
+    @classmethod
+    def of(
+        cls,
+        terminology: Terminology,
+        path: str | Path | None = None,
+        *,
+        dataset: Dataset | None = None,
+        **options: Any,
+    ) -> Self:
+        """The batches of a terminology's names.
+
+        Args:
+            terminology: Where the labels come from.
+            path: Folder where it is saved; needed only to unpickle the batches in another process.
+            dataset: The training dataset, if it is not that of all names.
+            **options: The attributes of the plan.
+
+        Raises:
+            InputError: What the plan refuses.
+        """
+        return cls(**known_by(terminology, path, dataset), **options)
+
+    def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> DefaultBatchSampler:
+        terminology = recall(self.digest, self.path)
+        return self.sampler_class(dataset, batch_size, seed=seed, terminology=terminology, plan=self)
 
 
 @cache

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
-from sentence_transformers.base import DefaultBatchSampler
 
 from st_biomed.errors import InputError
-from st_biomed.samplers.arguments import TrainingBatches, known_by, recall
+from st_biomed.samplers.arguments import TerminologyBatches
+from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.dealing import deal, most_batches
 from st_biomed.samplers.rows import NameRows
 from st_biomed.samplers.strata import PairStrata
@@ -19,7 +18,6 @@ from st_biomed.terminology import Terminology
 from st_biomed.training_data.draws import draw_distinct
 
 if TYPE_CHECKING:
-    import torch
     from datasets import Dataset
 
 PIVOT = "en"
@@ -28,7 +26,27 @@ PIVOT = "en"
 _BLOCK = 64  # batches whose names are looked up together
 
 
-class GraphBatchSampler(DefaultBatchSampler):
+@dataclass(frozen=True, kw_only=True)
+class GraphPlan:
+    """Which pairs of names an epoch has.
+
+    Attributes:
+        max_pairs_per_concept: Most pairs of a concept in a stratum and an epoch.
+        pivot_language: ISO 639-1 code; ``None`` where languages do not matter.
+
+    Raises:
+        InputError: A number below 1.
+    """
+
+    max_pairs_per_concept: int = 50
+    pivot_language: str | None = PIVOT
+
+    def __post_init__(self) -> None:
+        if self.max_pairs_per_concept < 1:
+            raise InputError(f"max_pairs_per_concept must be at least 1, found {self.max_pairs_per_concept}")
+
+
+class GraphBatchSampler(EpochBatchSampler):
     """Every batch holds two names of each of ``batch_size / 2`` concepts, and no concept twice.
 
     The pairs are drawn by strata, anew every epoch: of each concept those of two names in one language, and those of a
@@ -40,48 +58,37 @@ class GraphBatchSampler(DefaultBatchSampler):
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch, an even number from 4 on.
-        drop_last: Ignored: an incomplete batch is always dropped.
-        valid_label_columns: Ignored.
-        generator: Ignored: an epoch depends on ``seed`` and ``epoch`` alone, in every process.
-        seed: Seed.
         terminology: Where the labels come from.
-        max_pairs_per_concept: Most pairs of a concept in a stratum and an epoch.
-        pivot_language: ISO 639-1 code; ``None`` where languages do not matter.
+        plan: Which pairs of names an epoch has.
+        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
         n_skipped: Concepts left out because the dataset has no pair of names of them that could be drawn.
 
     Raises:
-        InputError: No pair of names, no name in the pivot language, a number out of range, too few concepts for a batch.
+        InputError: No pair of names, no name in the pivot language, another ``batch_size``, too few concepts for a batch.
     """
 
-    def __init__(  # noqa: PLR0913 - the host's six arguments and ours
+    def __init__(
         self,
         dataset: Dataset,
         batch_size: int,
-        drop_last: bool = True,
-        valid_label_columns: list[str] | None = None,
-        generator: torch.Generator | None = None,
-        seed: int = 0,
         *,
         terminology: Terminology,
-        max_pairs_per_concept: int = 50,
-        pivot_language: str | None = PIVOT,
+        plan: GraphPlan = GraphPlan(),
+        **host: Unpack[HostArguments],
     ) -> None:
-        super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
-        self.dataset = dataset
+        super().__init__(dataset, batch_size, **host)
         if batch_size < 4 or batch_size % 2:
             raise InputError(
                 f"batch_size holds two names of at least two concepts: 4 or a larger even number, found {batch_size}"
             )
-        if max_pairs_per_concept < 1:
-            raise InputError(f"max_pairs_per_concept must be at least 1, found {max_pairs_per_concept}")
-        self.max_pairs_per_concept = max_pairs_per_concept
+        self.plan = plan
         self.rows = NameRows(dataset, terminology)
-        self._strata = PairStrata(terminology, self.rows.names, pivot_language)
+        self._strata = PairStrata(terminology, self.rows.names, plan.pivot_language)
         concepts, self._place = np.unique(self._strata.concepts, return_inverse=True)
         self.n_skipped = int((self.rows.names.counts > 0).sum()) - len(concepts)
-        drawn = np.minimum(self._strata.pairs, max_pairs_per_concept)
+        drawn = np.minimum(self._strata.pairs, plan.max_pairs_per_concept)
         pairs = np.zeros(len(concepts), dtype=np.int64)
         np.add.at(pairs, self._place, drawn)
         self._n_concepts = len(concepts)
@@ -94,7 +101,7 @@ class GraphBatchSampler(DefaultBatchSampler):
 
     def __iter__(self) -> Iterator[list[int]]:
         rng = np.random.default_rng([self.seed, self.epoch])
-        stratum, pair = draw_distinct(rng, self._strata.pairs, self.max_pairs_per_concept)
+        stratum, pair = draw_distinct(rng, self._strata.pairs, self.plan.max_pairs_per_concept)
         owner = rng.permutation(self._n_concepts)[self._place[stratum]]
         order = rng.permutation(len(owner))  # the pairs of a concept come together, in a random order
         order = order[np.argsort(owner[order], kind="stable")]
@@ -109,51 +116,7 @@ class GraphBatchSampler(DefaultBatchSampler):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraphBatches(TrainingBatches):
-    """Makes a :class:`GraphBatchSampler`; see :class:`~st_biomed.samplers.arguments.TrainingBatches`.
+class GraphBatches(TerminologyBatches, GraphPlan):
+    """Makes a :class:`GraphBatchSampler`; options are those of :class:`GraphPlan`."""
 
-    Attributes:
-        digest: Digest of the terminology.
-        path: Folder where it is saved, for other processes.
-        max_pairs_per_concept: Most pairs of a concept in a stratum and an epoch.
-        pivot_language: Language that others are paired with.
-    """
-
-    digest: str
-    path: str | None = None
-    max_pairs_per_concept: int = 50
-    pivot_language: str | None = PIVOT
-
-    @classmethod
-    def of(
-        cls,
-        terminology: Terminology,
-        path: str | Path | None = None,
-        *,
-        dataset: Dataset | None = None,
-        max_pairs_per_concept: int = 50,
-        pivot_language: str | None = PIVOT,
-    ) -> GraphBatches:
-        """The batches of a terminology's names.
-
-        Args:
-            terminology: Where the labels come from.
-            path: Folder where it is saved; needed only to unpickle the batches in another process.
-            dataset: The training dataset, if it holds a selection of the names only.
-            max_pairs_per_concept, pivot_language: See :class:`GraphBatchSampler`.
-        """
-        return cls(
-            **known_by(terminology, path, dataset),
-            max_pairs_per_concept=max_pairs_per_concept,
-            pivot_language=pivot_language,
-        )
-
-    def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> GraphBatchSampler:
-        return GraphBatchSampler(
-            dataset,
-            batch_size,
-            seed=seed,
-            terminology=recall(self.digest, self.path),
-            max_pairs_per_concept=self.max_pairs_per_concept,
-            pivot_language=self.pivot_language,
-        )
+    sampler_class: ClassVar = GraphBatchSampler

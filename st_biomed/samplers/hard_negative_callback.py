@@ -17,7 +17,7 @@ from sentence_transformers.util import get_rank, get_world_size
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.encoder.digest import model_digest
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.files import lock
 from st_biomed.samplers.epoch_callback import EpochCallback
 from st_biomed.samplers.hard_negatives import HardNegativeBatchSampler
@@ -64,9 +64,8 @@ class HardNegativeCallback(EpochCallback):
     def __init__(
         self, every: int | None = None, *, prompt: str = "", batch_size: int = 128, folder: str | Path | None = None
     ) -> None:
-        for name, value in (("every", every), ("batch_size", batch_size)):
-            if value is not None and (type(value) is not int or value < 1):
-                raise InputError(f"{name} must be a whole number of at least 1, found {value!r}")
+        check_whole("every", every, or_none=True)
+        check_whole("batch_size", batch_size)
         self.every, self.prompt, self.batch_size = every, prompt, batch_size
         self.folder = None if folder is None else Path(folder)
         self._held = ExitStack()

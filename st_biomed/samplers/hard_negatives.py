@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
-from sentence_transformers.base import DefaultBatchSampler
 
-from st_biomed.errors import InputError
-from st_biomed.samplers.arguments import TrainingBatches, known_by, recall
+from st_biomed.errors import InputError, check_whole
+from st_biomed.samplers.arguments import TerminologyBatches, recall
+from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.neighbor_table import NeighborTable
 from st_biomed.samplers.prototypes import ConceptRows
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
-    import torch
     from datasets import Dataset
 
 SPARE = 16
@@ -52,9 +50,7 @@ class HardNegativePlan:
 
     def __post_init__(self) -> None:
         for name in ("prototypes", "positives", "neighbors", "prototypes_per_concept"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise InputError(f"{name} must be a whole number of at least 1, found {value!r}")
+            check_whole(name, getattr(self, name))
 
     @property
     def batch_size(self) -> int:
@@ -62,7 +58,7 @@ class HardNegativePlan:
         return self.prototypes * (1 + self.positives + self.neighbors)
 
 
-class HardNegativeBatchSampler(DefaultBatchSampler):
+class HardNegativeBatchSampler(EpochBatchSampler):
     """Every batch holds some prototypes with other rows of their concepts and with their nearest rows.
 
     This is the dynamic sampling of CODER++ and of the Italian models. An epoch goes through all prototypes once, in random
@@ -78,12 +74,9 @@ class HardNegativeBatchSampler(DefaultBatchSampler):
         dataset: Names (:func:`~st_biomed.training_data.names.names_dataset`), or mentions in context with the text id of their
             term as the label: columns ``text`` and ``label``.
         batch_size: What the plan adds up to.
-        drop_last: Ignored: an incomplete batch is always dropped.
-        valid_label_columns: Ignored.
-        generator: Ignored: an epoch depends on ``seed``, ``epoch`` and the neighbors alone, in every process.
-        seed: Seed.
         terminology: Where the labels come from.
         plan: How many rows of each kind.
+        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`; the neighbors count beside ``seed`` and ``epoch``.
 
     Attributes:
         prototypes: Rows that are prototypes, sorted, ``[P]``; they depend on the dataset and the seed.
@@ -99,16 +92,12 @@ class HardNegativeBatchSampler(DefaultBatchSampler):
         self,
         dataset: Dataset,
         batch_size: int,
-        drop_last: bool = True,
-        valid_label_columns: list[str] | None = None,
-        generator: torch.Generator | None = None,
-        seed: int = 0,
         *,
         terminology: Terminology,
         plan: HardNegativePlan = HardNegativePlan(),
+        **host: Unpack[HostArguments],
     ) -> None:
-        super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
-        self.dataset = dataset
+        super().__init__(dataset, batch_size, **host)
         self.plan = plan
         if batch_size != plan.batch_size:
             raise InputError(
@@ -118,7 +107,7 @@ class HardNegativeBatchSampler(DefaultBatchSampler):
         if len(dataset) < batch_size:
             raise InputError(f"batch_size {batch_size} is too large: the dataset has {len(dataset):,} rows")
         self.rows = ConceptRows(dataset, terminology)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(self.seed)
         self.prototypes = self.rows.prototypes(rng, plan.prototypes_per_concept, alone=plan.lone_rows)
         if len(self.prototypes) < plan.prototypes:
             raise InputError(
@@ -196,40 +185,14 @@ class HardNegativeBatchSampler(DefaultBatchSampler):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HardNegativeBatches(TrainingBatches):
-    """Makes a :class:`HardNegativeBatchSampler`; see :class:`~st_biomed.samplers.arguments.TrainingBatches`.
+class HardNegativeBatches(TerminologyBatches):
+    """Makes a :class:`HardNegativeBatchSampler`.
 
     Attributes:
-        digest: Digest of the terminology.
-        path: Folder where it is saved, for other processes.
-        plan: How many rows of each kind a batch has.
+        plan: How many rows of each kind a batch has; the Italian paper's by default.
     """
 
-    digest: str
-    path: str | None = None
     plan: HardNegativePlan = HardNegativePlan()
-
-    @classmethod
-    def of(
-        cls,
-        terminology: Terminology,
-        path: str | Path | None = None,
-        *,
-        dataset: Dataset | None = None,
-        plan: HardNegativePlan | None = None,
-    ) -> HardNegativeBatches:
-        """The batches of a terminology's names, or of its mentions in context.
-
-        Args:
-            terminology: Where the labels come from.
-            path: Folder where it is saved; needed only to unpickle the batches in another process.
-            dataset: The training dataset, if it is not that of all names.
-            plan: How many rows of each kind; the Italian paper's by default.
-        """
-        return cls(
-            **known_by(terminology, path, dataset),
-            plan=plan or HardNegativePlan(),
-        )
 
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> HardNegativeBatchSampler:
         return HardNegativeBatchSampler(

@@ -5,29 +5,56 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
-from sentence_transformers.base import DefaultBatchSampler
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.samplers.arguments import TrainingBatches, known_by, recall
+from st_biomed.samplers.arguments import TerminologyBatches, known_by, recall
+from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.functions import function_name, function_named
 from st_biomed.samplers.groups import PartnerGroups
 from st_biomed.samplers.rows import NameRows
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
-    import torch
     from datasets import Dataset
 
 _BLOCK = 32  # batches that are drawn together
 _HIERARCHIES: dict[tuple[object, ...], Hierarchy] = {}
 
 
-class HierarchyBatchSampler(DefaultBatchSampler):
+@dataclass(frozen=True, kw_only=True)
+class HierarchyPlan:
+    """Which anchors an epoch has, and who their partners are.
+
+    Attributes:
+        partners: How many partners at each distance from 0 to ``hierarchy.far``, as a sequence or as
+            distance to number; by default one synonym and two at every other distance.
+        synonym_anchors: Share of anchors that must have a synonym, from 0 (as they come) to 1.
+        anchor_repeats: Source to how often each of its anchors counts in an epoch, 1 for those not named. A concept
+            belongs to the sources of its edges; of several, the largest number holds.
+        names_per_partner: How many names a related concept brings, as far as it has them and there is place.
+
+    Raises:
+        InputError: A number out of range.
+    """
+
+    partners: Sequence[int] | Mapping[int, int] | None = None
+    synonym_anchors: float = 0.0
+    anchor_repeats: Mapping[str, int] | None = None
+    names_per_partner: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.synonym_anchors <= 1:
+            raise InputError(f"synonym_anchors is a share from 0 to 1, found {self.synonym_anchors}")
+        if self.names_per_partner < 1:
+            raise InputError(f"names_per_partner must be at least 1, found {self.names_per_partner}")
+
+
+class HierarchyBatchSampler(EpochBatchSampler):
     """Every batch holds groups of one anchor and its partners, and always ``batch_size`` rows.
 
     A group has ``1 + sum(partners)`` rows: the anchor, then ``partners[0]`` other names of its concept, then
@@ -51,17 +78,9 @@ class HierarchyBatchSampler(DefaultBatchSampler):
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch; at least one group.
-        drop_last: Ignored: an incomplete batch is always dropped.
-        valid_label_columns: Ignored.
-        generator: Ignored: an epoch depends on ``seed`` and ``epoch`` alone, in every process.
-        seed: Seed.
         hierarchy: The distances.
-        partners: How many partners at each distance from 0 to ``hierarchy.far``, as a sequence or as
-            distance to number; by default one synonym and two at every other distance.
-        synonym_anchors: Share of anchors that must have a synonym, from 0 (as they come) to 1.
-        anchor_repeats: Source to how often each of its anchors counts in an epoch, 1 for those not named. A concept
-            belongs to the sources of its edges; of several, the largest number holds.
-        names_per_partner: How many names a related concept brings, as far as it has them and there is place.
+        plan: Which anchors, and their partners.
+        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
         partners: Number of partners at each distance.
@@ -72,32 +91,20 @@ class HierarchyBatchSampler(DefaultBatchSampler):
             texts for one batch.
     """
 
-    def __init__(  # noqa: PLR0913 - the host's six arguments and ours
+    def __init__(
         self,
         dataset: Dataset,
         batch_size: int,
-        drop_last: bool = True,
-        valid_label_columns: list[str] | None = None,
-        generator: torch.Generator | None = None,
-        seed: int = 0,
         *,
         hierarchy: Hierarchy,
-        partners: Sequence[int] | Mapping[int, int] | None = None,
-        synonym_anchors: float = 0.0,
-        anchor_repeats: Mapping[str, int] | None = None,
-        names_per_partner: int = 1,
+        plan: HierarchyPlan = HierarchyPlan(),
+        **host: Unpack[HostArguments],
     ) -> None:
-        super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
-        self.dataset = dataset
+        super().__init__(dataset, batch_size, **host)
         self.hierarchy = hierarchy
-        self.partners = partners_per_distance(partners, hierarchy.far)
+        self.partners = partners_per_distance(plan.partners, hierarchy.far)
         self.group_size = 1 + sum(self.partners)
-        self.synonym_anchors = synonym_anchors
-        self.names_per_partner = names_per_partner
-        if not 0 <= synonym_anchors <= 1:
-            raise InputError(f"synonym_anchors is a share from 0 to 1, found {synonym_anchors}")
-        if names_per_partner < 1:
-            raise InputError(f"names_per_partner must be at least 1, found {names_per_partner}")
+        self.plan = plan
         if batch_size < self.group_size:
             raise InputError(
                 f"batch_size must hold an anchor and its {sum(self.partners)} partners, so at least "
@@ -110,11 +117,13 @@ class HierarchyBatchSampler(DefaultBatchSampler):
         if not placed.any():
             raise InputError(f"the hierarchy is empty: no concept of {hierarchy.terminology!r} has a parent")
         names = self.rows.names
-        repeats = placed * repeats_per_concept(hierarchy, anchor_repeats or {})
+        repeats = placed * repeats_per_concept(hierarchy, plan.anchor_repeats or {})
         self._anchors = _entries(names, repeats)
         self._with_synonym = _entries(names, repeats * (names.counts > 1))
-        if synonym_anchors > 0 and not len(self._with_synonym):
-            raise InputError(f"synonym_anchors is {synonym_anchors}, but no concept of the hierarchy has two names")
+        if plan.synonym_anchors > 0 and not len(self._with_synonym):
+            raise InputError(
+                f"synonym_anchors is {plan.synonym_anchors}, but no concept of the hierarchy has two names"
+            )
         self._per_batch = batch_size // self.group_size
         self._n_batches = len(self._anchors) // self._per_batch
         if not self._n_batches:
@@ -122,7 +131,7 @@ class HierarchyBatchSampler(DefaultBatchSampler):
                 f"batch_size {batch_size} is too large: {len(self._anchors)} anchors do not fill "
                 f"{self._per_batch} groups of {self.group_size}"
             )
-        self._groups = PartnerGroups(hierarchy, self.rows, self.partners, names_per_partner)
+        self._groups = PartnerGroups(hierarchy, self.rows, self.partners, plan.names_per_partner)
 
     def __len__(self) -> int:
         return self._n_batches
@@ -144,50 +153,35 @@ class HierarchyBatchSampler(DefaultBatchSampler):
     def _epoch_anchors(self, rng: np.random.Generator) -> np.ndarray:
         """The anchors of an epoch in order, as entries of the concept-to-names table."""
         total = self._n_batches * self._per_batch
-        chosen = round(self.synonym_anchors * total)
+        chosen = round(self.plan.synonym_anchors * total)
         anchors = np.concatenate([_cycle(rng, self._with_synonym, chosen), _cycle(rng, self._anchors, total - chosen)])
         return rng.permutation(anchors) if chosen else anchors
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchyBatches(TrainingBatches):
-    """Makes a :class:`HierarchyBatchSampler`; see :class:`~st_biomed.samplers.arguments.TrainingBatches`.
+class HierarchyBatches(TerminologyBatches, HierarchyPlan):
+    """Makes a :class:`HierarchyBatchSampler`; options are those of :class:`HierarchyPlan`.
 
     Attributes:
-        digest: Digest of the terminology.
         distance, levels, max_distance: What defines the hierarchy's distances.
         level_function, weight_function: Names of the hierarchy's functions, see :func:`function_name`.
-        partners: Number of partners at each distance.
-        synonym_anchors: Share of anchors that must have a synonym.
-        anchor_repeats: Pairs of a source and how often each of its anchors counts in an epoch.
-        names_per_partner: How many names a related concept brings.
-        path: Folder where the terminology is saved, for other processes.
     """
 
-    digest: str
     distance: str
     levels: tuple[str | tuple[str, ...], ...]
     max_distance: int
     level_function: str | None = None
     weight_function: str | None = None
-    partners: tuple[int, ...]
-    synonym_anchors: float = 0.0
-    anchor_repeats: tuple[tuple[str, int], ...] = ()
-    names_per_partner: int = 1
-    path: str | None = None
 
     @classmethod
-    def of(
+    def of(  # type: ignore[override]
         cls,
         hierarchy: Hierarchy | Terminology,
         path: str | Path | None = None,
         *,
         dataset: Dataset | None = None,
-        partners: Sequence[int] | Mapping[int, int] | None = None,
-        synonym_anchors: float = 0.0,
-        anchor_repeats: Mapping[str, int] | None = None,
-        names_per_partner: int = 1,
-    ) -> HierarchyBatches:
+        **options: Any,
+    ) -> Self:
         """The batches of the names of a hierarchy's terminology.
 
         Args:
@@ -195,7 +189,10 @@ class HierarchyBatches(TrainingBatches):
             path: Folder where the terminology is saved; needed only to unpickle the batches in another process, where
                 the hierarchy's functions must be found by their names too (no lambda, no instance).
             dataset: The training dataset, if it holds a selection of the names only.
-            partners, synonym_anchors, anchor_repeats, names_per_partner: See :class:`HierarchyBatchSampler`.
+            **options: The other attributes.
+
+        Raises:
+            InputError: A number out of range.
         """
         hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
         batches = cls(
@@ -205,11 +202,9 @@ class HierarchyBatches(TrainingBatches):
             max_distance=hierarchy.max_distance,
             level_function=function_name(hierarchy.level_function),
             weight_function=function_name(hierarchy.weight_function),
-            partners=partners_per_distance(partners, hierarchy.far),
-            synonym_anchors=synonym_anchors,
-            anchor_repeats=tuple((anchor_repeats or {}).items()),
-            names_per_partner=names_per_partner,
+            **options,
         )
+        partners_per_distance(batches.partners, hierarchy.far)
         _HIERARCHIES[batches._key] = hierarchy
         return batches
 
@@ -228,16 +223,7 @@ class HierarchyBatches(TrainingBatches):
                 level_function=function_named(self.level_function),
                 weight_function=function_named(self.weight_function),
             )
-        return HierarchyBatchSampler(
-            dataset,
-            batch_size,
-            seed=seed,
-            hierarchy=_HIERARCHIES[self._key],
-            partners=self.partners,
-            synonym_anchors=self.synonym_anchors,
-            anchor_repeats=dict(self.anchor_repeats),
-            names_per_partner=self.names_per_partner,
-        )
+        return HierarchyBatchSampler(dataset, batch_size, seed=seed, hierarchy=_HIERARCHIES[self._key], plan=self)
 
 
 def partners_per_distance(partners: Sequence[int] | Mapping[int, int] | None, max_distance: int) -> tuple[int, ...]:

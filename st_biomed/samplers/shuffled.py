@@ -4,45 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
-from sentence_transformers.base import DefaultBatchSampler
 
 from st_biomed.errors import InputError
 from st_biomed.samplers.arguments import TrainingBatches, training_rows
+from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 
 if TYPE_CHECKING:
-    import torch
     from datasets import Dataset
 
 
-class ShuffledBatchSampler(DefaultBatchSampler):
+class ShuffledBatchSampler(EpochBatchSampler):
     """All rows once an epoch in random order, up to less than a batch; every batch has ``batch_size`` rows.
 
     Args:
         dataset: Any dataset.
         batch_size: Rows of every batch.
-        drop_last: Ignored: an incomplete batch is always dropped.
-        valid_label_columns: Ignored.
-        generator: Ignored: an epoch depends on ``seed`` and ``epoch`` alone, in every process.
-        seed: Seed.
+        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Raises:
         InputError: The dataset does not fill one batch.
     """
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        batch_size: int,
-        drop_last: bool = True,
-        valid_label_columns: list[str] | None = None,
-        generator: torch.Generator | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
-        self.dataset = dataset
+    def __init__(self, dataset: Dataset, batch_size: int, **host: Unpack[HostArguments]) -> None:
+        super().__init__(dataset, batch_size, **host)
         if len(dataset) < batch_size:
             raise InputError(f"batch_size {batch_size} is too large: the dataset has {len(dataset)} rows")
 

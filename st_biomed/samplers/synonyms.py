@@ -4,27 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
-from sentence_transformers.base import DefaultBatchSampler
 
 from st_biomed.errors import InputError
-from st_biomed.samplers.arguments import TrainingBatches, known_by, recall
+from st_biomed.samplers.arguments import TerminologyBatches
+from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.rows import NameRows
 from st_biomed.samplers.strata import PairStrata
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.draws import draw_distinct, pair_of
 
 if TYPE_CHECKING:
-    import torch
     from datasets import Dataset
 
 _BLOCK = 64  # batches whose names are looked up together
 
 
-class SynonymBatchSampler(DefaultBatchSampler):
+@dataclass(frozen=True, kw_only=True)
+class SynonymPlan:
+    """Which synonyms an epoch has.
+
+    Attributes:
+        names_per_concept: K, the names in a group.
+        max_pairs_per_concept: Most synonym pairs of a concept in an epoch.
+        pivot_language: ISO 639-1 code of the language that others are paired with, e.g. ``"en"``; by default languages
+            do not matter. Needs two names per concept.
+
+    Raises:
+        InputError: A number out of range, or a pivot language with groups of another size.
+    """
+
+    names_per_concept: int = 2
+    max_pairs_per_concept: int = 50
+    pivot_language: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.names_per_concept < 2:
+            raise InputError(f"names_per_concept must be at least 2, found {self.names_per_concept}")
+        if self.max_pairs_per_concept < 1:
+            raise InputError(f"max_pairs_per_concept must be at least 1, found {self.max_pairs_per_concept}")
+        if self.pivot_language is not None and self.names_per_concept != 2:
+            raise InputError(
+                f"pivot_language {self.pivot_language!r} needs names_per_concept=2, found {self.names_per_concept}"
+            )
+
+
+class SynonymBatchSampler(EpochBatchSampler):
     """Every batch holds groups of names of one concept, and always ``batch_size`` rows.
 
     With two names per concept an epoch goes through all pairs of synonyms once, in random order, at most
@@ -43,52 +70,34 @@ class SynonymBatchSampler(DefaultBatchSampler):
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch; at least two groups.
-        drop_last: Ignored: an incomplete batch is always dropped.
-        valid_label_columns: Ignored.
-        generator: Ignored: an epoch depends on ``seed`` and ``epoch`` alone, in every process.
-        seed: Seed.
         terminology: Where the labels come from.
-        names_per_concept: K.
-        max_pairs_per_concept: Most synonym pairs of a concept in an epoch.
-        pivot_language: ISO 639-1 code of the language that others are paired with, e.g. ``"en"``; by default languages
-            do not matter. Needs two names per concept.
+        plan: Which synonyms an epoch has.
+        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
         n_skipped: Concepts left out because the dataset has a single name of them.
 
     Raises:
-        InputError: No concept with two names, no name in the pivot language, a number out of range, too few groups for one batch.
+        InputError: No concept with two names, no name in the pivot language, too few groups for one batch.
     """
 
-    def __init__(  # noqa: PLR0913 - the host's six arguments and ours
+    def __init__(
         self,
         dataset: Dataset,
         batch_size: int,
-        drop_last: bool = True,
-        valid_label_columns: list[str] | None = None,
-        generator: torch.Generator | None = None,
-        seed: int = 0,
         *,
         terminology: Terminology,
-        names_per_concept: int = 2,
-        max_pairs_per_concept: int = 50,
-        pivot_language: str | None = None,
+        plan: SynonymPlan = SynonymPlan(),
+        **host: Unpack[HostArguments],
     ) -> None:
-        super().__init__(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
-        self.dataset = dataset
-        if names_per_concept < 2:
-            raise InputError(f"names_per_concept must be at least 2, found {names_per_concept}")
-        if max_pairs_per_concept < 1:
-            raise InputError(f"max_pairs_per_concept must be at least 1, found {max_pairs_per_concept}")
+        super().__init__(dataset, batch_size, **host)
+        self.plan = plan
+        names_per_concept, pivot_language = plan.names_per_concept, plan.pivot_language
         if batch_size < 2 * names_per_concept:
             raise InputError(
                 f"batch_size must hold two groups of {names_per_concept} names, so at least "
                 f"{2 * names_per_concept}; found {batch_size}"
             )
-        if pivot_language is not None and names_per_concept != 2:
-            raise InputError(f"pivot_language {pivot_language!r} needs names_per_concept=2, found {names_per_concept}")
-        self.names_per_concept = names_per_concept
-        self.max_pairs_per_concept = max_pairs_per_concept
         self.rows = NameRows(dataset, terminology)
         counts = self.rows.names.counts
         self.n_skipped = int((counts == 1).sum())
@@ -100,7 +109,7 @@ class SynonymBatchSampler(DefaultBatchSampler):
         self._pairs = self._counts * (self._counts - 1) // 2 if self._strata is None else self._strata.pairs
         size = np.minimum(self._counts, names_per_concept) if self._strata is None else np.full(len(self._pairs), 2)
         per_group = size * (size - 1) // 2
-        self._groups = -(-np.minimum(self._pairs, max_pairs_per_concept) // per_group)
+        self._groups = -(-np.minimum(self._pairs, plan.max_pairs_per_concept) // per_group)
         self._n_batches = int((self._groups * size).sum()) // batch_size
         if not self._n_batches:
             raise InputError(
@@ -110,19 +119,19 @@ class SynonymBatchSampler(DefaultBatchSampler):
 
     def __iter__(self) -> Iterator[list[int]]:
         rng = np.random.default_rng([self.seed, self.epoch])
-        if self.names_per_concept == 2:
-            owner, pair = draw_distinct(rng, self._pairs, self.max_pairs_per_concept)
+        if self.plan.names_per_concept == 2:
+            owner, pair = draw_distinct(rng, self._pairs, self.plan.max_pairs_per_concept)
         else:
             owner, pair = np.repeat(np.arange(len(self._groups), dtype=np.int32), self._groups), None
         order = _spread(rng, owner, self._groups)
         left = np.empty(0, dtype=np.int64)
-        step = _BLOCK * self.batch_size // self.names_per_concept
+        step = _BLOCK * self.batch_size // self.plan.names_per_concept
         for start in range(0, len(order), step):
             group = order[start : start + step]
             if self._strata is not None and pair is not None:
                 texts = self._strata.texts(owner[group], pair[group]).reshape(-1)
             elif pair is None:
-                which, rank = draw_distinct(rng, self._counts[owner[group]], self.names_per_concept)
+                which, rank = draw_distinct(rng, self._counts[owner[group]], self.plan.names_per_concept)
                 texts = self._texts_at(owner[group][which], rank)
             else:
                 texts = self._texts_at(np.repeat(owner[group], 2), np.stack(pair_of(pair[group]), axis=1).reshape(-1))
@@ -141,59 +150,10 @@ class SynonymBatchSampler(DefaultBatchSampler):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SynonymBatches(TrainingBatches):
-    """Makes a :class:`SynonymBatchSampler`; see :class:`~st_biomed.samplers.arguments.TrainingBatches`.
+class SynonymBatches(TerminologyBatches, SynonymPlan):
+    """Makes a :class:`SynonymBatchSampler`; options are those of :class:`SynonymPlan`."""
 
-    Attributes:
-        digest: Digest of the terminology.
-        path: Folder where it is saved, for other processes.
-        names_per_concept: Names in a group.
-        max_pairs_per_concept: Most synonym pairs of a concept in an epoch.
-        pivot_language: Language that others are paired with.
-    """
-
-    digest: str
-    path: str | None = None
-    names_per_concept: int = 2
-    max_pairs_per_concept: int = 50
-    pivot_language: str | None = None
-
-    @classmethod
-    def of(
-        cls,
-        terminology: Terminology,
-        path: str | Path | None = None,
-        *,
-        dataset: Dataset | None = None,
-        names_per_concept: int = 2,
-        max_pairs_per_concept: int = 50,
-        pivot_language: str | None = None,
-    ) -> SynonymBatches:
-        """The batches of a terminology's names.
-
-        Args:
-            terminology: Where the labels come from.
-            path: Folder where it is saved; needed only to unpickle the batches in another process.
-            dataset: The training dataset, if it holds a selection of the names only.
-            names_per_concept, max_pairs_per_concept, pivot_language: See :class:`SynonymBatchSampler`.
-        """
-        return cls(
-            **known_by(terminology, path, dataset),
-            names_per_concept=names_per_concept,
-            max_pairs_per_concept=max_pairs_per_concept,
-            pivot_language=pivot_language,
-        )
-
-    def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> SynonymBatchSampler:
-        return SynonymBatchSampler(
-            dataset,
-            batch_size,
-            seed=seed,
-            terminology=recall(self.digest, self.path),
-            names_per_concept=self.names_per_concept,
-            max_pairs_per_concept=self.max_pairs_per_concept,
-            pivot_language=self.pivot_language,
-        )
+    sampler_class: ClassVar = SynonymBatchSampler
 
 
 def _spread(rng: np.random.Generator, owner: np.ndarray, groups: np.ndarray) -> np.ndarray:

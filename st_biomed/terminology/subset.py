@@ -76,14 +76,7 @@ def and_below(reached: np.ndarray, child: np.ndarray, parent: np.ndarray) -> np.
         reached: The concepts to begin with, boolean ``[C]``.
         child, parent: Concept indices of every edge.
     """
-    children = CSR.from_pairs(parent, child, len(reached))
-    reached = reached.copy()
-    frontier = np.flatnonzero(reached)
-    while len(frontier):
-        _, below = children.take(frontier)
-        frontier = np.unique(below[~reached[below]])
-        reached[frontier] = True
-    return reached
+    return reached | CSR.from_pairs(parent, child, len(reached)).reach(np.flatnonzero(reached))
 
 
 def on_cycles(child: np.ndarray, parent: np.ndarray, n_concepts: int) -> np.ndarray:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow.compute as pc
 
-from st_biomed.csr import CSR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_whole, unknown_name
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.terminology import Terminology
 
@@ -157,8 +156,7 @@ def child_concepts(
         InputError: An unknown code or choice, a code to leave out that is no such child, or fewer than two children with names.
     """
     hierarchy = _checked(hierarchy, names, codes)
-    if largest is not None and (isinstance(largest, bool) or not isinstance(largest, int) or largest < 2):
-        raise InputError(f"largest must be an integer of at least 2 or None, found {largest!r}")
+    check_whole("largest", largest, 2, or_none=True)
     children = hierarchy.children.row(hierarchy.terminology.concept(code))
     _, below = hierarchy.children.take(children)
     _, above = hierarchy.parents.take(np.intersect1d(children, below))
@@ -224,7 +222,7 @@ def _gathered(
 
 def _texts_below(hierarchy: Hierarchy, concept: int, names: str, codes: str, lowered: np.ndarray) -> np.ndarray:
     """Text ids of the names below a concept, sorted, of those that differ in case alone the first."""
-    below = _below(hierarchy.children, concept)
+    below = np.flatnonzero(hierarchy.children.reach(np.array([concept])))
     if codes == "leaves":
         below = below[hierarchy.children.counts[below] == 0]
     terminology = hierarchy.terminology
@@ -232,14 +230,3 @@ def _texts_below(hierarchy: Hierarchy, concept: int, names: str, codes: str, low
     texts = np.unique(texts)
     _, first = np.unique(lowered[texts], return_index=True)
     return texts[np.sort(first)]
-
-
-def _below(children: CSR, concept: int) -> np.ndarray:
-    """All concepts below one, sorted."""
-    reached = np.zeros(children.n_rows, dtype=bool)
-    frontier = np.array([concept])
-    while len(frontier):
-        _, below = children.take(frontier)
-        frontier = np.unique(below[~reached[below]])
-        reached[frontier] = True
-    return np.flatnonzero(reached)

@@ -99,8 +99,8 @@ def split_by_subtree(
         )
     drawn = np.random.default_rng(seed).permutation(roots)
     concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
-    concept_side[_below(hierarchy, drawn[n_test : n_test + n_dev])] = DEV
-    concept_side[_below(hierarchy, drawn[:n_test])] = TEST
+    for roots, side in ((drawn[n_test : n_test + n_dev], DEV), (drawn[:n_test], TEST)):
+        concept_side[roots] = concept_side[hierarchy.children.reach(roots)] = side
     held_out = float((concept_side != TRAIN).mean())
     if held_out < (dev + test) / 4:
         logger.warning(
@@ -217,14 +217,3 @@ def _roots(hierarchy: Hierarchy, depth: int | None, pattern: str | None) -> np.n
             raise InputError(f"pattern {pattern!r} is no regular expression: {error}") from error
         return np.array([c for c, code in enumerate(hierarchy.terminology.codes) if matches(code)], dtype=np.int64)
     return np.flatnonzero(hierarchy.depth == depth)
-
-
-def _below(hierarchy: Hierarchy, roots: np.ndarray) -> np.ndarray:
-    """The roots and every concept below one of them, as a mask ``[C]``."""
-    reached = np.zeros(hierarchy.terminology.n_concepts, dtype=bool)
-    frontier = roots
-    while len(frontier):
-        reached[frontier] = True
-        _, below = hierarchy.children.take(frontier)
-        frontier = np.unique(below[~reached[below]])
-    return reached

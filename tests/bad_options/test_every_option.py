@@ -45,7 +45,6 @@ REQUIRED = {
     "index": "toy -o {new} --model m",
     "link": "{folder}",
     "release": "{folder} org/x",
-    "kge train": "toy -o {new}",
     "kge evaluate": "{folder}",
     "picture concepts": "toy m -o {new}.png",
     "picture pairs": "toy m -o {new}.png",

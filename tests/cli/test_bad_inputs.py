@@ -13,21 +13,34 @@ from typer.testing import CliRunner
 
 from st_biomed.cli import app
 
+KGE = "recipes/configs/kge_smoke.yaml"
+
 
 class World:
     """What the commands are given: good inputs, and the bad ones that a case makes beside them."""
 
     def __init__(self, root: Path, model: Path) -> None:
         self.root, self.model = root, model
-        self.toy, self.index, self.kge = root / "toy", root / "toy.index", root / "kge"
+        self.toy, self.index, self.kge = root / "toy", root / "toy.index", root / "graphs" / "complex"
         self.results, self.dataset = root / "results", root / "mentions"
         self.mentions = self.file("mentions.txt", "flumpa disease\n")
         self.texts = self.file("texts.txt", "A flumpa disease was found.\n")
         self.out = root / "out"
         self.must("read", "toy", "-o", self.toy, "--option", "trees=2", "--option", "branching=3")
         self.must("index", self.toy, "--model", model, "-o", self.index, "--device", "cpu")
-        quick = ("--epochs", 1, "--dimension", 8, "--batch-size", 64, "--device", "cpu", "--least-triples", 5)
-        self.must("kge", "train", "toy", "-o", self.kge, *quick)
+        self.must(
+            "train",
+            "kge",
+            KGE,
+            "--models",
+            "complex",
+            "--epochs",
+            1,
+            "--device",
+            "cpu",
+            "--output_dir",
+            root / "graphs",
+        )
         measured = ("--terminology", self.toy, "--pairs-per-class", 20, "--n-bootstrap", 20)
         self.must("evaluate", f"bert={model}", *measured, "-o", self.results)
 
@@ -52,6 +65,10 @@ def world(tmp_path_factory: pytest.TempPathFactory, tiny_bert_folder: Path) -> W
 
 
 Case = Callable[[World], list[object]]
+
+
+def _kge(w: World, *words: object) -> list[object]:
+    return ["train", "kge", "--terminology", "toy", "--output_dir", w.out, *words]
 
 
 def table(name: str, content: str | bytes, *options: str) -> Case:
@@ -228,13 +245,13 @@ CASES: dict[str, Case] = {
     ],
     "results in a terminology": lambda w: ["evaluate", w.model, "-t", w.toy, "-o", w.toy],
     # graphs, pictures, releases
-    "an unknown graph model": lambda w: ["kge", "train", "toy", "-o", w.out, "--model", "transr"],
-    "a graph of nothing": lambda w: ["kge", "train", "toy", "-o", w.out, "--no-relations", "--no-parents"],
-    "a graph of rare relations": lambda w: ["kge", "train", "toy", "-o", w.out, "--least-triples", 10**9],
-    "an odd complex dimension": lambda w: ["kge", "train", "toy", "-o", w.out, "--model", "complex", "--dimension", 7],
+    "an unknown graph model": lambda w: _kge(w, "--model", "transr"),
+    "a graph of nothing": lambda w: _kge(w, "--relations", "false", "--parents", "false"),
+    "a graph of rare relations": lambda w: _kge(w, "--least_triples", 10**9),
+    "an odd complex dimension": lambda w: _kge(w, "--model", "complex", "--dimension", 7),
     "a split that is none": lambda w: ["kge", "evaluate", w.kge, "--split", "train"],
     "a graph measured in a terminology": lambda w: ["kge", "evaluate", w.toy],
-    "resuming where nothing is": lambda w: ["kge", "train", "toy", "-o", w.out, "--resume"],
+    "resuming where nothing is": lambda w: _kge(w, "--resume", "true"),
     "a picture of no format": lambda w: ["picture", "results", w.results, "-o", w.root / "p.docx"],
     "a picture of no results": lambda w: ["picture", "results", w.toy, "-o", w.root / "p.png"],
     "a picture of nobody": lambda w: ["picture", "distances", w.results, "-o", w.root / "p.png", "--model", "nobody"],

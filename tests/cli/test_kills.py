@@ -12,7 +12,7 @@ from tests.cli.verbs import VERBS, command, make_inputs
 from tests.forks import one_thread
 from tests.kills import every_kill
 
-RESUME = {"kge train": ("--resume",), "train kge": ("--resume", "true")}
+RESUME = {"train kge": ("--resume", "true")}
 """What goes on with a run that was interrupted, where repeating the command does not."""
 
 
@@ -48,7 +48,7 @@ def killed(name: str, inputs: dict[str, Path], folder: Path, *, overwrite: bool,
             assert verb.read(output) in versions.values()
         else:
             assert not overwrite
-        went_far = begun_in(output).exists() and (name != "kge train" or (begun_in(output) / "checkpoint.pt").exists())
+        went_far = begun_in(output).exists() and (name != "train kge" or (begun_in(output) / "graph").exists())
         resume = RESUME.get(name, ()) if went_far else ()
         again = verb.overwrite if output.exists() and not overwrite and not resume else ()
         ended = command(*words, *resume, *again)
@@ -66,7 +66,7 @@ CASES = [
     for overwrite in (False, True)
     if not overwrite or verb.overwrite
 ]
-FAST = {("read", True): 15, ("index", True): 19, ("kge train", True): 27}
+FAST = {("read", True): 15, ("index", True): 19, ("train kge", True): 60}
 """The steps between two kills, in the tests that run always."""
 
 

@@ -69,7 +69,7 @@ def test_the_second_one_is_told_at_once_who_writes_there(name: str, inputs: dict
     assert not output.exists() and left_beside(output) == []
 
 
-@pytest.mark.parametrize("name", verbs({"read", "index", "kge train", "mentions"}, always=("index",)))
+@pytest.mark.parametrize("name", verbs({"read", "index", "train kge", "mentions"}, always=("index",)))
 def test_two_at_a_time_leave_what_one_leaves(name: str, inputs: dict[str, Path], tmp_path: Path):
     """Catches rows of two processes in one matrix, of which the checksum is then taken."""
     verb = VERBS[name]

@@ -12,13 +12,18 @@ import pytest
 
 from st_biomed import Terminology
 from st_biomed.errors import InputError
-from st_biomed.evaluators import draw_relation_pairs
+from st_biomed.evaluators import RelationDraw
+from st_biomed.evaluators import draw_relation_pairs as drawn_by
 from st_biomed.evaluators.relation.pairs import RelatedPairs
 from st_biomed.records import Parent, Relation, SourceInfo, Tally, Term, Type
 
 
 def terminology(*records) -> Terminology:
     return Terminology.from_records(records, SourceInfo("G", "glands"))
+
+
+def draw_relation_pairs(terminology, relations=None, concepts=None, **settings):
+    return drawn_by(terminology, relations, RelationDraw(**settings), concepts=concepts)
 
 
 def named(*codes: str) -> list[Term]:
@@ -275,9 +280,9 @@ def test_two_processes_draw_the_same_pairs(toy):
     """Catches an order that comes from a set or a hash."""
     program = (
         "from st_biomed import Terminology\n"
-        "from st_biomed.evaluators import draw_relation_pairs\n"
-        "drawn = draw_relation_pairs(Terminology.read('toy', trees=4), negatives='type_matched', n_negatives=20, "
-        "min_pairs=1, names_per_pair=2)\n"
+        "from st_biomed.evaluators import RelationDraw, draw_relation_pairs\n"
+        "settings = RelationDraw(negatives='type_matched', n_negatives=20, min_pairs=1, names_per_pair=2)\n"
+        "drawn = draw_relation_pairs(Terminology.read('toy', trees=4), None, settings)\n"
         "print((drawn.positives, drawn.negatives))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "123"}

@@ -8,7 +8,7 @@ import pytest
 import torch
 from pytorch_metric_learning.losses import NTXentLoss
 
-from st_biomed.losses.cached_info_nce import CachedInfoNCELoss
+from st_biomed.losses.cached import CachedInfoNCELoss
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.miners import TripletMarginMiner
 from tests.contracts.loss_contract import LossContract

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
-from st_biomed.losses.cached_kge_margin_multi_similarity import CachedKGEMarginMultiSimilarityLoss
+from st_biomed.losses.cached import CachedKGEMarginMultiSimilarityLoss
 from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
 from st_biomed.losses.miners import MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss

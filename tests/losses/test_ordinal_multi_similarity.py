@@ -286,7 +286,7 @@ def test_given_distances_and_labels_stay_as_they_are():
         ({"form": "paper"}, "unknown form 'paper': allowed are 'ordinal', 'pairwise_mean'"),
         ({"form": "pairwise_mean", "cuts": [0]}, "cuts and cut_weights belong to form='ordinal'"),
         ({"similarity": "dot"}, "unknown similarity 'dot'"),
-        ({"group_size": 0}, "group_size must be a whole number of at least 1, or None, found 0"),
+        ({"group_size": 0}, "group_size must be an integer of at least 1 or None, found 0"),
         ({"reduction": "mean"}, "unknown reduction 'mean'"),
     ],
 )

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from recipes import kge
 from st_biomed.errors import InputError
-from st_biomed.kge import KGESettings, KGETable
+from st_biomed.kge import KGESettings, KGETable, KnowledgeGraph, TrainedKGE
 from st_biomed.settings.recipe import read_settings, run_recipe
+from tests.kge.graphs import wheel
 
 CONFIGS = Path(kge.__file__).parent / "configs"
 MCSM = """
@@ -71,6 +73,38 @@ def test_finished_models_are_kept(run, capsys: pytest.CaptureFixture[str]):
     assert (folder / "transe" / "vectors.safetensors").read_bytes() == before
 
 
+def test_a_terminology_becomes_vectors_and_figures(run):
+    folder = run("--models", "complex") / "complex"
+    table, figures = KGETable.load(folder), json.loads((folder / "figures.json").read_text())
+    assert (table.model, table.dimension, len(table)) == ("complex", 8, 158)
+    assert figures["n"] == 25 and 0 < figures["filtered_mrr"] <= 1 and figures["n_unseen"] == 0
+
+
+def test_a_saved_graph_is_taken_as_it_is(run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    graph = wheel()
+    folder = run("--terminology", graph.save(tmp_path / "graph"), "--models", "rotate", "--benchmarks", "none")
+    assert "rotate: epoch 2" in capsys.readouterr().out
+    assert TrainedKGE.load(folder / "rotate", "cpu").graph.digest == graph.digest
+    assert KnowledgeGraph.load(folder / "graph").digest == graph.digest
+
+
+def test_a_graph_without_test_triples_is_trained_on(run, tmp_path: Path):
+    graph = wheel()
+    graph = replace(graph, train=graph.triples, test=graph.test[:0])
+    folder = run("--terminology", graph.save(tmp_path / "graph"), "--models", "rotate")
+    assert json.loads((folder / "rotate" / "figures.json").read_text()) == {}
+    assert len(KGETable.load(folder / "rotate")) == len(graph.entities)
+
+
+def test_a_run_goes_on_for_longer(run, capsys: pytest.CaptureFixture[str]):
+    run("--models", "complex", "--patience", 0)
+    capsys.readouterr()
+    run("--models", "complex", "--patience", 0, "--epochs", 3, "--resume", "true", "--overwrite", "false")
+    said = capsys.readouterr().out
+    assert "complex: goes on after epoch 2" in said
+    assert "complex: epoch 3" in said and "complex: epoch 2" not in said
+
+
 def test_an_earlier_run_stands_until_the_next_one_is_whole(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Catches figures of one run beside the vectors of another, and a model lost that was not trained anew."""
     folder = run("--models", "transe", "rotate")
@@ -111,6 +145,17 @@ def test_the_regularizer_is_left_out_of_distances():
     assert kge.settings_of(settings, "rotate").n3 == 0 and kge.settings_of(settings, "simple").n3 == 0.1
 
 
+def test_a_saved_graph_stands_alone(run, benchmarks: list[Path], tmp_path: Path):
+    graph = wheel().save(tmp_path / "graph")
+    for words, message in (
+        (("--terminology", graph, "toy"), "is a saved graph, with which nothing is merged"),
+        (("--terminology", graph, "--benchmarks", *benchmarks), "a saved graph has no names to measure"),
+    ):
+        with pytest.raises(InputError, match=message):
+            run(*words)
+        assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -120,6 +165,9 @@ def test_the_regularizer_is_left_out_of_distances():
         (["--benchmarks", "icd10cm_tree"], "is measured by 'tree'|needs"),
         (["--terminology", "nowhere/at/all"], "terminology 'nowhere/at/all': no such folder"),
         (["--overwrite", "false"], "holds a run of this recipe already"),
+        (["--inverses", "isa=asi"], "unknown relation among the inverses 'asi'"),
+        (["--relations", "false", "--parents", "false"], "one of them is needed for a graph"),
+        (["--resume", "true"], "out holds no run to go on with; leave it out to begin one"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, run, tmp_path: Path, capsys):
@@ -129,4 +177,5 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: st
         run("--models", "transe", *arguments, main=lambda: run_recipe(kge.main))
     assert end.value.code == 2
     line = capsys.readouterr().err.splitlines()[-1]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["results.json"]
     assert line.startswith("error: ") and re.search(message, line), line

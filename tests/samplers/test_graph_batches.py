@@ -12,7 +12,7 @@ import torch
 import st_biomed.samplers.arguments
 from st_biomed.errors import InputError
 from st_biomed.records import SourceInfo, Term
-from st_biomed.samplers import GraphBatches, GraphBatchSampler
+from st_biomed.samplers import GraphBatches, GraphBatchSampler, GraphPlan
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import names_dataset
 from tests.contracts.batch_contract import BatchContract, batches
@@ -20,9 +20,9 @@ from tests.contracts.batch_contract import BatchContract, batches
 TOY = Terminology.read("toy")
 
 
-def sampler(terminology: Terminology, batch_size: int, dataset=None, **options) -> GraphBatchSampler:
+def sampler(terminology: Terminology, batch_size: int, dataset=None, seed=0, **options) -> GraphBatchSampler:
     dataset = names_dataset(terminology) if dataset is None else dataset
-    return GraphBatchSampler(dataset, batch_size, terminology=terminology, **options)
+    return GraphBatchSampler(dataset, batch_size, seed=seed, terminology=terminology, plan=GraphPlan(**options))
 
 
 def with_names(*counts: int, language: str = "en") -> Terminology:

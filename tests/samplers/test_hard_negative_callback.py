@@ -256,7 +256,7 @@ def test_other_batches_are_refused(tiny_bert_folder, tmp_path):
 @pytest.mark.parametrize("options", [{"every": 0}, {"batch_size": 2.5}])
 def test_numbers_below_one_are_refused(options):
     (name,) = options
-    with pytest.raises(InputError, match=f"{name} must be a whole number of at least 1"):
+    with pytest.raises(InputError, match=f"{name} must be an integer of at least 1"):
         HardNegativeCallback(**options)
 
 

@@ -11,7 +11,7 @@ import torch
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.records import Parent, SourceInfo, Term
-from st_biomed.samplers import HierarchyBatchSampler
+from st_biomed.samplers import HierarchyBatchSampler, HierarchyPlan
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import names_dataset
 from tests.contracts.batch_contract import BatchContract, batches
@@ -25,9 +25,9 @@ HIERARCHIES = {
 }
 
 
-def sampler(hierarchy: Hierarchy, batch_size: int, dataset=None, **options) -> HierarchyBatchSampler:
+def sampler(hierarchy: Hierarchy, batch_size: int, dataset=None, seed=0, **options) -> HierarchyBatchSampler:
     dataset = names_dataset(hierarchy.terminology) if dataset is None else dataset
-    return HierarchyBatchSampler(dataset, batch_size, hierarchy=hierarchy, **options)
+    return HierarchyBatchSampler(dataset, batch_size, seed=seed, hierarchy=hierarchy, plan=HierarchyPlan(**options))
 
 
 def tree(children: int, others: int = 0, names: int = 1, source: str = "X") -> list[Term | Parent]:

@@ -11,7 +11,7 @@ import pytest
 import st_biomed.samplers.synonyms
 from st_biomed.errors import InputError
 from st_biomed.records import SourceInfo, Term
-from st_biomed.samplers import SynonymBatchSampler
+from st_biomed.samplers import SynonymBatchSampler, SynonymPlan
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import names_dataset, relation_pairs
 from st_biomed.training_data.draws import pair_of
@@ -26,9 +26,9 @@ def with_names(*counts: int) -> Terminology:
     return Terminology.from_records(terms, SourceInfo("X", "X"))
 
 
-def sampler(terminology: Terminology, batch_size: int, dataset=None, **options) -> SynonymBatchSampler:
+def sampler(terminology: Terminology, batch_size: int, dataset=None, seed=0, **options) -> SynonymBatchSampler:
     dataset = names_dataset(terminology) if dataset is None else dataset
-    return SynonymBatchSampler(dataset, batch_size, terminology=terminology, **options)
+    return SynonymBatchSampler(dataset, batch_size, seed=seed, terminology=terminology, plan=SynonymPlan(**options))
 
 
 def pairs(terminology: Terminology, batch_size: int = 4, epoch: int = 0, **options) -> Counter[frozenset[int]]:

@@ -196,7 +196,7 @@ def test_the_distances_travel_with_the_batches(tmp_path, monkeypatch):
     monkeypatch.setattr(st_biomed.samplers.hierarchy, "_HIERARCHIES", {})
     sampler = pickle.loads(frozen)(names_dataset(TOY), B, True)
     assert sampler.partners == (0, 0, 3, 1, 0)
-    assert (sampler.synonym_anchors, sampler.names_per_partner) == (0.5, 2)
+    assert (sampler.plan.synonym_anchors, sampler.plan.names_per_partner) == (0.5, 2)
     assert len(sampler) > 2.9 * len(HierarchyBatches.of(hierarchy, partners={2: 3, 3: 1})(names_dataset(TOY), B, True))
     assert sampler.hierarchy.levels == hierarchy.levels
     labels = torch.arange(TOY.n_texts)

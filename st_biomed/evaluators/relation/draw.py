@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -40,31 +41,11 @@ class RelationPairs(NamedTuple):
     tallies: dict[str, Tally]
 
 
-def draw_relation_pairs(
-    terminology: Terminology,
-    relations: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
-    *,
-    concepts: np.ndarray | Sequence[int] | None = None,
-    negatives: str = "random",
-    n_negatives: int = 5000,
-    power: bool = False,
-    max_pairs: int = 5000,
-    min_pairs: int = 50,
-    keys: str = "names",
-    names_per_pair: int | None = None,
-    seed: int = 0,
-) -> RelationPairs:
-    """Draw pairs of each relation and pairs that nothing relates.
+@dataclass(frozen=True, kw_only=True)
+class RelationDraw:
+    """How pairs are drawn.
 
-    A pair is unrelated if the two cannot stand for one concept, nor for two that any relation or parent joins in either
-    direction: every concept that a name stands for is looked at, in the whole terminology.
-
-    Args:
-        terminology: Concepts, names, relations, parents and types.
-        relations: Names of relations, or label to several that count as one; all by default. ``isa`` and
-            ``inverse_isa`` are also the parents, where readers put the ``isa`` of a source.
-        concepts: Indices of concepts, or a mask ``[C]``, to which both ends of every pair belong: those held out of
-            training, or those a table of vectors has.
+    Attributes:
         negatives: ``"random"``: distinct pairs of any two concepts, one set for all relations (HiPrBERT); or
             ``"type_matched"``: for each relation pairs with the semantic types of its own, see
             :meth:`~st_biomed.evaluators.relation.pairs.RelatedPairs.type_matched`. A concept without a type counts as
@@ -78,41 +59,91 @@ def draw_relation_pairs(
         names_per_pair: Name pairs of each pair of concepts, drawn from all their names; by default one, the preferred
             names.
         seed: Seed; neither the random negatives nor what is drawn for a relation depend on the other relations.
+    """
+
+    negatives: str = "random"
+    n_negatives: int = 5000
+    power: bool = False
+    max_pairs: int = 5000
+    min_pairs: int = 50
+    keys: str = "names"
+    names_per_pair: int | None = None
+    seed: int = 0
+
+    def check(self) -> None:
+        """Refuse what no terminology could be asked for.
+
+        Raises:
+            InputError: Unknown negatives, or a number below 1.
+        """
+        if self.negatives not in NEGATIVES:
+            raise unknown_name("value of negatives", self.negatives, NEGATIVES)
+        for name in ("n_negatives", "max_pairs", "min_pairs"):
+            if (value := getattr(self, name)) < 1:
+                raise InputError(f"{name} must be at least 1, found {value}")
+
+
+AS_HIPRBERT = RelationDraw()
+"""Random negatives, as many as HiPrBERT's file has."""
+
+
+def draw_relation_pairs(
+    terminology: Terminology,
+    relations: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    settings: RelationDraw = AS_HIPRBERT,
+    *,
+    concepts: np.ndarray | Sequence[int] | None = None,
+) -> RelationPairs:
+    """Draw pairs of each relation and pairs that nothing relates.
+
+    A pair is unrelated if the two cannot stand for one concept, nor for two that any relation or parent joins in either
+    direction: every concept that a name stands for is looked at, in the whole terminology.
+
+    Args:
+        terminology: Concepts, names, relations, parents and types.
+        relations: Names of relations, or label to several that count as one; all by default. ``isa`` and
+            ``inverse_isa`` are also the parents, where readers put the ``isa`` of a source.
+        settings: How.
+        concepts: Indices of concepts, or a mask ``[C]``, to which both ends of every pair belong: those held out of
+            training, or those a table of vectors has.
 
     Raises:
-        InputError: An argument out of its range, a list that names nothing or something twice, no unrelated pair, or no
+        InputError: A setting out of its range, a list that names nothing or something twice, no unrelated pair, or no
             types where they are needed.
     """
-    if negatives not in NEGATIVES:
-        raise unknown_name("value of negatives", negatives, NEGATIVES)
-    for name, value in {"n_negatives": n_negatives, "max_pairs": max_pairs, "min_pairs": min_pairs}.items():
-        if value < 1:
-            raise InputError(f"{name} must be at least 1, found {value}")
-    draw = RelatedPairs(terminology, concepts=concepts, keys=keys, names_per_pair=names_per_pair, seed=seed)
+    settings.check()
+    draw = RelatedPairs(
+        terminology,
+        concepts=concepts,
+        keys=settings.keys,
+        names_per_pair=settings.names_per_pair,
+        seed=settings.seed,
+    )
     groups = _groups(draw.relations if relations is None else relations)
     tallies = {of: Tally() for of in ("positives", "names", "negatives", "nulls")}
     positives: dict[str, Pairs] = {}
     typed: dict[str, Pairs] = {}
     nulls: dict[str, Pairs] = {}
     for label, members in groups.items():
-        chosen = draw.positives(members, max_pairs, label, tallies["positives"])
+        chosen = draw.positives(members, settings.max_pairs, label, tallies["positives"])
         named = draw.strings(draw.named(chosen, label))
         positives[label] = [(one, other) for one, other in named if one != other]
         tallies["names"].read(len(named))
         tallies["names"].keep(len(positives[label]))
         tallies["names"].drop("one name for both", len(named) - len(positives[label]))
-        if len(positives[label]) < (min_pairs if relations is None else 1):
+        if len(positives[label]) < (settings.min_pairs if relations is None else 1):
             continue
-        if negatives == "type_matched":
-            typed[label] = _type_matched(draw, chosen, n_negatives, label, "negatives", tallies)
-        if power:
+        if settings.negatives == "type_matched":
+            typed[label] = _type_matched(draw, chosen, settings.n_negatives, label, "negatives", tallies)
+        if settings.power:
             nulls[label] = _type_matched(draw, chosen, _N_NULL, label, "nulls", tallies)
     one_set: Pairs = []
-    if negatives == "random":
-        one_set = draw.strings(draw.unrelated(draw.random(n_negatives), n_negatives, RANDOM, tallies["negatives"]))
+    if settings.negatives == "random":
+        n = settings.n_negatives
+        one_set = draw.strings(draw.unrelated(draw.random(n), n, RANDOM, tallies["negatives"]))
     known = {*draw.relations, *(PARENT_RELATIONS if terminology.parents.num_rows else ())}
     unknown = [name for label in groups if positives[label] for name in groups[label] if name not in known]
-    return RelationPairs(positives, typed or one_set, nulls if power else None, unknown, tallies)
+    return RelationPairs(positives, typed or one_set, nulls if settings.power else None, unknown, tallies)
 
 
 def _type_matched(

@@ -15,7 +15,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.relatedness.text_pairs import TextPairs
-from st_biomed.evaluators.relation.draw import draw_relation_pairs
+from st_biomed.evaluators.relation.draw import AS_HIPRBERT, RelationDraw, draw_relation_pairs
 from st_biomed.evaluators.relation.file import RANDOM, Pairs, pair_lines, read_pairs, write_pairs
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.relation_auc import relation_metrics, relation_rows
@@ -144,16 +144,9 @@ class RelationEvaluator(EmbeddingEvaluator):
         cls,
         terminology: Terminology,
         relations: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        draw: RelationDraw = AS_HIPRBERT,
         *,
         concepts: np.ndarray | Sequence[int] | None = None,
-        negatives: str = "random",
-        n_negatives: int = 5000,
-        power: bool = False,
-        max_pairs: int = 5000,
-        min_pairs: int = 50,
-        keys: str = "names",
-        names_per_pair: int | None = None,
-        seed: int = 0,
         **options: Unpack[EvaluatorOptions],
     ) -> RelationEvaluator:
         """Draw the pairs from a terminology, see :func:`~st_biomed.evaluators.relation.draw.draw_relation_pairs`.
@@ -162,31 +155,20 @@ class RelationEvaluator(EmbeddingEvaluator):
             terminology: Concepts, names, relations, parents and types.
             relations: Names of relations such as :data:`~st_biomed.evaluators.relation.lists.HIPRBERT_28`, or label to
                 several that count as one; by default all of at least ``min_pairs`` pairs.
-            concepts, negatives, n_negatives, power, max_pairs, min_pairs, keys, names_per_pair, seed: As there.
+            draw: How pairs are drawn.
+            concepts: As there.
             **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
         Raises:
             InputError: What either refuses.
         """
-        drawn = draw_relation_pairs(
-            terminology,
-            relations,
-            concepts=concepts,
-            negatives=negatives,
-            n_negatives=n_negatives,
-            power=power,
-            max_pairs=max_pairs,
-            min_pairs=min_pairs,
-            keys=keys,
-            names_per_pair=names_per_pair,
-            seed=seed,
-        )
+        drawn = draw_relation_pairs(terminology, relations, draw, concepts=concepts)
         evaluator = cls(
             drawn.positives,
             drawn.negatives,
             nulls=drawn.nulls,
             relations=None if relations is None else list(relations),
-            min_pairs=min_pairs,
+            min_pairs=draw.min_pairs,
             **options,
         )
         if drawn.unknown:

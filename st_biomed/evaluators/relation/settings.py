@@ -9,6 +9,7 @@ from typing import Unpack
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.data_folder import data_path, open_terminology
+from st_biomed.evaluators.relation.draw import RelationDraw
 from st_biomed.evaluators.relation.evaluator import RelationEvaluator
 from st_biomed.evaluators.relation.lists import HIPRBERT_28, HIPRBERT_CLINICAL
 
@@ -19,7 +20,7 @@ LISTS: dict[str, Sequence[str] | Mapping[str, Sequence[str]]] = {
 
 
 @dataclass(frozen=True)
-class RelationSettings:
+class RelationSettings(RelationDraw):
     """The settings of a relation benchmark.
 
     Args:
@@ -29,7 +30,7 @@ class RelationSettings:
         relations: Names of the relations; all that have ``min_pairs`` where empty.
         relation_list: ``"hiprbert_28"`` or ``"hiprbert_clinical"`` in place of names.
         negatives, n_negatives, power, max_pairs, min_pairs, keys, names_per_pair, seed: See
-            :meth:`~st_biomed.evaluators.relation.evaluator.RelationEvaluator.from_terminology`; 0 names a pair are the preferred ones.
+            :class:`~st_biomed.evaluators.relation.draw.RelationDraw`.
     """
 
     name: str
@@ -37,14 +38,6 @@ class RelationSettings:
     pairs: str = ""
     relations: list[str] = field(default_factory=list)
     relation_list: str = ""
-    negatives: str = "random"
-    n_negatives: int = 5000
-    power: bool = False
-    max_pairs: int = 5000
-    min_pairs: int = 50
-    keys: str = "names"
-    names_per_pair: int = 0
-    seed: int = 0
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
@@ -68,21 +61,7 @@ class RelationSettings:
         if self.pairs:
             named = None if relations is None else list(relations)
             return [RelationEvaluator.from_file(data_path(self.pairs), relations=named, **options)]
-        return [
-            RelationEvaluator.from_terminology(
-                open_terminology(self.sources),
-                relations,
-                negatives=self.negatives,
-                n_negatives=self.n_negatives,
-                power=self.power,
-                max_pairs=self.max_pairs,
-                min_pairs=self.min_pairs,
-                keys=self.keys,
-                names_per_pair=self.names_per_pair or None,
-                seed=self.seed,
-                **options,
-            )
-        ]
+        return [RelationEvaluator.from_terminology(open_terminology(self.sources), relations, self, **options)]
 
 
 SETTINGS = RelationSettings

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +10,7 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.linking_data.gold_ids import with_prefix
 from st_biomed.linking_data.records import LinkingDictionary
 from st_biomed.readers import Tally, reader_names
+from st_biomed.settings.registry import Registry
 from st_biomed.terminology import Terminology
 
 TERMINOLOGY = "terminology"
@@ -26,10 +24,12 @@ class DictionaryForm(Protocol):
         """Stream the name and the ids of each entry; the tally counts names."""
 
 
-@cache
+_FORMS: Registry[DictionaryForm] = Registry(__name__, "dictionary form")
+
+
 def dictionary_forms() -> tuple[str, ...]:
     """The names of all forms, sorted."""
-    return tuple(sorted((TERMINOLOGY, *(module.name for module in pkgutil.iter_modules(__path__)))))
+    return tuple(sorted((TERMINOLOGY, *_FORMS.names())))
 
 
 def is_terminology(source: str | Path) -> bool:
@@ -71,7 +71,7 @@ def open_dictionary(
         tally.read(len(dictionary))
         tally.keep(len(dictionary))
         return dictionary
-    module: DictionaryForm = importlib.import_module(f"{__name__}.{form}")
+    module = _FORMS.module(form)
     try:
         return LinkingDictionary.from_entries(_distinct(module.entries(Path(source), tally=tally), prefix, tally))
     except InputError as error:

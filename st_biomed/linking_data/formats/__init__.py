@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from st_biomed.errors import unknown_name
 from st_biomed.linking_data.annotated import Corpus
 from st_biomed.readers import SourceInfo, Tally
-from st_biomed.settings.keyword_options import keyword_options, refuse_unknown
+from st_biomed.settings.registry import Registry
 
 
 class LinkingFormat(Protocol):
@@ -32,32 +27,6 @@ class LinkingFormat(Protocol):
         """Read the mentions at ``path``; the tally counts annotations."""
 
 
-@cache
-def linking_names() -> tuple[str, ...]:
-    """The names of all formats, sorted."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
-
-
-def linking_format(name: str) -> LinkingFormat:
-    """The format called ``name``.
-
-    Raises:
-        InputError: There is no such format.
-    """
-    if name not in linking_names():
-        raise unknown_name("linking format", name, linking_names())
-    return importlib.import_module(f"{__name__}.{name}")
-
-
-def format_options(name: str) -> dict[str, inspect.Parameter]:
-    """The options of a format: the keyword-only parameters of its ``read`` besides the tally."""
-    return keyword_options(linking_format(name).read)
-
-
-def check_options(name: str, options: dict[str, Any]) -> None:
-    """Refuse an option that the format does not have.
-
-    Raises:
-        InputError: With the options that it has.
-    """
-    refuse_unknown(f"linking format {name!r}", options, format_options(name))
+_FORMATS: Registry[LinkingFormat] = Registry(__name__, "linking format", "read")
+linking_format, linking_names = _FORMATS.module, _FORMATS.names
+format_options, check_options = _FORMATS.options, _FORMATS.check_options

@@ -1,0 +1,33 @@
+"""The rows of a table, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from st_biomed.records import Tally
+
+
+class Once:
+    """Tells new rows from repeated ones, and counts both.
+
+    Args:
+        tally: What counts them.
+        reason: Why a repeated row is dropped.
+    """
+
+    def __init__(self, tally: Tally, reason: str) -> None:
+        self._tally, self._reason = tally, reason
+        self._seen: set[tuple[str, ...]] = set()
+
+    def knows(self, rows: Iterable[tuple[str, ...]]) -> None:
+        """Take rows for seen without counting them."""
+        self._seen.update(rows)
+
+    def keeps(self, *row: str) -> bool:
+        """Whether a row is new, and so kept; one that was seen before is dropped."""
+        if row in self._seen:
+            self._tally.drop(self._reason)
+            return False
+        self._seen.add(row)
+        self._tally.keep()
+        return True
