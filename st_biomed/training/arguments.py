@@ -12,6 +12,7 @@ from torch import nn
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
 from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of
@@ -86,6 +87,10 @@ class EncoderArguments:
         )
         prepare_encoder(model, self.dropout, self.frozen)
         return model
+
+    def measuring(self, training: SentenceTransformerTrainingArguments) -> EvaluatorOptions:
+        """The options of what is measured: the precision of the training, and where vectors are kept."""
+        return {"bf16": training.bf16, "cache_dir": self.cache_dir or None}
 
 
 @dataclass
