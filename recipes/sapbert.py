@@ -200,9 +200,8 @@ def run(
         recipe.loss,
         model,
         miner=recipe.miner,
-        mini_batch_size=recipe.mini_batch_size,
         lookup=train,
-        gather_across_devices=recipe.gather_across_devices,
+        **recipe.embedding(),
         **parse_loss_options(recipe.loss_options),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
 from torch import nn
@@ -12,7 +12,6 @@ from torch import nn
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
 from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of
@@ -22,6 +21,13 @@ if TYPE_CHECKING:
     from sentence_transformers.base.evaluation import BaseEvaluator
 
 PRECISIONS = ("auto", "as given")
+
+
+class EmbeddingOptions(TypedDict):
+    """How a loss embeds: texts at a time, and whether the texts of all processes form one batch."""
+
+    mini_batch_size: int | None
+    gather_across_devices: bool
 
 
 @dataclass
@@ -88,7 +94,11 @@ class EncoderArguments:
         prepare_encoder(model, self.dropout, self.frozen)
         return model
 
-    def measuring(self, training: SentenceTransformerTrainingArguments) -> EvaluatorOptions:
+    def embedding(self) -> EmbeddingOptions:
+        """The options of losses that say how they embed."""
+        return {"mini_batch_size": self.mini_batch_size, "gather_across_devices": self.gather_across_devices}
+
+    def measuring(self, training: SentenceTransformerTrainingArguments) -> dict[str, Any]:
         """The options of what is measured: the precision of the training, and where vectors are kept."""
         return {"bf16": training.bf16, "cache_dir": self.cache_dir or None}
 
