@@ -5,10 +5,12 @@
 
 Every concept of a batch has two of its names and a neighborhood drawn from the terminology's parents and relations; a graph
 encoder that lives in the loss reads the vectors of all their names. A weight of 0 leaves a loss out, ``--graph none`` all
-three of the graph: what remains is SapBERT. Every argument of the trainer is an argument here too; ``--help`` lists them.
+three of the graph: what remains is SapBERT. Every argument of the trainer is an argument here too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
+
+import st_biomed.settings.early  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -5,10 +5,12 @@
 
 Reads terminologies, holds whole sub-trees out, trains on synonyms, relations and hierarchy batches in one run, measures
 the tree AUCs on the held-out trees before, during and after, and writes a folder that plain sentence-transformers loads.
-Every argument of the trainer is an argument here too; ``--help`` lists them.
+Every argument of the trainer is an argument here too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
+
+import st_biomed.settings.early  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -5,10 +5,12 @@
 
 Finds the mentions of a terminology in raw text, adds to their tokens, between two layers, a mixture of the graph's vectors
 that lie nearest to them, and trains that by guessing masked tokens and by linking each mention to its concept. What it
-writes carries its own code. Every argument of the trainer is an argument here too; ``--help`` lists them.
+writes carries its own code. Every argument of the trainer is an argument here too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
+
+import st_biomed.settings.early  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

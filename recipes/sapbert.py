@@ -5,10 +5,12 @@
 
 Reads terminologies, draws pairs of synonyms anew every epoch, trains with the multi-similarity loss on mined pairs,
 links held-out names (and any benchmark it is given) before, during and after, and writes a folder that plain
-sentence-transformers loads. Every argument of the trainer is an argument here too; ``--help`` lists them.
+sentence-transformers loads. Every argument of the trainer is an argument here too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
+
+import st_biomed.settings.early  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -11,6 +11,8 @@ from the same base model, or the one that ``--fold`` names. Every argument of th
 
 from __future__ import annotations
 
+import st_biomed.settings.early  # noqa: F401 # isort: skip
+
 from collections.abc import Sequence
 from contextlib import ExitStack
 from copy import deepcopy

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from torch import nn
-from transformers import TrainerCallback
+from transformers import TrainerCallback, TrainingArguments
 
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.release.run_record import RunRecord
@@ -41,7 +41,7 @@ def measure_before(
 def record_run(
     name: str,
     recipe: Any,
-    training: SentenceTransformerTrainingArguments,
+    training: TrainingArguments,
     losses: Mapping[str, nn.Module],
     **details: Any,
 ) -> RunRecord:
@@ -49,19 +49,13 @@ def record_run(
 
     Args:
         name: The recipe's name.
-        recipe: Its arguments, with ``base_model`` and ``license``.
+        recipe: Its arguments, with ``base_model`` and ``license``, where the details have none.
         training: The trainer's arguments.
         losses: By the name of the dataset.
         **details: The other arguments of :class:`~st_biomed.release.run_record.RunRecord`.
     """
-    record = RunRecord(
-        recipe=name,
-        base_model=recipe.base_model,
-        configuration=asdict(recipe),
-        seed=training.seed,
-        license=recipe.license,
-        **details,
-    )
+    details = {"base_model": recipe.base_model, "seed": training.seed, "license": recipe.license, **details}
+    record = RunRecord(recipe=name, configuration=asdict(recipe), **details)
     record.add_losses(losses)
     return record
 

@@ -10,7 +10,7 @@ import yaml
 from st_biomed.errors import InputError
 from st_biomed.settings.yaml_files import read_yaml
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def read(tmp_path: Path, text: str) -> dict:
