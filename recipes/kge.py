@@ -5,10 +5,12 @@
 
 Takes the relations and parents of terminologies, filters and splits them, trains one model or several on the same
 triples, and puts link prediction and the similarity of their vectors side by side. Every model's folder holds the table
-that the losses and modules read; ``--help`` lists all arguments.
+that the losses and modules read; ``--help-all`` lists all arguments.
 """
 
 from __future__ import annotations
+
+import st_biomed.settings.early  # noqa: F401 # isort: skip
 
 import json
 import shutil
@@ -31,7 +33,7 @@ from st_biomed.kge.triples import LEAST_TRIPLES, MIRROR_SHARE, TripleOptions, pa
 from st_biomed.leaderboard.devices import DEVICE
 from st_biomed.settings.checks import COUNT, PATH, about, one_of, within
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.terminology import Terminology
+from st_biomed.training.encoder_run import read_terminology
 
 RESULTS = "results.json"
 
@@ -75,7 +77,11 @@ class KGEArguments:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    recipe, settings = read_settings((KGEArguments, KGESettings), argv)
+    train(*read_settings((KGEArguments, KGESettings), argv))
+
+
+def train(recipe: KGEArguments, settings: KGESettings) -> None:
+    """All models, into one folder that is replaced as a whole."""
     models = recipe.models or [settings.model]
     folder = Path(recipe.output_dir)
     benchmarks = chosen_benchmarks(recipe.benchmarks)
@@ -129,8 +135,8 @@ def train_and_measure(
     )
     options.check()
 
-    # The graph, once for all models.
-    terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
+    # Read: the graph, once for all models.
+    terminology = read_terminology(recipe.terminology)
     graph = KnowledgeGraph.from_terminology(terminology, options, seed=settings.seed)
     graph.save(folder / "graph")
     print(f"{terminology!r}\n{graph!r}\n{graph.report}")

@@ -75,7 +75,7 @@ def injection_readings(recipe: Any) -> list[str]:
     ]
 
 
-def italian_readings(recipe: Any, stage: str) -> list[str]:
+def italian_readings(recipe: Any, pipelined: bool) -> list[str]:
     """Of the Italian paper's contrastive training, in one of its two stages."""
     sentences = [
         f"at most {recipe.prototypes_per_concept} prototypes of a concept",
@@ -85,7 +85,7 @@ def italian_readings(recipe: Any, stage: str) -> list[str]:
     if recipe.loss == "v3":
         margin = "a number without a gradient" if recipe.detach_margin else "differentiated as it is printed"
         sentences.append(f"Eq. 3's margin is {margin}; pairs without a vector have the thresholds of {recipe.missing}")
-    if stage == "contrastive":
+    if not pipelined:
         sentences.append("the released model pools all tokens of a text: it is that of the training for bare terms")
     return sentences
 

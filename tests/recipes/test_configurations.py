@@ -29,7 +29,6 @@ ARGUMENTS: dict[str, tuple[type[Any], ...]] = {  # the longest beginning counts
     "fewshot": (FewShotArguments, SentenceTransformerTrainingArguments),
     "hiprbert": (HiPrBERTArguments, SentenceTransformerTrainingArguments),
     "italian": (ItalianArguments, SentenceTransformerTrainingArguments),
-    "italian_kge": (KGEArguments, KGESettings),
     "kge": (KGEArguments, KGESettings),
     "knowledge_injection": (InjectionArguments, SentenceTransformerTrainingArguments),
     "sapbert": (SapBERTArguments, SentenceTransformerTrainingArguments),
