@@ -30,7 +30,7 @@ def recipe_arguments() -> str:
     parts = [
         "# Arguments of the recipes\n",
         "Every argument of the trainer is one of a recipe, too (`kge`: the settings of `KGESettings`); `st-biomed train RECIPE "
-        "--help` lists all of them. The defaults are those without a settings file.\n",
+        "--help-all` lists all of them. The defaults are those without a settings file.\n",
     ]
     for recipe in RECIPES:
         parts += [f"## {recipe}\n", "| argument | default | what |", "|---|---|---|", *rows_of(recipe), ""]

@@ -5,45 +5,44 @@
 
 Every concept of a batch has two of its names and a neighborhood drawn from the terminology's parents and relations; a graph
 encoder that lives in the loss reads the vectors of all their names. A weight of 0 leaves a loss out, ``--graph none`` all
-three of the graph: what remains is SapBERT. Every argument of the trainer is an argument here too; ``--help`` lists them.
+three of the graph: what remains is SapBERT. Every argument of the trainer is an argument here too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
 
+import st_biomed.settings.early  # noqa: F401 # isort: skip
+
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
-from st_biomed.linking_data.held_out_translations import hold_out_translations
+from st_biomed.linking_data.translation_arguments import TranslationArguments
 from st_biomed.losses import BergamotLoss, CachedBergamotLoss, LossParametersCallback, TerminologyDigestCallback
 from st_biomed.losses.graph import CORRUPTIONS
 from st_biomed.losses.relation_margin import SCORES, RelationMarginLoss
-from st_biomed.modules.graph_encoder import GRAPH_ENCODERS, RGCN, GATv2, GraphSAGE
-from st_biomed.modules.graph_layers import GraphEncoder
-from st_biomed.release.run_record import RunRecord
+from st_biomed.modules.graph_arguments import GraphArguments
 from st_biomed.samplers import EpochCallback, GraphBatches, GraphCollator
-from st_biomed.settings.checks import COUNT, DROPOUT, PATH, SEED, SIZE, WEIGHT, about, at_least, one_of
+from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, at_least, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import EncoderArguments, decaying_all, measured_in_training, with_precision
-from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.arguments import EncoderArguments, measured_in_training, with_precision
+from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
-from st_biomed.training.output import OutputFolders, output_folders, resume_point
+from st_biomed.training.output import OutputFolders, output_folders
+from st_biomed.training.readings import bergamot_readings
 from st_biomed.training_data import names_dataset
 from st_biomed.training_data.concept_graph import ConceptGraph
 
-GRAPHS = (*GRAPH_ENCODERS, "none")
 RELATION_LOSSES = ("none", *SCORES)
 
 
 @dataclass
-class BergamotArguments(EncoderArguments):
+class BergamotArguments(GraphArguments, TranslationArguments, EncoderArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
     base_model: str = field(
@@ -56,21 +55,6 @@ class BergamotArguments(EncoderArguments):
             "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged", PATH
         ),
     )
-    graph: str = field(default="gat", metadata=about(f"graph encoder: {', '.join(GRAPHS)} (3)", one_of(*GRAPHS)))
-    graph_layers: int = field(default=3, metadata=about("convolutions over a neighborhood", COUNT))
-    graph_hidden: int | None = field(
-        default=None, metadata=about("width between them; the encoder's by default", COUNT)
-    )
-    graph_dropout: float = field(default=0.3, metadata=about("between them", DROPOUT))
-    graph_residual: bool = field(default=True, metadata={"help": "whether a convolution adds to its input"})
-    heads: int = field(default=2, metadata=about("of the attention (gat)", COUNT))
-    relation_features: bool = field(
-        default=True, metadata={"help": "whether the attention sees which relation an edge has (gat)"}
-    )
-    blocks: int | None = field(
-        default=None, metadata=about("on the diagonal of RGCN's matrices; 64 by default", COUNT)
-    )
-    bases: int | None = field(default=None, metadata=about("of RGCN's matrices, in place of blocks", COUNT))
     max_neighbors: list[int] = field(
         default_factory=lambda: [3],
         metadata=about("most neighbors of a concept, for each hop from the targets", COUNT),
@@ -115,39 +99,50 @@ class BergamotArguments(EncoderArguments):
         default_factory=list,
         metadata=about("measured before and after: names or files of evaluation/benchmarks; none for none", BENCHMARK),
     )
-    held_out_translations: int = field(
-        default=0,
-        metadata=about(
-            "so many concepts for dev and as many for test, whose translations are held out and linked to the pivot's names",
-            SIZE,
-        ),
-    )
-    translated: str = field(
-        default="",
-        metadata={"help": "what codes of these concepts begin with, and of those in the dictionary, e.g. HP:"},
-    )
-    languages: list[str] = field(
-        default_factory=list, metadata={"help": "languages of the held-out translations; all by default"}
-    )
-    split_seed: int = field(default=0, metadata=about("seed of what is held out", SEED))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    recipe, training = read_settings((BergamotArguments, SentenceTransformerTrainingArguments), argv)
+    train(*read_settings((BergamotArguments, SentenceTransformerTrainingArguments), argv))
+
+
+def train(recipe: BergamotArguments, training: SentenceTransformerTrainingArguments) -> None:
+    """One run."""
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 8
     training = with_precision(training, recipe.precision)
-    set_seed(training.seed)
     with output_folders(training, "bergamot", recipe.overwrite, base_model=recipe.base_model) as folders:
         run(recipe, training, folders)
 
 
+def check(recipe: BergamotArguments) -> None:
+    """Refuse before anything is read what its use would refuse later.
+
+    Raises:
+        InputError: No terminology, or a benchmark whose data are not there.
+    """
+    if not recipe.terminology:
+        raise InputError("terminology: is needed, nothing was given")
+    chosen_benchmarks(recipe.benchmarks)
+
+
 def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
     """From the terminologies to the release folder."""
-    # Read, hold translations out, make the graph.
-    whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
-    train, suite = measured(recipe, training, whole)
+    set_seed(training.seed)
+
+    # Read.
+    whole = read_terminology(recipe.terminology)
+    suite = LinkingSuite(
+        [read_benchmark_settings(name, LinkingSettings) for name in recipe.linking],
+        show_progress_bar=not training.disable_tqdm,
+        **recipe.measuring(training),
+    )
+
+    # Hold out.
+    train, datasets = recipe.hold_out(whole, recipe.pivot_language or "en")
+    for dataset in datasets:
+        suite.add(dataset, dataset.name)
+    suite.take_benchmarks(recipe.benchmarks, **recipe.measuring(training))
     graph = ConceptGraph(
         train,
         relations=recipe.relations,
@@ -157,57 +152,57 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     )
     print(f"{train!r}\n{graph!r}\nedges: {graph.tally}\nmeasured: {suite}")
 
-    # Train.
+    # Model.
     model = recipe.encoder()
-    loss = loss_of(recipe, model, graph, training.seed)
-    before = suite.measure(model, "the base model" if training.should_log else "")
-    with training.main_process_first(desc="terminology"):
-        if training.should_save:
-            folders.begin(train)
+
+    # Data.
     training.batch_sampler = GraphBatches.of(
         train,
         folders.work / "terminology",
         max_pairs_per_concept=recipe.max_pairs_per_concept,
         pivot_language=recipe.pivot_language or None,
     )
-    needs_graph = any(weight for name, weight in loss.weights.items() if name != "text")
-    collator: Any = GraphCollator(
+
+    # Loss.
+    loss = graph_loss(recipe, model, graph, training.seed)
+    reads_graph = any(weight for name, weight in loss.weights.items() if name != "text")
+    collator = GraphCollator(
         graph,
         model.preprocess,
-        max_neighbors=recipe.max_neighbors if needs_graph else (),  # no text is embedded for nothing
+        max_neighbors=recipe.max_neighbors if reads_graph else (),  # no text is embedded for nothing
         seed=training.seed,
     )
-    record = RunRecord(
-        recipe="bergamot",
-        base_model=recipe.base_model,
-        configuration=asdict(recipe),
-        seed=training.seed,
+
+    # Train.
+    before = measure_before(suite, model, training)
+    folders.begin_in_main(training, train)
+    record = record_run(
+        "bergamot",
+        recipe,
+        training,
+        {"names": loss},
         terminologies=[whole],
-        license=recipe.license,
         language=whole.languages,
         description="An encoder of biomedical terms, trained "
         + ("with a graph encoder beside it." if recipe.graph != "none" else "on names alone."),
-        readings=readings(recipe),
+        readings=bergamot_readings(recipe),
         headline=suite.headline,
     )
-    record.add_losses({"names": loss})
-    optimizers: Any = (decaying_all(loss, training), None) if recipe.decay_all else (None, None)
-    trainer = SentenceTransformerTrainer(
-        model=model,
-        args=training,
-        train_dataset=names_dataset(train),
-        loss=loss,
-        evaluator=measured_in_training(training, suite.dev),
-        optimizers=optimizers,
-        data_collator=collator,
-        callbacks=whole_checkpoints(
-            record.callback(),
-            LossParametersCallback(loss),
-            TerminologyDigestCallback(loss),
-            EpochCallback(),
-        ),
+    trainer = train_encoder(
+        model,
+        training,
+        names_dataset(train),
+        loss,
+        record,
+        LossParametersCallback(loss),
+        TerminologyDigestCallback(loss),
+        EpochCallback(),
+        dev=measured_in_training(training, suite.dev),
+        collator=collator,
+        decay_all=recipe.decay_all,
     )
-    trainer.train(resume_from_checkpoint=resume_point(training))
+
+    # Measure and release.
     measure_and_release(
         model,
         suite,
@@ -220,45 +215,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     )
 
 
-def check(recipe: BergamotArguments) -> None:
-    """Refuse what no other part would.
-
-    Raises:
-        InputError: No terminology, or a benchmark whose data are not there.
-    """
-    if not recipe.terminology:
-        raise InputError("terminology: is needed, nothing was given")
-    chosen_benchmarks(recipe.benchmarks)
-
-
-def measured(
-    recipe: BergamotArguments, training: SentenceTransformerTrainingArguments, whole: Terminology
-) -> tuple[Terminology, LinkingSuite]:
-    """What is trained on, and what is measured: linking in training, too, the other benchmarks before and after."""
-    options: dict[str, Any] = {"bf16": training.bf16, "cache_dir": recipe.cache_dir or None}
-    suite = LinkingSuite(
-        [read_benchmark_settings(name, LinkingSettings) for name in recipe.linking],
-        show_progress_bar=not training.disable_tqdm,
-        **options,
-    )
-    train = whole
-    if recipe.held_out_translations:
-        train, datasets = hold_out_translations(
-            whole,
-            languages=recipe.languages,
-            pivot=recipe.pivot_language or "en",
-            n_dev=recipe.held_out_translations,
-            n_test=recipe.held_out_translations,
-            prefix=recipe.translated,
-            seed=recipe.split_seed,
-        )
-        for dataset in datasets.values():
-            suite.add(dataset, dataset.name)
-    suite.take_benchmarks(recipe.benchmarks, **options)
-    return train, suite
-
-
-def loss_of(
+def graph_loss(
     recipe: BergamotArguments, model: SentenceTransformer, graph: ConceptGraph, seed: int
 ) -> BergamotLoss | CachedBergamotLoss:
     """The loss with what it needs of the graph."""
@@ -266,8 +223,8 @@ def loss_of(
     relation = None
     if recipe.relation_loss != "none":
         relation = RelationMarginLoss(width, len(graph.relations), score=recipe.relation_loss)
-    encoder = None if recipe.graph == "none" else graph_encoder(recipe, width, len(graph.relations))
-    arguments: dict[str, Any] = {
+    encoder = recipe.graph_encoder(width, len(graph.relations))
+    options: dict[str, Any] = {
         "text_weight": recipe.text_weight,
         "node_weight": recipe.node_weight if encoder else 0.0,
         "intermodal_weight": recipe.intermodal_weight if encoder else 0.0,
@@ -281,36 +238,8 @@ def loss_of(
         "lookup": graph.terminology,
     }
     if recipe.mini_batch_size is not None:
-        return CachedBergamotLoss(model, encoder, mini_batch_size=recipe.mini_batch_size, **arguments)
-    return BergamotLoss(model, encoder, **arguments)
-
-
-def graph_encoder(recipe: BergamotArguments, width: int, n_relations: int) -> GraphEncoder:
-    """The graph encoder by its name."""
-    shared: dict[str, Any] = {
-        "layers": recipe.graph_layers,
-        "hidden": recipe.graph_hidden,
-        "dropout": recipe.graph_dropout,
-        "residual": recipe.graph_residual,
-    }
-    if recipe.graph == "gat":
-        return GATv2(width, n_relations if recipe.relation_features else None, heads=recipe.heads, **shared)
-    if recipe.graph == "rgcn":
-        return RGCN(width, n_relations, blocks=recipe.blocks, bases=recipe.bases, **shared)
-    return GraphSAGE(width, **shared)
-
-
-def readings(recipe: BergamotArguments) -> list[str]:
-    """How this run reads what the paper leaves open, for the card."""
-    said = ["the multi-similarity loss (2, 50, .5) with the triplet miner of SapBERT (.2), mined anew in every term"]
-    if recipe.graph != "none":
-        view = "the other view" if recipe.cross_view else "its own view"
-        said += [
-            f"a text is paired with the graph of {view}",
-            "each view has a corruption of its own",
-            f"lambda of deep graph infomax is {recipe.dgi_weight:g}",
-        ]
-    return said
+        return CachedBergamotLoss(model, encoder, mini_batch_size=recipe.mini_batch_size, **options)
+    return BergamotLoss(model, encoder, **options)
 
 
 if __name__ == "__main__":

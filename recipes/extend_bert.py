@@ -4,14 +4,16 @@
 
 Trains word pieces on the corpus, adds them to the model as means of its own, goes on with masked-language training (whole
 mentions, where a terminology is given), and writes a folder that transformers loads. Every argument of the trainer is an
-argument here too; ``--help`` lists them.
+argument here too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
 
+import st_biomed.settings.early  # noqa: F401 # isort: skip
+
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +31,12 @@ from st_biomed.encoder.masked import load_masked_model
 from st_biomed.errors import InputError
 from st_biomed.release.privacy import may_leave
 from st_biomed.release.push_target import push_target
-from st_biomed.release.run_record import RunRecord, corpus_data
+from st_biomed.release.run_record import corpus_data
 from st_biomed.settings.checks import PATH, about, at_least, within
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import check_finite, finish
 from st_biomed.training.masked_language import MaskedLanguageTrainer
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
@@ -70,7 +73,11 @@ class ExtendBERTArguments(CorpusArguments):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    recipe, training = read_settings((ExtendBERTArguments, TrainingArguments), argv)
+    train(*read_settings((ExtendBERTArguments, TrainingArguments), argv))
+
+
+def train(recipe: ExtendBERTArguments, training: TrainingArguments) -> None:
+    """One run."""
     check(recipe, training)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
@@ -80,20 +87,35 @@ def main(argv: Sequence[str] | None = None) -> None:
         run(recipe, training, folders)
 
 
+def check(recipe: ExtendBERTArguments, training: TrainingArguments) -> None:
+    """Refuse before anything is read what its use would refuse later.
+
+    Raises:
+        InputError: No corpus, or a vocabulary that is to be published.
+    """
+    if push_target(training) is not None:
+        raise InputError("push_to_hub: a BERT with a new vocabulary is no release; publish what is trained from it")
+    if not recipe.corpus:
+        raise InputError("corpus: files or folders of raw text are needed")
+    recipe.check_corpus()
+
+
 def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: OutputFolders) -> None:
     """From the corpus to the model with its new vocabulary."""
     set_seed(training.seed)
 
-    # The vocabulary.
+    # Model, with the vocabulary of the corpus.
     model, tokenizer = load_masked_model(recipe.base_model, trust_remote_code=recipe.trust_remote_code)
     results: dict[str, Any] = {}
     if recipe.vocabulary_size:
-        pieces = train_pieces(lambda: (one.text for one in recipe.documents()), tokenizer, recipe.vocabulary_size)
+        pieces = train_pieces(
+            lambda: (document.text for document in recipe.documents()), tokenizer, recipe.vocabulary_size
+        )
         tokenizer, report = extend_vocabulary(model, pieces, tokenizer=tokenizer, seed=training.seed)
         results["vocabulary"] = report.to_dict()
         print(report)
 
-    # Sequences, whole documents held out.
+    # Data, whole documents held out.
     terminology = Terminology.open(recipe.terminology) if recipe.terminology else None
     matcher = None if terminology is None else TermMatcher(terminology, recipe.language or None)
     sequences, coverage = mention_windows(
@@ -108,14 +130,13 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
     print(coverage)
     train, test = split(sequences, recipe.held_out, training.seed)
 
-    # Masked-language training.
-    record = RunRecord(
-        recipe="extend_bert",
-        base_model=recipe.base_model,
-        configuration=asdict(recipe),
-        seed=training.seed,
+    # Train.
+    record = record_run(
+        "extend_bert",
+        recipe,
+        training,
+        {},
         terminologies=[] if terminology is None else [terminology],
-        license=recipe.license,
         language=[recipe.language] if recipe.language else [] if terminology is None else terminology.languages,
         corpora=[corpus_data(recipe, coverage)],
         description="A BERT with a vocabulary extended from a corpus, trained on it further.",
@@ -132,11 +153,10 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
         callbacks=whole_checkpoints(),
     )
     before = measured(trainer)
-    with training.main_process_first(desc="checkpoints"):
-        if training.should_save:
-            folders.begin(terminology)
+    folders.begin_in_main(training, terminology)
     trainer.train(resume_from_checkpoint=resume_point(training))
 
+    # Measure and release.
     def save(folder: Path) -> None:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -154,21 +174,8 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
         check_finite(model, folders)
     after = finish(folders, save=save, measure=lambda: measured(trainer), release=release, writes=writes)
     if writes:
-        said = f"loss on held-out documents: {before['loss']:.3f} before, {after['loss']:.3f} after"
-        print(f"{said}; saved to {folders.release}")
-
-
-def check(recipe: ExtendBERTArguments, training: TrainingArguments) -> None:
-    """Refuse what no other part would.
-
-    Raises:
-        InputError: No corpus.
-    """
-    if push_target(training) is not None:
-        raise InputError("push_to_hub: a BERT with a new vocabulary is no release; publish what is trained from it")
-    if not recipe.corpus:
-        raise InputError("corpus: files or folders of raw text are needed")
-    recipe.check_corpus()
+        losses = f"{before['loss']:.3f} before, {after['loss']:.3f} after"
+        print(f"loss on held-out documents: {losses}; saved to {folders.release}")
 
 
 def is_of_bert(name: str) -> bool:

@@ -6,79 +6,48 @@
 
 One command is the paper's whole experiment: every training set alone and on top of each other one, every number of shots,
 every seed; the frozen encoder is applied once to each name. One encoder is released, baked into built-in modules. Every
-argument of the trainer is an argument here too; ``--help`` lists them.
+argument of the trainer is an argument here too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
 
+import st_biomed.settings.early  # noqa: F401 # isort: skip
+
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from sentence_transformers import SentenceTransformerTrainingArguments
 from sentence_transformers.util import get_world_size
 
-from st_biomed.encoder import POOLINGS
-from st_biomed.encoder.foreign import FLAG_HELP
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.few_shot.experiment import Chain, Experiment, TrainedChain, best_width, chains_of, check_numbers
-from st_biomed.few_shot.frozen_encoder import FrozenEncoder, InputForm
-from st_biomed.few_shot.outcomes import Outcomes, Run
-from st_biomed.few_shot.rankings import first_validation_names, ranking_tables
+from st_biomed.few_shot.frozen_encoder import FrozenEncoder
+from st_biomed.few_shot.input_arguments import InputArguments
+from st_biomed.few_shot.outcomes import Measured, Outcomes, Run
+from st_biomed.few_shot.report import write_rankings, write_tables
 from st_biomed.few_shot.stage import StageSettings, assembled
-from st_biomed.few_shot.training_sets import TrainingSet, open_training_sets, sources_of
-from st_biomed.files import replace_text
+from st_biomed.few_shot.training_set_arguments import TrainingSetArguments
+from st_biomed.few_shot.training_sets import TrainingSet, sources_of
 from st_biomed.modules.residual_feed_forward import HIDDEN
-from st_biomed.plots.canvas import check_picture
-from st_biomed.plots.shot_curves import shot_curves
 from st_biomed.release.bake import bake
 from st_biomed.release.run_record import RunRecord
-from st_biomed.settings.checks import COUNT, FOLDER, PATH, SEED, about, at_least, one_of
+from st_biomed.settings.checks import COUNT, FOLDER, SEED, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import PRECISIONS, with_precision
+from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
+from st_biomed.training.readings import few_shot_readings
 from st_biomed.training_data.fewshot import few_shot_names
-from st_biomed.training_data.high_level_concepts import LARGEST, NAMES
-
-PROTOTYPES = "validation names whose nearest prototype is that of their own concept"
 
 
 @dataclass
-class FewShotArguments(StageSettings):
+class FewShotArguments(StageSettings, TrainingSetArguments, InputArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
-    base_model: str = field(
-        default="sentence-transformers/all-MiniLM-L6-v2",
-        metadata=about("folder or Hub id, fastText's .bin or .vec, word2vec's .txt, or a matrix in .npy (3.1)", PATH),
-    )
-    trust_remote_code: bool = field(default=False, metadata={"help": FLAG_HELP})
-    pooling: str = field(
-        default="", metadata=about("cls, mean, max, lasttoken; the base model's own by default", one_of("", *POOLINGS))
-    )
-    max_length: int | None = field(
-        default=None, metadata=about("tokens a name is cut at; the base model's own", at_least(3))
-    )
-    vocabulary: str = field(default="", metadata={"help": "of a matrix: a file with an entry on each line"})
-    unit: str = field(
-        default="word", metadata=about("what such an entry is: word, or name for a whole name", one_of("word", "name"))
-    )
-    width: int | None = field(default=None, metadata=about("a random projection brings vectors to it (2.2)", COUNT))
-    training_sets: list[str] = field(
-        default_factory=lambda: ["ICD-10=icd10cm"],
-        metadata={
-            "help": "NAME=SOURCE for the tops of a terminology, NAME=SOURCE#CODE for the children of a concept, NAME=TABLE for "
-            "a .csv or .tsv with the columns concept and name (2.3)"
-        },
-    )
-    names: str = field(
-        default="preferred", metadata=about("preferred: the reference name of a code; or all (2.3)", one_of(*NAMES))
-    )
-    largest: int = field(default=LARGEST, metadata=about("children of a concept that are kept (2.3)", at_least(2)))
-    leave_out: list[str] = field(default_factory=list, metadata={"help": "codes of concepts not to train on"})
     shots: list[int] = field(
         default_factory=lambda: [15], metadata=about("names of every concept, e.g. 5 10 15", COUNT)
     )
@@ -119,7 +88,11 @@ class FewShotArguments(StageSettings):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    recipe, training = read_settings((FewShotArguments, SentenceTransformerTrainingArguments), argv)
+    train(*read_settings((FewShotArguments, SentenceTransformerTrainingArguments), argv))
+
+
+def train(recipe: FewShotArguments, training: SentenceTransformerTrainingArguments) -> None:
+    """The whole experiment."""
     chains = check(recipe)
     if recipe.smoke:
         training.num_train_epochs, recipe.hidden = 2, [8]
@@ -140,26 +113,29 @@ def run(
 ) -> None:
     """From the training sets to tables and the release folder."""
     # Read; names are drawn once before anything is encoded, so that too few of them are noticed at once.
-    form = InputForm(
-        recipe.base_model,
-        recipe.pooling,
-        recipe.max_length,
-        recipe.vocabulary,
-        recipe.unit,
-        recipe.width,
-        recipe.trust_remote_code,
-    )
-    encoder = FrozenEncoder(form, bf16=training.bf16, cache_dir=recipe.cache_dir)
-    sets = {one.name: with_vectors(one, encoder) for one in training_sets(recipe)}
-    for one in sets.values():
-        few_shot_names(one.concepts, max(recipe.shots), ambiguous=recipe.ambiguous)
+    encoder = FrozenEncoder(recipe.input_form(), bf16=training.bf16, cache_dir=recipe.cache_dir)
+    sets = {part.name: with_vectors(part, encoder) for part in recipe.open_training_sets()}
+    for training_set in sets.values():
+        few_shot_names(training_set.concepts, max(recipe.shots), ambiguous=recipe.ambiguous)
     suite, whole = suites(recipe)
 
     # Measure the input, whose vectors stay; choose the hidden layer.
     outcomes = Outcomes.of(whole, whole.measure_vectors(encoder, "the input"))
     if coverage := encoder.coverage(list(encoder.texts)):
         print(f"measured texts: {coverage}")
-    record = record_of(recipe, training, sets, whole)
+    record = record_run(
+        "fewshot_names",
+        recipe,
+        training,
+        {},
+        seed=released_seed(recipe),
+        terminologies=[sets[name].terminology for name in released(recipe)],
+        description="A frozen encoder with small networks on top, trained on a few names of high-level biomedical concepts.",
+        readings=few_shot_readings(recipe),
+        headline=[evaluator.primary_metric for evaluator in whole.tests],
+    )
+    usual = SentenceTransformerTrainingArguments(training.output_dir).to_dict()
+    record.add_training_arguments(training, [n for n, value in training.to_dict().items() if value != usual[n]])
     experiment = Experiment(sets, encoder, recipe, training)
     tuning = experiment.tuning(recipe.hidden, shots=max(recipe.shots), seeds=recipe.seeds)
     hidden = {name: best_width(tuning.get(name, {recipe.hidden[0]: 0.0})) for name in sets}
@@ -176,9 +152,17 @@ def run(
                 if (chain.sets, seed, shots) == wanted:
                     kept.append((chain, outcomes.runs[-1]))
             outcomes.save(folders.work / "results.json", configuration=asdict(recipe), tuning=tuning)
-    report(outcomes, sets, folders.work, tuning)
-    rank(recipe, sets, kept[0][0], encoder, folders.work)
-    release(encoder, kept[0], folders, record, outcomes, whole)
+
+    # Measure: tables, figure and rankings.
+    chain, outcome = kept[0]
+    write_tables(outcomes, sets, tuning, folders.work)
+    write_rankings(recipe.rankings, sets, chain, encoder, folders.work)
+
+    # Release.
+    if encoder.form.unit == "name":
+        print("nothing is released: the table of the input holds whole names")
+    else:
+        release(encoder, chain, outcome, folders, record, outcomes.base, whole)
 
 
 def check(recipe: FewShotArguments) -> list[Chain]:
@@ -208,23 +192,14 @@ def released_seed(recipe: FewShotArguments) -> int:
     return recipe.seeds[0] if recipe.release_seed is None else recipe.release_seed
 
 
-def training_sets(recipe: FewShotArguments) -> list[TrainingSet]:
-    """The training sets, each with its statistics printed (Table 2)."""
-    sets = open_training_sets(
-        recipe.training_sets, names=recipe.names, largest=recipe.largest, leave_out=recipe.leave_out
-    )
-    for one in sets:
-        print(f"{one.name}: {one.terminology!r}\n{one.statistics}")
-    return sets
-
-
-def with_vectors(one: TrainingSet, encoder: FrozenEncoder) -> TrainingSet:
+def with_vectors(training_set: TrainingSet, encoder: FrozenEncoder) -> TrainingSet:
     """The set without names that word vectors know no word of, which are counted."""
-    coverage = encoder.coverage([name for names in one.concepts.values() for name in names])
+    print(f"{training_set.name}: {training_set.terminology!r}\n{training_set.statistics}")
+    coverage = encoder.coverage([name for names in training_set.concepts.values() for name in names])
     if coverage is None:
-        return one
-    print(f"{one.name}: {coverage}")
-    return one.without_names(coverage.without_words)
+        return training_set
+    print(f"{training_set.name}: {coverage}")
+    return training_set.without_names(coverage.without_words)
 
 
 def suites(recipe: FewShotArguments) -> tuple[EvaluatorSuite, EvaluatorSuite]:
@@ -234,86 +209,16 @@ def suites(recipe: FewShotArguments) -> tuple[EvaluatorSuite, EvaluatorSuite]:
     return suite, suite.joined(EvaluatorSuite.of_benchmarks(recipe.slow_benchmarks, **options))
 
 
-def report(
-    outcomes: Outcomes, sets: dict[str, TrainingSet], folder: Path, tuning: dict[str, dict[int, float]]
-) -> None:
-    """The paper's Tables 2 and 3, as Markdown, and its Figure 1."""
-    parts = [f"Names of {one.name}:\n\n```\n{one.statistics}\n```" for one in sets.values()]
-    for name, losses in tuning.items():
-        row = ", ".join(f"{width}: {loss:.4f}" for width, loss in losses.items())
-        parts.append(f"Validation loss of {name} by width of the hidden layer: {row}.")
-    for shots in outcomes.shots[::-1]:
-        if outcomes.metrics:
-            parts.append(f"{shots}-shot:\n\n{outcomes.table(shots)}")
-        parts.append(f"{shots}-shot, {PROTOTYPES}:\n\n{outcomes.prototype_table(shots)}")
-    print(f"\n{(outcomes.table if outcomes.metrics else outcomes.prototype_table)(outcomes.shots[-1])}\n")
-    replace_text(folder / "tables.md", "\n\n".join(parts) + "\n")
-    print(f"{folder / 'tables.md'}: all tables")
-    if len(outcomes.shots) < 2 or not outcomes.metrics:
-        return
-    curves = {outcomes.labels[one]: outcomes.curves(one) for one in outcomes.metrics}
-    curves = {title: lines for title, lines in curves.items() if any(len(points) > 1 for points in lines.values())}
-    baselines = {outcomes.labels[one]: outcomes.base[one][metric] for one, metric in outcomes.metrics.items()}
-    try:
-        print(f"{shot_curves(check_picture(folder / 'figure.svg'), curves, baselines)}: by number of names")
-    except InputError as error:
-        print(f"no figure: {error}")
-
-
-def rank(
-    recipe: FewShotArguments, sets: dict[str, TrainingSet], chain: TrainedChain, encoder: FrozenEncoder, folder: Path
-) -> None:
-    """The paper's Table 4, of the released encoder."""
-    split = chain.stages[-1].split
-    names = [name for name in recipe.rankings if name] or first_validation_names(split)
-    tables = ranking_tables(names, sets[chain.sets[-1]], split, encoder, chain.embed)
-    replace_text(folder / "rankings.md", tables + "\n")
-    print(f"{folder / 'rankings.md'}: nearest training names of {', '.join(map(repr, names))}")
-
-
-def record_of(
-    recipe: FewShotArguments,
-    training: SentenceTransformerTrainingArguments,
-    sets: dict[str, TrainingSet],
-    suite: EvaluatorSuite,
-) -> RunRecord:
-    """The record of the encoder that is released."""
-    record = RunRecord(
-        recipe="fewshot_names",
-        base_model=recipe.base_model,
-        configuration=asdict(recipe),
-        seed=released_seed(recipe),
-        terminologies=[sets[name].terminology for name in released(recipe)],
-        license=recipe.license,
-        description="A frozen encoder with small networks on top, trained on a few names of high-level biomedical concepts.",
-        readings=[
-            "Vectors are brought to length 1 before every stage, as the published code does with whatever it is given.",
-            "Prototypes are means over the training names alone, as in the published code."
-            if recipe.prototypes == "training"
-            else "Prototypes are means over all names of a concept, as in Eq. 3.",
-            "An anchor is compared with all other training names of its concept.",
-            "Validation is in evaluation mode with negatives that are drawn once.",
-        ],
-        headline=[one.primary_metric for one in suite.tests],
-    )
-    usual = SentenceTransformerTrainingArguments(training.output_dir).to_dict()
-    record.add_training_arguments(training, [n for n, value in training.to_dict().items() if value != usual[n]])
-    return record
-
-
 def release(
     encoder: FrozenEncoder,
-    found: tuple[TrainedChain, Run],
+    chain: TrainedChain,
+    run: Run,
     folders: OutputFolders,
     record: RunRecord,
-    outcomes: Outcomes,
+    before: Measured,
     suite: EvaluatorSuite,
 ) -> None:
     """Write the encoder that was asked for: the frozen one with its stages behind it, in built-in modules."""
-    chain, run = found
-    if encoder.form.unit == "name":
-        print("nothing is released: the table of the input holds whole names")
-        return
     record.add_losses({f"{i}-{name}": stage.loss for i, (name, stage) in enumerate(zip(chain.sets, chain.stages), 1)})
     for epoch, loss in enumerate(chain.stages[-1].validation_losses, 1):
         record.add_metrics(epoch, epoch, {"validation_loss": loss})
@@ -324,11 +229,11 @@ def release(
         suite,
         folders,
         record,
-        before=outcomes.base,
+        before=before,
         after=run.results,
         terminologies=record.terminologies,
         base_model=None if encoder.form.is_table else record.base_model,
-        shown=lambda after: f"what is released, {run.name}:\n{suite.table(before=outcomes.base, after=after)}",
+        shown=lambda after: f"what is released, {run.name}:\n{suite.table(before=before, after=after)}",
     )
 
 

@@ -5,10 +5,12 @@
 
 Takes the relations and parents of terminologies, filters and splits them, trains one model or several on the same
 triples, and puts link prediction and the similarity of their vectors side by side. Every model's folder holds the table
-that the losses and modules read; ``--help`` lists all arguments.
+that the losses and modules read; ``--help-all`` lists all arguments.
 """
 
 from __future__ import annotations
+
+import st_biomed.settings.early  # noqa: F401 # isort: skip
 
 import json
 import shutil
@@ -31,7 +33,6 @@ from st_biomed.kge.triples import LEAST_TRIPLES, MIRROR_SHARE, TripleOptions, pa
 from st_biomed.leaderboard.devices import DEVICE
 from st_biomed.settings.checks import COUNT, PATH, about, one_of, within
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.terminology import Terminology
 
 RESULTS = "results.json"
 
@@ -79,7 +80,11 @@ class KGEArguments:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    recipe, settings = read_settings((KGEArguments, KGESettings), argv)
+    train(*read_settings((KGEArguments, KGESettings), argv))
+
+
+def train(recipe: KGEArguments, settings: KGESettings) -> None:
+    """All models, into one folder that is replaced as a whole."""
     models = recipe.models or [settings.model]
     folder = Path(recipe.output_dir)
     benchmarks = chosen_benchmarks(recipe.benchmarks)
@@ -135,7 +140,7 @@ def train_and_measure(
     folder: Path,
 ) -> str:
     """One graph, one folder for each model, and a table of all of them."""
-    # The graph, once for all models.
+    # Read: the graph, once for all models.
     terminology, graph = graph_of(recipe.terminology, options, settings.seed)
     if benchmarks and terminology is None:
         raise InputError("benchmarks: a saved graph has no names to measure; give the terminology in its place")
@@ -181,7 +186,7 @@ def graph_of(sources: Sequence[str], options: TripleOptions, seed: int) -> tuple
             if len(sources) > 1:
                 raise InputError(f"terminology: {source} is a saved graph, with which nothing is merged")
             return None, KnowledgeGraph.load(source)
-    terminology = Terminology.merge(*(Terminology.open(source) for source in sources))
+    terminology = read_terminology(sources)
     return terminology, KnowledgeGraph.from_terminology(terminology, options, seed=seed)
 
 

@@ -5,22 +5,22 @@
 
 Finds the mentions of a terminology in raw text, adds to their tokens, between two layers, a mixture of the graph's vectors
 that lie nearest to them, and trains that by guessing masked tokens and by linking each mention to its concept. What it
-writes carries its own code. Every argument of the trainer is an argument here too; ``--help`` lists them.
+writes carries its own code. Every argument of the trainer is an argument here too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+import st_biomed.settings.early  # noqa: F401 # isort: skip
 
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
 
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.linked_masking import LinkedMentionCollator
 from st_biomed.corpus.matching import TermMatcher
-from st_biomed.corpus.mentions import MentionContexts
 from st_biomed.corpus.windows import mention_windows
 from st_biomed.encoder.masked import load_masked_model
 from st_biomed.errors import InputError
@@ -32,15 +32,15 @@ from st_biomed.losses.knowledge_injection import KnowledgeInjectionCollator
 from st_biomed.modules.inject import inject_knowledge
 from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
-from st_biomed.release.run_record import RunRecord, corpus_data
+from st_biomed.release.run_record import corpus_data
 from st_biomed.samplers import EpochCallback
 from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, above, at_least, one_of, within
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, with_precision
-from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
-from st_biomed.training.output import OutputFolders, output_folders, resume_point
+from st_biomed.training.output import OutputFolders, output_folders
+from st_biomed.training.readings import injection_readings
 
 
 @dataclass
@@ -72,30 +72,65 @@ class InjectionArguments(CorpusArguments, EncoderArguments):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    recipe, training = read_settings((InjectionArguments, SentenceTransformerTrainingArguments), argv)
-    if not recipe.terminology or not recipe.corpus:
-        raise InputError(f"{'corpus' if recipe.terminology else 'terminology'}: is needed, nothing was given")
-    recipe.check_corpus()
-    chosen_benchmarks(recipe.benchmarks)
+    train(*read_settings((InjectionArguments, SentenceTransformerTrainingArguments), argv))
+
+
+def train(recipe: InjectionArguments, training: SentenceTransformerTrainingArguments) -> None:
+    """One run."""
+    check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
     training = with_precision(training, recipe.precision)
-    set_seed(training.seed)
     with output_folders(training, "knowledge_injection", recipe.overwrite, base_model=recipe.base_model) as folders:
         run(recipe, training, folders)
 
 
+def check(recipe: InjectionArguments) -> None:
+    """Refuse before anything is read what its use would refuse later.
+
+    Raises:
+        InputError: No terminology or corpus, or a benchmark whose data are not there.
+    """
+    if not recipe.terminology or not recipe.corpus:
+        raise InputError(f"{'corpus' if recipe.terminology else 'terminology'}: is needed, nothing was given")
+    recipe.check_corpus()
+    chosen_benchmarks(recipe.benchmarks)
+
+
 def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
     """From the terminology, the graph and the corpus to the release folder."""
-    # The encoder, the graph, the sequences with their mentions.
+    set_seed(training.seed)
+
+    # Read.
     table = KGETable.load(recipe.kge)
-    terminology = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
-    model = recipe.encoder()
-    suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, bf16=training.bf16, cache_dir=recipe.cache_dir or None)
-    before = suite.measure(model, "the base model" if training.should_log else "")
+    terminology = read_terminology(recipe.terminology)
     entities = table.rows_of_texts(terminology)
-    prepared(model, recipe, table)
-    sequences, coverage = sequences_of(terminology, model, recipe)
+
+    # Model: markers, a pooling of mentions, and the injection; it is measured before it has them.
+    model = recipe.encoder()
+    suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, **recipe.measuring(training))
+    before = measure_before(suite, model, training)
+    (pool_mentions if recipe.pooling == "mean" else add_markers)(model)
+    inject_knowledge(
+        model,
+        table,
+        layer=recipe.layer,
+        mention="marked",
+        candidates=recipe.candidates,
+        temperature=recipe.temperature,
+    )
+
+    # Data: sequences with at least one mention each.
+    sequences, coverage = mention_windows(
+        TermMatcher(terminology, recipe.language or None),
+        recipe.documents(),
+        tokens=recipe.max_length - 2,
+        tokenizer=model.tokenizer,
+        processes=recipe.processes,
+    )
+    print(coverage)
+    if not len(sequences):
+        raise InputError("corpus: no term of the terminology was found in it")
     masking = LinkedMentionCollator(
         model.tokenizer,
         entities,
@@ -104,7 +139,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
         seed=training.seed,
     )
 
-    # Train.
+    # Loss.
     head = None
     if recipe.masked_weight:
         masked, _ = load_masked_model(recipe.base_model, trust_remote_code=recipe.trust_remote_code)
@@ -115,37 +150,33 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
         masked_weight=recipe.masked_weight,
         linking_weight=recipe.linking_weight,
     )
-    record = RunRecord(
-        recipe="knowledge_injection",
-        base_model=recipe.base_model,
-        configuration=asdict(recipe),
-        seed=training.seed,
+
+    # Train.
+    folders.begin_in_main(training, terminology)
+    record = record_run(
+        "knowledge_injection",
+        recipe,
+        training,
+        {"mentions": loss},
         terminologies=[terminology],
-        license=recipe.license,
         language=[recipe.language] if recipe.language else terminology.languages,
         corpora=[corpus_data(recipe, coverage)],
         description="An encoder of biomedical terms that looks mentions up in a knowledge graph between two of its layers.",
-        readings=[
-            "bare terms are one mention as a whole",
-            f"the {recipe.candidates} nearest entities are mixed, their similarities unscaled",
-            "mentions of ambiguous terms are injected but not linked",
-        ],
+        readings=injection_readings(recipe),
         headline=suite.headline,
     )
-    record.add_losses({"mentions": loss})
-    with training.main_process_first(desc="terminology"):
-        if training.should_save:
-            folders.begin(terminology)
-    collator: Any = KnowledgeInjectionCollator(masking)
-    trainer = SentenceTransformerTrainer(
-        model=model,
-        args=training,
-        train_dataset=sequences,
-        loss=loss,
-        data_collator=collator,
-        callbacks=whole_checkpoints(record.callback(), LossParametersCallback(loss), EpochCallback()),
+    trainer = train_encoder(
+        model,
+        training,
+        sequences,
+        loss,
+        record,
+        LossParametersCallback(loss),
+        EpochCallback(),
+        collator=KnowledgeInjectionCollator(masking),
     )
-    trainer.train(resume_from_checkpoint=resume_point(training))
+
+    # Measure and release.
     measure_and_release(
         model,
         suite,
@@ -156,37 +187,6 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
         trainer=trainer,
         needs_code=True,
     )
-
-
-def prepared(model: SentenceTransformer, recipe: InjectionArguments, table: KGETable) -> None:
-    """Give the encoder markers, a pooling of mentions, and the injection; in place."""
-    if recipe.pooling == "mean":
-        pool_mentions(model)
-    else:
-        add_markers(model)
-    inject_knowledge(
-        model,
-        table,
-        layer=recipe.layer,
-        mention="marked",
-        candidates=recipe.candidates,
-        temperature=recipe.temperature,
-    )
-
-
-def sequences_of(terminology: Terminology, model: SentenceTransformer, recipe: InjectionArguments) -> MentionContexts:
-    """Sequences with at least one mention each, and what was found."""
-    found = mention_windows(
-        TermMatcher(terminology, recipe.language or None),
-        recipe.documents(),
-        tokens=recipe.max_length - 2,
-        tokenizer=model.tokenizer,
-        processes=recipe.processes,
-    )
-    print(found.coverage)
-    if not len(found.dataset):
-        raise InputError("corpus: no term of the terminology was found in it")
-    return found
 
 
 if __name__ == "__main__":

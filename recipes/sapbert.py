@@ -5,35 +5,30 @@
 
 Reads terminologies, draws pairs of synonyms anew every epoch, trains with the multi-similarity loss on mined pairs,
 links held-out names (and any benchmark it is given) before, during and after, and writes a folder that plain
-sentence-transformers loads. Every argument of the trainer is an argument here too; ``--help`` lists them.
+sentence-transformers loads. Every argument of the trainer is an argument here too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import statistics
-from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any, NamedTuple
+import st_biomed.settings.early  # noqa: F401 # isort: skip
 
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
-from st_biomed.files import check_writable, lock, replace_text
 from st_biomed.linking_data.held_out import hold_out_names
-from st_biomed.losses.ablation import LOSSES, MINERS, loss_by_name
+from st_biomed.losses.ablation import LOSSES, MINERS, loss_by_name, parse_loss_options
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.modules.adapt import SIZES, adapt
 from st_biomed.modules.lora import add_lora, merge_lora
-from st_biomed.release.run_data import read_run
-from st_biomed.release.run_record import RunRecord
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
 from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
@@ -41,13 +36,14 @@ from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import (
     EncoderArguments,
     HardNegativeArguments,
-    decaying_all,
     measured_in_training,
     with_precision,
 )
-from st_biomed.training.checkpoints import checkpoints_in, whole_checkpoints
+from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
-from st_biomed.training.output import OutputFolders, is_main, output_folders, resume_point
+from st_biomed.training.output import OutputFolders, output_folders
+from st_biomed.training.readings import sapbert_readings
+from st_biomed.training.seeds import seed_runs
 from st_biomed.training_data import names_dataset
 
 ADAPTERS = ("none", "lora", "bottleneck")
@@ -101,69 +97,27 @@ class SapBERTArguments(HardNegativeArguments, EncoderArguments):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    recipe, training = read_settings((SapBERTArguments, SentenceTransformerTrainingArguments), argv)
+    train(*read_settings((SapBERTArguments, SentenceTransformerTrainingArguments), argv))
+
+
+def train(recipe: SapBERTArguments, training: SentenceTransformerTrainingArguments) -> None:
+    """One run, or one with each seed; runs that an earlier command has finished are not repeated."""
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 2, 16, 4
         if recipe.neighbors:
             recipe.prototypes, recipe.positives, recipe.neighbors = 2, 2, min(recipe.neighbors, 2)
     training = with_precision(training, recipe.precision)
-    if recipe.seeds:
-        run_seeds(recipe, training)
+    if not recipe.seeds:
+        with output_folders(training, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
+            run(recipe, training, folders, read(recipe, training))
         return
-    with output_folders(training, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
-        run(recipe, training, folders, read(recipe, training))
-
-
-class Read(NamedTuple):
-    """What is trained on and measured, the same for all seeds."""
-
-    whole: Terminology
-    train: Terminology
-    suite: LinkingSuite
-
-
-def read(recipe: SapBERTArguments, training: SentenceTransformerTrainingArguments) -> Read:
-    """Read terminologies and benchmarks, and hold names out."""
-    whole = Terminology.merge(*(Terminology.open(source) for source in recipe.terminology))
-    suite = LinkingSuite(
-        [read_benchmark_settings(path, LinkingSettings) for path in recipe.linking],
-        relatedness=recipe.relatedness,
-        bf16=training.bf16,
-        show_progress_bar=not training.disable_tqdm,
-        cache_dir=recipe.cache_dir or None,
-    )
-    train = whole
-    if recipe.held_out_names:
-        train, held_out = hold_out_names(
-            whole, n_dev=recipe.held_out_names, n_test=recipe.held_out_names, seed=recipe.split_seed
-        )
-        suite.add(held_out, "held-out-names")
-    print(f"{whole!r}\nlinking: {suite}")
-    return Read(whole, train, suite)
-
-
-def run_seeds(recipe: SapBERTArguments, training: SentenceTransformerTrainingArguments) -> None:
-    """Train with several seeds from one base model; runs that were finished earlier are not repeated."""
-    runs = runs_of(training, recipe.seeds)
-    folder = Path(training.output_dir or "out/sapbert")
-    check_writable(folder)
-    with lock(folder) if is_main(training) else nullcontext():
-        data = read(recipe, training)
-        results, before = [], None
-        for one in runs:
-            if resume_point(one) is True and not checkpoints_in(Path(f"{one.output_dir}-training")):
-                one.resume_from_checkpoint = None  # its turn had not come
-            finished = Path(str(one.output_dir), "run.json")
-            if finished.is_file() and not recipe.overwrite:
-                print(f"seed {one.seed}: finished in an earlier run ({finished.parent})")
-                results.append(read_results(finished))
-                continue
-            with output_folders(one, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
-                before, after = run(recipe, one, folders, data, before)
-            results.append(after)
-        if is_main(training):
-            report_seeds(folder, recipe.seeds, results)
+    with seed_runs(training, recipe.seeds, Path(training.output_dir or "out/sapbert")) as runs:
+        data, before = read(recipe, training), None
+        for seeded in runs.unfinished(recipe.overwrite):
+            with output_folders(seeded, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
+                before, runs.results[seeded.seed] = run(recipe, seeded, folders, data, before)
+        runs.report()
 
 
 def check(recipe: SapBERTArguments) -> None:
@@ -179,158 +133,115 @@ def check(recipe: SapBERTArguments) -> None:
         recipe.hard_negative_plan()
         if recipe.pivot_language is not None:
             raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
-    options_of_loss(recipe.loss_options)
+    parse_loss_options(recipe.loss_options)
     for path in recipe.relatedness:
         if not data_path(path).is_file():
             raise InputError(f"relatedness: {path}: no such file, a table of term pairs with scores is needed")
+
+
+class Data(NamedTuple):
+    """What is read, trained on and measured, the same for all seeds."""
+
+    whole: Terminology
+    train: Terminology
+    suite: LinkingSuite
+
+
+def read(recipe: SapBERTArguments, training: SentenceTransformerTrainingArguments) -> Data:
+    """The terminologies, the benchmarks, and the names that are held out."""
+    # Read.
+    whole = read_terminology(recipe.terminology)
+    suite = LinkingSuite(
+        [read_benchmark_settings(path, LinkingSettings) for path in recipe.linking],
+        relatedness=recipe.relatedness,
+        show_progress_bar=not training.disable_tqdm,
+        **recipe.measuring(training),
+    )
+
+    # Hold out.
+    train = whole
+    if recipe.held_out_names:
+        train, held_out = hold_out_names(
+            whole, n_dev=recipe.held_out_names, n_test=recipe.held_out_names, seed=recipe.split_seed
+        )
+        suite.add(held_out, "held-out-names")
+    print(f"{whole!r}\nlinking: {suite}")
+    return Data(whole, train, suite)
 
 
 def run(
     recipe: SapBERTArguments,
     training: SentenceTransformerTrainingArguments,
     folders: OutputFolders,
-    data: Read,
+    data: Data,
     before: Measured | None = None,
 ) -> tuple[Measured, Measured]:
     """One run from the base model to the release folder; what the benchmarks gave before and after it."""
     whole, train, suite = data
-    plan = recipe.hard_negative_plan() if recipe.neighbors else None
     set_seed(training.seed)
+
+    # Model.
     model = recipe.encoder()
+
+    # Data.
+    rows, kept = names_dataset(train), folders.work / "terminology"
+    if recipe.neighbors:
+        plan = recipe.hard_negative_plan()
+        training.per_device_train_batch_size = plan.batch_size
+        training.batch_sampler = HardNegativeBatches.of(train, kept, plan=plan)
+    else:
+        training.batch_sampler = SynonymBatches.of(
+            train,
+            kept,
+            max_pairs_per_concept=recipe.max_pairs_per_concept,
+            pivot_language=recipe.pivot_language,
+        )
+
+    # Loss.
     loss = loss_by_name(
         recipe.loss,
         model,
         miner=recipe.miner,
-        mini_batch_size=recipe.mini_batch_size,
         lookup=train,
-        gather_across_devices=recipe.gather_across_devices,
-        **options_of_loss(recipe.loss_options),
+        **recipe.embedding(),
+        **parse_loss_options(recipe.loss_options),
     )
+
+    # Train.
     if before is None:
-        before = suite.measure(model, "the base model" if training.should_log else "")
-    add_adapter(model, recipe)
-    with training.main_process_first(desc="terminology"):
-        if training.should_save:
-            folders.begin(train)
-    if plan is not None:
-        training.per_device_train_batch_size = plan.batch_size
-        training.batch_sampler = HardNegativeBatches.of(train, folders.work / "terminology", plan=plan)
-        batches: EpochCallback = HardNegativeCallback(recipe.refresh_steps or None)
-    else:
-        training.batch_sampler = SynonymBatches.of(
-            train,
-            folders.work / "terminology",
-            max_pairs_per_concept=recipe.max_pairs_per_concept,
-            pivot_language=recipe.pivot_language,
-        )
-        batches = EpochCallback()
-    record = RunRecord(
-        recipe="sapbert",
-        base_model=recipe.base_model,
-        configuration=asdict(recipe),
-        seed=training.seed,
-        terminologies=[whole],
-        license=recipe.license,
-        description="An encoder of biomedical terms in which the names of a concept lie together.",
-        readings=readings(recipe),
-        headline=suite.headline,
-    )
-    record.add_losses({"synonyms": loss})
-    optimizers: Any = (decaying_all(loss, training), None) if recipe.decay_all else (None, None)
-    trainer = SentenceTransformerTrainer(
-        model=model,
-        args=training,
-        train_dataset=names_dataset(train),
-        loss=loss,
-        evaluator=measured_in_training(training, suite.dev),
-        optimizers=optimizers,
-        callbacks=whole_checkpoints(record.callback(), TerminologyDigestCallback(loss), batches),
-    )
-    trainer.train(resume_from_checkpoint=resume_point(training))
-    if recipe.adapter == "lora":
-        merge_lora(model)
-    after = measure_and_release(model, suite, folders, record, before=before, terminologies=[whole], trainer=trainer)
-    return before, after
-
-
-def runs_of(
-    training: SentenceTransformerTrainingArguments, seeds: list[int]
-) -> list[SentenceTransformerTrainingArguments]:
-    """The arguments of the run of each seed, in a folder of its own."""
-    if len(set(seeds)) < len(seeds):
-        raise InputError(f"seeds: each is run once, found {' '.join(map(str, seeds))}")
-    if training.push_to_hub:
-        raise InputError(
-            "push_to_hub: with --seeds, publish the run that you choose: st-biomed release FOLDER owner/name"
-        )
-    folder = Path(training.output_dir or "out/sapbert")
-    return [replace(training, seed=seed, output_dir=str(folder / f"seed-{seed}")) for seed in seeds]
-
-
-def read_results(path: Path) -> Measured:
-    """What a finished run found after training."""
-    results = read_run(path)["results"]
-    return {
-        name: {key: value for key, value in sides.get("after", {}).items() if value is not None}
-        for name, sides in results.items()
-    }
-
-
-def report_seeds(folder: Path, seeds: list[int], results: list[dict[str, dict[str, float]]]) -> None:
-    """Print the mean and the standard deviation of the accuracies over the runs, and write all figures of all runs."""
-    replace_text(folder / "seeds.json", json.dumps({"seeds": seeds, "results": results}, indent=1) + "\n")
-    print(f"\nMean and standard deviation over seeds {', '.join(map(str, seeds))}:")
-    for name, of_first in results[0].items():
-        for key in (f"{name}_{what}" for what in ("acc@1", "acc@5", "spearman") if f"{name}_{what}" in of_first):
-            if lacking := [seed for seed, result in zip(seeds, results) if key not in result.get(name, {})]:
-                print(f"{key:40} was not measured with seed {lacking[0]}")
-                continue
-            values = [result[name][key] for result in results]
-            deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-            print(f"{key:40} {statistics.fmean(values):.4f} +- {deviation:.4f}")
-
-
-def add_adapter(model: SentenceTransformer, recipe: SapBERTArguments) -> None:
-    """Put the adapters in that are trained in place of the encoder."""
+        before = measure_before(suite, model, training)
     if recipe.adapter == "bottleneck":
         adapt(model, recipe.adapter_size)
     elif recipe.adapter == "lora":
         add_lora(model)
+    folders.begin_in_main(training, train)
+    record = record_run(
+        "sapbert",
+        recipe,
+        training,
+        {"synonyms": loss},
+        terminologies=[whole],
+        description="An encoder of biomedical terms in which the names of a concept lie together.",
+        readings=sapbert_readings(recipe),
+        headline=suite.headline,
+    )
+    trainer = train_encoder(
+        model,
+        training,
+        rows,
+        loss,
+        record,
+        TerminologyDigestCallback(loss),
+        HardNegativeCallback(recipe.refresh_steps or None) if recipe.neighbors else EpochCallback(),
+        dev=measured_in_training(training, suite.dev),
+        decay_all=recipe.decay_all,
+    )
 
-
-def options_of_loss(text: str) -> dict[str, float]:
-    """``"beta=50,base=0.6"`` as keyword arguments."""
-    options = {}
-    for pair in filter(None, text.split(",")):
-        name, equals, value = pair.partition("=")
-        try:
-            options[name.strip()] = float(value)
-        except ValueError:
-            equals = ""
-        if not equals or not math.isfinite(options[name.strip()]):
-            raise InputError(f"loss_options are written NAME=NUMBER,..., found {pair!r}")
-    return options
-
-
-def readings(recipe: SapBERTArguments) -> list[str]:
-    """How this run reads what the paper leaves open, for the card."""
-    said = []
-    if recipe.loss == "ms":
-        said.append(
-            "Equation 2 prints alpha and beta with exchanged roles; alpha (1) is the steepness of positives and beta (60) "
-            "that of negatives, as in the published code and in the paper the loss comes from."
-        )
-    if recipe.miner == "triplet":
-        said.append(
-            "Equation 1 as printed keeps triplets whose negative is nearer than the positive by more than the margin; kept "
-            "are those whose negative is not at least .2 farther, in distances of unit vectors, as in the published code."
-        )
-    if recipe.neighbors:
-        said.append(
-            f"Batches are those of CODER++ (arXiv:2204.00391), not the paper's: {recipe.prototypes} prototypes, each with "
-            f"{recipe.positives} of its names and the {recipe.neighbors} names nearest to it under the weights of the time."
-        )
-    return said
+    # Measure and release.
+    if recipe.adapter == "lora":
+        merge_lora(model)
+    after = measure_and_release(model, suite, folders, record, before=before, terminologies=[whole], trainer=trainer)
+    return before, after
 
 
 if __name__ == "__main__":

@@ -11,14 +11,16 @@ from the same base model, or the one that ``--fold`` names. Every argument of th
 
 from __future__ import annotations
 
+import st_biomed.settings.early  # noqa: F401 # isort: skip
+
 from collections.abc import Sequence
 from contextlib import ExitStack
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
 
 from st_biomed.errors import InputError
@@ -32,12 +34,11 @@ from st_biomed.linking_data.preparation import prepare
 from st_biomed.losses.ablation import LOSSES, MINERS, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.release.push_target import push_target
-from st_biomed.release.run_record import RunRecord
 from st_biomed.samplers import EpochCallback, ShuffledBatches
 from st_biomed.settings.checks import PATH, SIZE, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.training.arguments import EncoderArguments, decaying_all, measured_in_training, with_precision
-from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.arguments import EncoderArguments, measured_in_training, with_precision
+from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
 from st_biomed.training_data import mention_pairs
@@ -85,7 +86,11 @@ _HOST_EPOCHS = 3.0  # the trainer's default: another number was asked for
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    recipe, training = read_settings((FinetuningArguments, SentenceTransformerTrainingArguments), argv)
+    train(*read_settings((FinetuningArguments, SentenceTransformerTrainingArguments), argv))
+
+
+def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArguments) -> None:
+    """One run, or one for each fold."""
     if not recipe.linking:
         raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
     protocol = read_benchmark_settings(recipe.linking, LinkingSettings)
@@ -97,19 +102,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     folds = folds_to_train(recipe, protocol, training)
     output = Path(training.output_dir or "out/sapbert_finetuned")
     # Every fold is read, and its folder asked for and held, before the first training.
-    read = {fold: protocol.open(fold) for fold in folds}
+    datasets = {fold: protocol.open(fold) for fold in folds}
     with ExitStack() as held:
         runs = []
-        for fold, raw in read.items():
+        for fold, dataset in datasets.items():
             own = deepcopy(training)
             own.output_dir = str(output / f"fold-{fold}" if len(folds) > 1 else output)
             folders = held.enter_context(
                 output_folders(own, "sapbert_finetuned", recipe.overwrite, base_model=recipe.base_model)
             )
-            runs.append((replace(recipe, fold=fold), own, protocol, raw, folders))
-        found = [run(*each) for each in runs]
-    if len(found) > 1 and training.should_log:
-        print(f"\n{mean_table(found)}")
+            runs.append((replace(recipe, fold=fold), own, folders, protocol, dataset))
+        results = [run(*arguments) for arguments in runs]
+    if len(results) > 1 and training.should_log:
+        print(f"\n{mean_table(results)}")
 
 
 def folds_to_train(
@@ -129,7 +134,7 @@ def folds_to_train(
     folds: list[int | None] = [*dict.fromkeys(protocol.folds)]
     if len(folds) > 1:
         several = {"push_to_hub": push_target(training) is not None, "resume_from_checkpoint": resume_point(training)}
-        for option in (option for option, given in several.items() if given):
+        for option in (option for option, asked in several.items() if asked):
             raise InputError(
                 f"{option}: {protocol.name} has {len(folds)} folds; --fold says which one, e.g. --fold {folds[0]}"
             )
@@ -144,85 +149,90 @@ class FoldResult(NamedTuple):
     after: Measured
 
 
-def mean_table(found: Sequence[FoldResult]) -> str:
+def mean_table(results: Sequence[FoldResult]) -> str:
     """The means over the folds before and after, a line for each metric that every fold has."""
     lines = []
-    for evaluator in found[-1].suite.tests:
-        columns = {"before": [one.before for one in found], "after": [one.after for one in found]}
+    for evaluator in results[-1].suite.tests:
+        columns = {"before": [fold.before for fold in results], "after": [fold.after for fold in results]}
         means = {
-            column: mean_of_folds([one[evaluator.name] for one in measured], f"{evaluator.name}_")
-            for column, measured in columns.items()
+            column: mean_of_folds([figures[evaluator.name] for figures in folds], f"{evaluator.name}_")
+            for column, folds in columns.items()
         }
         rows = {label: key for label, key in evaluator.headline.items() if key in means["after"]}
-        lines += [f"{evaluator.name}, mean of {len(found)} folds", metrics_table(means, rows)]
+        lines += [f"{evaluator.name}, mean of {len(results)} folds", metrics_table(means, rows)]
     return "\n".join(lines)
 
 
 def run(
     recipe: FinetuningArguments,
     training: SentenceTransformerTrainingArguments,
+    folders: OutputFolders,
     protocol: LinkingSettings,
     raw: LinkingDataset,
-    folders: OutputFolders,
 ) -> FoldResult:
     """From the data set, of which this is one fold where it has some, to the release folder."""
     set_seed(training.seed)
 
-    # What is trained on, and what is linked.
+    # Read.
     dataset = protocol.prepared(raw)
     pairs = mention_pairs(dataset, recipe.train_splits)
-    suite = LinkingSuite(
-        bf16=training.bf16, show_progress_bar=not training.disable_tqdm, cache_dir=recipe.cache_dir or None
-    )
+
+    # Hold out: what is linked is not trained on.
+    suite = LinkingSuite(show_progress_bar=not training.disable_tqdm, **recipe.measuring(training))
     seen = [*dict.fromkeys([*recipe.train_splits, *protocol.seen])]
     if recipe.back_off:
-        raw, dataset = (prepare(one, {"add_mentions": {"splits": recipe.train_splits}}) for one in (raw, dataset))
+        steps = {"add_mentions": {"splits": recipe.train_splits}}
+        raw, dataset = prepare(raw, steps), prepare(dataset, steps)
     if protocol.steps and protocol.raw:
         suite.add(raw, f"{protocol.name}_raw", dev="", test=protocol.test, seen=seen)
     dev = "" if protocol.dev in recipe.train_splits or training.eval_strategy == "no" else protocol.dev
     suite.add(dataset, protocol.name, dev=dev, test=protocol.test, seen=seen)
     print(f"{dataset.name}: {pairs.tally}\n{len(pairs.dataset):,} pairs; linking: {suite}")
 
+    # Model.
     model = recipe.encoder()
+
+    # Data.
+    training.batch_sampler = ShuffledBatches.of(pairs.dataset)
+
+    # Loss.
     loss = loss_by_name(
         recipe.loss,
         model,
         miner=recipe.miner,
-        mini_batch_size=recipe.mini_batch_size,
         lookup=pairs.terminology,
-        gather_across_devices=recipe.gather_across_devices,
+        **recipe.embedding(),
     )
-    training.batch_sampler = ShuffledBatches.of(pairs.dataset)
-    record = RunRecord(
-        recipe="sapbert_finetune",
-        base_model=recipe.base_model,
-        configuration=asdict(recipe),
-        seed=training.seed,
+
+    # Train.
+    before = measure_before(suite, model, training)
+    folders.begin_in_main(training, pairs.terminology)
+    record = record_run(
+        "sapbert_finetune",
+        recipe,
+        training,
+        {"mentions": loss},
         terminologies=[pairs.terminology],
-        license=recipe.license,
         description=f"An encoder of biomedical terms, fine-tuned on the mentions of {dataset.name}.",
         headline=suite.headline,
     )
-    record.add_losses({"mentions": loss})
-    before = suite.measure(model, "the base model" if training.should_log else "")
-    with training.main_process_first(desc="terminology"):
-        if training.should_save:
-            folders.begin(pairs.terminology)
-    optimizers: Any = (decaying_all(loss, training), None) if recipe.decay_all else (None, None)
-    trainer = SentenceTransformerTrainer(
-        model=model,
-        args=training,
-        train_dataset=pairs.dataset,
-        loss=loss,
-        evaluator=measured_in_training(training, suite.dev),
-        optimizers=optimizers,
-        callbacks=whole_checkpoints(record.callback(), TerminologyDigestCallback(loss), EpochCallback()),
+    trainer = train_encoder(
+        model,
+        training,
+        pairs.dataset,
+        loss,
+        record,
+        TerminologyDigestCallback(loss),
+        EpochCallback(),
+        dev=measured_in_training(training, suite.dev),
+        decay_all=recipe.decay_all,
     )
-    trainer.train(resume_from_checkpoint=resume_point(training))
+
+    # Measure and release.
     after = measure_and_release(
         model, suite, folders, record, before=before, terminologies=[pairs.terminology], trainer=trainer
     )
-    return FoldResult(suite, {name: dict(one) for name, one in before.items()}, after)
+    return FoldResult(suite, {name: dict(figures) for name, figures in before.items()}, after)
 
 
 if __name__ == "__main__":

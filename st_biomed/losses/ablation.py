@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import re
 from typing import Any
 
@@ -78,3 +79,21 @@ def loss_by_name(
         if unknown is None:
             raise
         raise InputError(f"loss {name!r} has no option {unknown[1]!r}") from error
+
+
+def parse_loss_options(text: str) -> dict[str, float]:
+    """``"beta=50,base=0.6"`` as keyword arguments of :func:`loss_by_name`.
+
+    Raises:
+        InputError: A part that is not a name and a finite number.
+    """
+    options = {}
+    for pair in filter(None, text.split(",")):
+        name, equals, value = pair.partition("=")
+        try:
+            options[name.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not math.isfinite(options[name.strip()]):
+            raise InputError(f"loss_options are written NAME=NUMBER,..., found {pair!r}")
+    return options

@@ -7,7 +7,8 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
+from inspect import get_annotations
 from pathlib import Path
 from types import UnionType
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -52,6 +53,7 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     from transformers import HfArgumentParser, TrainingArguments
 
     arguments = {one.name: one for each in dataclasses for one in fields(each) if one.init}
+    hosts = {one.name for each in dataclasses if issubclass(each, TrainingArguments) for one in fields(each)}
     written: dict[str, Path] = {}
 
     class Parser(HfArgumentParser):
@@ -64,10 +66,26 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
                 options["type"] = _choice(options["choices"])
             return super().add_argument(*names, **options)
 
+        def arrange_help(self, whole: bool) -> None:
+            """Show the recipe's own arguments first, and those of the trainer where the whole is asked for."""
+            classes = [base for each in dataclasses for base in each.__mro__]
+            home = {name: i for i, base in reversed([*enumerate(classes)]) for name in get_annotations(base)}
+            actions = self._optionals._group_actions
+            actions.sort(key=lambda action: home.get(action.dest, -1))
+            trainer = [action for action in actions if action.dest in hosts]
+            for action in () if whole else trainer:
+                action.help = argparse.SUPPRESS
+            if trainer and not whole:
+                self.epilog = (
+                    f"{len({action.dest for action in trainer})} more are the trainer's: --help-all lists them."
+                )
+            super().add_argument("--help-all", action="help", help="all arguments, those of the trainer too")
+
         def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
             found, unused = super().parse_known_args(args, namespace)
             if unused:
-                raise unknown_name("argument", unused[0], (f"--{name}" for name in arguments))
+                word = unused[0].partition("=")[0] if unused[0].startswith("--") else unused[0]
+                raise unknown_name("argument", word, (f"--{name}" for name in arguments))
             for name, value in vars(found).items():
                 try:
                     check_value(name, value, check_of(name, arguments[name]))
@@ -77,10 +95,11 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
 
         def error(self, message: str) -> NoReturn:
             message = message if len(message) < _LONG else f"{message[:_LONG]}..."
-            raise InputError(f"{self.prog}: {message} (--help lists all arguments)")
+            raise InputError(f"{self.prog}: {message} (--help-all lists all arguments)")
 
     argv = list(sys.argv[1:] if argv is None else argv)
-    parser = Parser(list(dataclasses), allow_abbrev=False)
+    parser = Parser(list(dataclasses), allow_abbrev=False, usage="%(prog)s [settings.yaml] [--name value ...]")
+    parser.arrange_help("--help-all" in argv)
     tokens: list[str] = []
     if argv and not argv[0].startswith("-"):
         path = Path(argv.pop(0))
@@ -102,6 +121,31 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
         if isinstance(one, TrainingArguments):
             check_trainer(one)
     return tuple(filled)
+
+
+def read_stage(dataclasses: Sequence[Any], settings: str, **values: Any) -> tuple[Any, ...]:
+    """Fill dataclasses as a settings file says, for a recipe that another one runs as its stage.
+
+    Args:
+        dataclasses: As in :func:`read_settings`.
+        settings: A file, or the name of one of the configurations that come with the recipes.
+        **values: Win over those of the file; empty ones leave the file's.
+
+    Returns:
+        One instance per class.
+
+    Raises:
+        InputError: As :func:`read_settings`.
+    """
+    path = settings if Path(settings).is_file() else bundled(f"recipes/configs/{settings}") or settings
+    instances = []
+    for instance in read_settings(dataclasses, [str(path)]):
+        own = {one.name: one for one in fields(instance) if one.init}
+        chosen = {name: value for name, value in values.items() if name in own and value not in ("", [], None)}
+        for name, value in chosen.items():
+            check_value(name, value, check_of(name, own[name]))
+        instances.append(replace(instance, **chosen))
+    return tuple(instances)
 
 
 def check_of(name: str, argument: Field[Any]) -> Check | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
 from torch import nn
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from sentence_transformers.base.evaluation import BaseEvaluator
 
 PRECISIONS = ("auto", "as given")
+
+
+class EmbeddingOptions(TypedDict):
+    """How a loss embeds: texts at a time, and whether the texts of all processes form one batch."""
+
+    mini_batch_size: int | None
+    gather_across_devices: bool
 
 
 @dataclass
@@ -86,6 +93,14 @@ class EncoderArguments:
         )
         prepare_encoder(model, self.dropout, self.frozen)
         return model
+
+    def embedding(self) -> EmbeddingOptions:
+        """The options of losses that say how they embed."""
+        return {"mini_batch_size": self.mini_batch_size, "gather_across_devices": self.gather_across_devices}
+
+    def measuring(self, training: SentenceTransformerTrainingArguments) -> dict[str, Any]:
+        """The options of what is measured: the precision of the training, and where vectors are kept."""
+        return {"bf16": training.bf16, "cache_dir": self.cache_dir or None}
 
 
 @dataclass

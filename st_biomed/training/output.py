@@ -72,6 +72,12 @@ class OutputFolders:
         if terminology is not None and (self.checkpoint is None or not (self.work / "terminology").is_dir()):
             terminology.save(self.work / "terminology")
 
+    def begin_in_main(self, training: TrainingArguments, terminology: Terminology | None) -> None:
+        """:meth:`begin` in the process that writes, for which the others wait."""
+        with training.main_process_first(desc="terminology"):
+            if training.should_save:
+                self.begin(terminology)
+
 
 @contextmanager
 def output_folders(

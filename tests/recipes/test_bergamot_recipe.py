@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 
 from recipes import bergamot
+from st_biomed.modules.graph_arguments import GRAPHS
 from st_biomed.modules.graph_encoder import load_graph_encoder
 from st_biomed.readers import SourceInfo, Term
 from st_biomed.settings.recipe import read_settings, run_recipe
@@ -44,7 +45,7 @@ def parts_of(folder: Path) -> dict[str, float]:
     return {name.removesuffix("_weight"): value for name, value in config.items() if name.endswith("_weight")}
 
 
-@pytest.mark.parametrize("graph", bergamot.GRAPHS)
+@pytest.mark.parametrize("graph", GRAPHS)
 def test_every_graph_encoder_trains_and_stays_out_of_the_release(graph: str, run):
     """Catches a release that needs the graph, and one that carries it along."""
     folder = run("--graph", graph, "--blocks", 4)

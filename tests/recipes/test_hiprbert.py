@@ -171,7 +171,7 @@ def test_a_protocol_of_a_configuration_can_be_left_out(monkeypatch: pytest.Monke
         seen.append(recipe.benchmark)
         raise InputError("stop")
 
-    monkeypatch.setattr(hiprbert, "protocol", stop)
+    monkeypatch.setattr(hiprbert.HiPrBERTArguments, "protocol", stop)
     for said in ("none", ""):
         with pytest.raises(InputError, match="stop"):
             run(monkeypatch, "--benchmark", said, "--output_dir", tmp_path / "out")

@@ -1,0 +1,44 @@
+"""What a few-shot encoder starts from, as arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from st_biomed.encoder import POOLINGS
+from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.few_shot.frozen_encoder import InputForm
+from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
+
+
+@dataclass
+class InputArguments:
+    """Those of :class:`~st_biomed.few_shot.frozen_encoder.InputForm`."""
+
+    base_model: str = field(
+        default="sentence-transformers/all-MiniLM-L6-v2",
+        metadata=about("folder or Hub id, fastText's .bin or .vec, word2vec's .txt, or a matrix in .npy (3.1)", PATH),
+    )
+    trust_remote_code: bool = field(default=False, metadata={"help": FLAG_HELP})
+    pooling: str = field(
+        default="", metadata=about("cls, mean, max, lasttoken; the base model's own by default", one_of("", *POOLINGS))
+    )
+    max_length: int | None = field(
+        default=None, metadata=about("tokens a name is cut at; the base model's own", at_least(3))
+    )
+    vocabulary: str = field(default="", metadata={"help": "of a matrix: a file with an entry on each line"})
+    unit: str = field(
+        default="word", metadata=about("what such an entry is: word, or name for a whole name", one_of("word", "name"))
+    )
+    width: int | None = field(default=None, metadata=about("a random projection brings vectors to it (2.2)", COUNT))
+
+    def input_form(self) -> InputForm:
+        """How the vectors of names are made."""
+        return InputForm(
+            self.base_model,
+            self.pooling,
+            self.max_length,
+            self.vocabulary,
+            self.unit,
+            self.width,
+            self.trust_remote_code,
+        )

@@ -1,0 +1,35 @@
+"""What a few-shot encoder is trained on, as arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from st_biomed.few_shot.training_sets import TrainingSet, open_training_sets
+from st_biomed.settings.checks import about, at_least, one_of
+from st_biomed.training_data.high_level_concepts import LARGEST, NAMES
+
+
+@dataclass
+class TrainingSetArguments:
+    """Those of :func:`~st_biomed.few_shot.training_sets.open_training_sets`."""
+
+    training_sets: list[str] = field(
+        default_factory=lambda: ["ICD-10=icd10cm"],
+        metadata={
+            "help": "NAME=SOURCE for the tops of a terminology, NAME=SOURCE#CODE for the children of a concept, NAME=TABLE for "
+            "a .csv or .tsv with the columns concept and name (2.3)"
+        },
+    )
+    names: str = field(
+        default="preferred", metadata=about("preferred: the reference name of a code; or all (2.3)", one_of(*NAMES))
+    )
+    largest: int = field(default=LARGEST, metadata=about("children of a concept that are kept (2.3)", at_least(2)))
+    leave_out: list[str] = field(default_factory=list, metadata={"help": "codes of concepts not to train on"})
+
+    def open_training_sets(self) -> list[TrainingSet]:
+        """The training sets.
+
+        Raises:
+            InputError: As :func:`~st_biomed.few_shot.training_sets.open_training_sets`.
+        """
+        return open_training_sets(self.training_sets, names=self.names, largest=self.largest, leave_out=self.leave_out)

@@ -1,0 +1,54 @@
+"""Which translations a recipe holds out of training and links, as arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from st_biomed.linking_data.held_out_translations import hold_out_translations
+from st_biomed.linking_data.records import LinkingDataset
+from st_biomed.settings.checks import SEED, SIZE, about
+from st_biomed.terminology import Terminology
+
+
+@dataclass
+class TranslationArguments:
+    """How many concepts lose their translations to dev and test, and which."""
+
+    held_out_translations: int = field(
+        default=0,
+        metadata=about(
+            "so many concepts for dev and as many for test, whose translations are held out and linked to the pivot's names",
+            SIZE,
+        ),
+    )
+    translated: str = field(
+        default="",
+        metadata={"help": "what codes of these concepts begin with, and of those in the dictionary, e.g. HP:"},
+    )
+    languages: list[str] = field(
+        default_factory=list, metadata={"help": "languages of the held-out translations; all by default"}
+    )
+    split_seed: int = field(default=0, metadata=about("seed of what is held out", SEED))
+
+    def hold_out(self, whole: Terminology, pivot: str) -> tuple[Terminology, list[LinkingDataset]]:
+        """What is trained on, and what links the held-out translations; all and nothing where none is held out.
+
+        Args:
+            whole: The terminology.
+            pivot: The language of the names that they are linked to.
+
+        Raises:
+            InputError: As :func:`~st_biomed.linking_data.held_out_translations.hold_out_translations`.
+        """
+        if not self.held_out_translations:
+            return whole, []
+        train, datasets = hold_out_translations(
+            whole,
+            languages=self.languages,
+            pivot=pivot,
+            n_dev=self.held_out_translations,
+            n_test=self.held_out_translations,
+            prefix=self.translated,
+            seed=self.split_seed,
+        )
+        return train, list(datasets.values())

@@ -1,0 +1,67 @@
+"""The losses that the Italian paper compares, as arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from st_biomed.kge import KGETable
+from st_biomed.kge.settings import MODEL_NAMES
+from st_biomed.losses.kge_margin_multi_similarity import MISSING, KGEMarginMultiSimilarityLoss
+from st_biomed.losses.miners import MultiSimilarityMiner
+from st_biomed.losses.multi_similarity import MultiSimilarityLoss
+from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
+from st_biomed.settings.checks import WEIGHT, about, above, one_of
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from st_biomed.terminology import Terminology
+
+ITALIAN_LOSSES = ("v1", "v2", "v3", "barlow_twins")
+
+
+@dataclass
+class ItalianLossArguments:
+    """Which of them, and their numbers (sections 3.2, 4 and 5; Table 3)."""
+
+    kge_model: str = field(
+        default="complex",
+        metadata=about("which graph embedding the loss and injection take (4)", one_of(*MODEL_NAMES)),
+    )
+    loss: str = field(
+        default="v3", metadata=about(f"one of {', '.join(ITALIAN_LOSSES)} (3.2, Table 3; 5)", one_of(*ITALIAN_LOSSES))
+    )
+    alpha: float = field(default=2.0, metadata=about("of the MS loss (4)", above(0)))
+    beta: float = field(default=50.0, metadata=about("of the MS loss (4)", above(0)))
+    epsilon: float = field(default=0.1, metadata=about("of its miner (4)", WEIGHT))
+    detach_margin: bool = field(default=False, metadata={"help": "no gradient through the margin of v3"})
+    missing: str = field(
+        default="v2", metadata=about("v1, v2 or skip: pairs of which the graph has no vector", one_of(*MISSING))
+    )
+
+    def italian_loss(
+        self, model: nn.Module, terminology: Terminology, graph: Path, *, gather_across_devices: bool = False
+    ) -> nn.Module:
+        """The loss; contexts of one term are positives of each other.
+
+        Args:
+            model: The encoder.
+            terminology: Where the labels come from.
+            graph: Folder of the graph embeddings, which v3 alone reads.
+            gather_across_devices: Whether the texts of all processes form one batch.
+
+        Raises:
+            InputError: The folder of graph embeddings cannot be read.
+        """
+        shared: dict[str, Any] = {"lookup": terminology, "gather_across_devices": gather_across_devices}
+        if self.loss == "barlow_twins":
+            return BarlowTwinsLoss(model, **shared)
+        shared |= {"mask_same_text": False, "alpha": self.alpha, "beta": self.beta}
+        shared["miner"] = MultiSimilarityMiner(self.epsilon)
+        if self.loss in ("v1", "v2"):
+            return MultiSimilarityLoss.from_preset(model, f"italian_{self.loss}", **shared)
+        return KGEMarginMultiSimilarityLoss(
+            model, KGETable.load(graph), detach_margin=self.detach_margin, missing=self.missing, **shared
+        )

@@ -1,0 +1,69 @@
+"""Which multi-similarity losses a recipe trains with, as arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from st_biomed.losses.cached import CachedMultiSimilarityLoss
+from st_biomed.losses.miners import MODES, TripletMarginMiner
+from st_biomed.losses.multi_similarity import PRESETS, MultiSimilarityLoss
+from st_biomed.settings.checks import WEIGHT, about, one_of
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from st_biomed.terminology import Terminology
+    from st_biomed.training_data import RelationLookup
+
+
+@dataclass
+class PresetArguments:
+    """Presets for synonyms and relations, and what is changed of their miner."""
+
+    synonym_preset: str = field(
+        default="hiprbert",
+        metadata=about("multi-similarity preset of synonyms (3.5)", one_of(*PRESETS, called="preset")),
+    )
+    relation_preset: str = field(
+        default="hiprbert",
+        metadata=about("multi-similarity preset of relations (3.5)", one_of(*PRESETS, called="preset")),
+    )
+    margin: float | None = field(
+        default=None, metadata=about("margin of the triplet miner; the preset's by default", WEIGHT)
+    )
+    mining: str | None = field(
+        default=None,
+        metadata=about("triplets kept: all, hard, semihard, easy or violate; the preset's by default", one_of(*MODES)),
+    )
+
+    def multi_similarity(
+        self,
+        model: nn.Module,
+        preset: str,
+        lookup: Terminology | RelationLookup,
+        *,
+        mini_batch_size: int | None = None,
+        gather_across_devices: bool = False,
+    ) -> nn.Module:
+        """The preset's loss with what the arguments change of it.
+
+        Args:
+            model: The encoder.
+            preset: A key of :data:`~st_biomed.losses.multi_similarity.PRESETS`.
+            lookup: Says which labels belong together.
+            mini_batch_size: Texts embedded at a time by the cached loss; not cached by default.
+            gather_across_devices: Whether the texts of all processes form one batch.
+        """
+        options: dict[str, Any] = {"lookup": lookup, "gather_across_devices": gather_across_devices}
+        if self.margin is not None or self.mining is not None:
+            miner = PRESETS[preset]["miner"] if preset in PRESETS else None
+            chosen = miner.get_config_dict() if isinstance(miner, TripletMarginMiner) else {}
+            options["miner"] = TripletMarginMiner(
+                margin=chosen.get("margin", 0.2) if self.margin is None else self.margin,
+                distance=chosen.get("distance", "l2_normalized"),
+                mode=self.mining or "all",
+            )
+        if mini_batch_size is None:
+            return MultiSimilarityLoss.from_preset(model, preset, **options)
+        return CachedMultiSimilarityLoss.from_preset(model, preset, mini_batch_size=mini_batch_size, **options)

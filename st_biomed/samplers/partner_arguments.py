@@ -1,0 +1,61 @@
+"""Which partners an anchor of a hierarchy has in its batch, as arguments of a recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from st_biomed.errors import InputError
+from st_biomed.samplers.hierarchy import HierarchyBatches
+from st_biomed.settings.checks import COUNT, LARGEST, SIZE, about, within
+
+if TYPE_CHECKING:
+    from st_biomed.hierarchy import Hierarchy
+
+
+@dataclass
+class PartnerArguments:
+    """Those of :class:`~st_biomed.samplers.HierarchyBatches` (HiPrBERT, section 3.4)."""
+
+    partners: list[int] = field(
+        default_factory=lambda: [5, 5, 5, 5], metadata=about("partners of an anchor at distance 0, 1, 2, ...", SIZE)
+    )
+    synonym_anchors: float = field(
+        default=0.0, metadata=about("least share of anchors that have a synonym", within("[0, 1]"))
+    )
+    anchor_repeats: list[str] = field(
+        default_factory=list,
+        metadata={"help": "SOURCE=N: its anchors come N times an epoch (the published code: PHECODE=70 CPT=10)"},
+    )
+    names_per_partner: int = field(default=1, metadata=about("names that a related concept brings to a group", COUNT))
+
+    def partner_batches(self, hierarchy: Hierarchy, folder: Path) -> HierarchyBatches:
+        """The batches of anchors and their partners.
+
+        Args:
+            hierarchy: Of what is trained on.
+            folder: Where its terminology is saved.
+        """
+        return HierarchyBatches.of(
+            hierarchy,
+            folder,
+            partners=self.partners,
+            synonym_anchors=self.synonym_anchors,
+            anchor_repeats=self.repeats_by_source(),
+            names_per_partner=self.names_per_partner,
+        )
+
+    def repeats_by_source(self) -> dict[str, int]:
+        """``anchor_repeats`` as a dictionary.
+
+        Raises:
+            InputError: One is not ``SOURCE=N``.
+        """
+        numbers = {}
+        for pair in self.anchor_repeats:
+            source, equals, number = pair.partition("=")
+            if not (source and equals and number.isdecimal() and 0 < int(number[:10]) <= LARGEST):
+                raise InputError(f"anchor_repeats are written SOURCE=N with N from 1, found {pair!r}")
+            numbers[source] = int(number)
+        return numbers

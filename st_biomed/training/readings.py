@@ -1,0 +1,102 @@
+"""How each recipe reads what its paper leaves open: sentences for the card of what it releases."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+
+def sapbert_readings(recipe: Any) -> list[str]:
+    """Of SapBERT's loss and miner, and of batches that are not the paper's."""
+    sentences = []
+    if recipe.loss == "ms":
+        sentences.append(
+            "Equation 2 prints alpha and beta with exchanged roles; alpha (1) is the steepness of positives and beta (60) "
+            "that of negatives, as in the published code and in the paper the loss comes from."
+        )
+    if recipe.miner == "triplet":
+        sentences.append(
+            "Equation 1 as printed keeps triplets whose negative is nearer than the positive by more than the margin; kept "
+            "are those whose negative is not at least .2 farther, in distances of unit vectors, as in the published code."
+        )
+    if recipe.neighbors:
+        sentences.append(
+            f"Batches are those of CODER++ (arXiv:2204.00391), not the paper's: {recipe.prototypes} prototypes, each with "
+            f"{recipe.positives} of its names and the {recipe.neighbors} names nearest to it under the weights of the time."
+        )
+    return sentences
+
+
+def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
+    """Of HiPrBERT's hard pairs, distances and ordinal loss, for the parts that are trained on."""
+    sentences = []
+    if "synonyms" in parts or "relations" in parts:
+        sentences.append(
+            "Hard pairs are mined from the embeddings of the current step. The paper's sentence, read literally, keeps "
+            "triplets that are separated already; kept here are those whose negative is not at least the margin "
+            f"farther than the positive{'' if recipe.mining in (None, 'all') else f' (mode {recipe.mining})'}."
+        )
+    if "hierarchy" in parts:
+        levels = ", ".join(f"{level.replace('_', ' ')} {i}" for i, level in enumerate(recipe.levels, 1))
+        sentences += [
+            f"Distances: synonyms 0, {levels}, everything else {len(recipe.levels) + 1}; the smallest where several apply."
+            if recipe.distance == "sibling_parent"
+            else f"Distances are by {recipe.distance}; the smallest where several apply.",
+            "An anchor is compared with "
+            + ("the whole batch" if recipe.group_size is None else f"its group of {recipe.group_size} rows")
+            + ": within one source a pair without a nearer relation is at the largest distance, across trees too; "
+            "pairs of different sources and identical strings are left out.",
+            f"The ordinal loss is in its {recipe.form} form, alpha {recipe.alpha}, beta {recipe.beta}, base {recipe.base}, "
+            f"weights of the cuts {recipe.cut_weights or 1}; the paper has 2, 2, .5 and equal weights.",
+        ]
+    return sentences
+
+
+def bergamot_readings(recipe: Any) -> list[str]:
+    """Of BERGAMOT's text loss, and of its graph where there is one."""
+    sentences = [
+        "the multi-similarity loss (2, 50, .5) with the triplet miner of SapBERT (.2), mined anew in every term"
+    ]
+    if recipe.graph != "none":
+        sentences += [
+            f"a text is paired with the graph of {'the other view' if recipe.cross_view else 'its own view'}",
+            "each view has a corruption of its own",
+            f"lambda of deep graph infomax is {recipe.dgi_weight:g}",
+        ]
+    return sentences
+
+
+def injection_readings(recipe: Any) -> list[str]:
+    """Of the injection of a graph between two layers."""
+    return [
+        "bare terms are one mention as a whole",
+        f"the {recipe.candidates} nearest entities are mixed, their similarities unscaled",
+        "mentions of ambiguous terms are injected but not linked",
+    ]
+
+
+def italian_readings(recipe: Any, pipelined: bool) -> list[str]:
+    """Of the Italian paper's contrastive training, in one of its two stages."""
+    sentences = [
+        f"at most {recipe.prototypes_per_concept} prototypes of a concept",
+        "bare terms are pooled over all their tokens",
+        "contexts of one and the same term are positives",
+    ]
+    if recipe.loss == "v3":
+        margin = "a number without a gradient" if recipe.detach_margin else "differentiated as it is printed"
+        sentences.append(f"Eq. 3's margin is {margin}; pairs without a vector have the thresholds of {recipe.missing}")
+    if not pipelined:
+        sentences.append("the released model pools all tokens of a text: it is that of the training for bare terms")
+    return sentences
+
+
+def few_shot_readings(recipe: Any) -> list[str]:
+    """Of the few-shot encoders' vectors, prototypes and validation."""
+    return [
+        "Vectors are brought to length 1 before every stage, as the published code does with whatever it is given.",
+        "Prototypes are means over the training names alone, as in the published code."
+        if recipe.prototypes == "training"
+        else "Prototypes are means over all names of a concept, as in Eq. 3.",
+        "An anchor is compared with all other training names of its concept.",
+        "Validation is in evaluation mode with negatives that are drawn once.",
+    ]

@@ -1,0 +1,103 @@
+"""Runs with several seeds from one base model: their folders, what is finished already, and their mean."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from sentence_transformers import SentenceTransformerTrainingArguments
+
+from st_biomed.errors import InputError
+from st_biomed.files import check_writable, lock, replace_text
+from st_biomed.release.run_data import read_run
+from st_biomed.training.checkpoints import checkpoints_in
+from st_biomed.training.finish import Measured
+from st_biomed.training.output import is_main, resume_point
+
+_METRICS = ("acc@1", "acc@5", "spearman")
+
+
+@dataclass
+class SeedRuns:
+    """The runs of one command.
+
+    Attributes:
+        folder: Where the folder of each run and ``seeds.json`` are.
+        runs: The trainer's arguments of each.
+        results: What each has found after training, by its seed; for :meth:`report`.
+    """
+
+    folder: Path
+    runs: Sequence[SentenceTransformerTrainingArguments]
+    results: dict[int, Measured] = field(default_factory=dict)
+
+    def unfinished(self, overwrite: bool) -> Iterator[SentenceTransformerTrainingArguments]:
+        """The arguments of each run that an earlier command has not finished; of the others the results are read.
+
+        Args:
+            overwrite: Whether they run once more.
+        """
+        for training in self.runs:
+            if resume_point(training) is True and not checkpoints_in(Path(f"{training.output_dir}-training")):
+                training.resume_from_checkpoint = None  # its turn had not come
+            finished = Path(str(training.output_dir), "run.json")
+            if finished.is_file() and not overwrite:
+                print(f"seed {training.seed}: finished in an earlier run ({finished.parent})")
+                self.results[training.seed] = results_of(finished)
+            else:
+                yield training
+
+    def report(self) -> None:
+        """Write all figures of all runs, and print the means and standard deviations of those of the tables."""
+        if not is_main(self.runs[0]):
+            return
+        results = [self.results[training.seed] for training in self.runs]
+        seeds = [training.seed for training in self.runs]
+        replace_text(self.folder / "seeds.json", json.dumps({"seeds": seeds, "results": results}, indent=1) + "\n")
+        print(f"\nMean and standard deviation over seeds {', '.join(map(str, seeds))}:")
+        for name, first in results[0].items():
+            for key in (f"{name}_{metric}" for metric in _METRICS if f"{name}_{metric}" in first):
+                if lacking := [seed for seed, figures in zip(seeds, results) if key not in figures.get(name, {})]:
+                    print(f"{key:40} was not measured with seed {lacking[0]}")
+                    continue
+                values = [figures[name][key] for figures in results]
+                deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+                print(f"{key:40} {statistics.fmean(values):.4f} +- {deviation:.4f}")
+
+
+@contextmanager
+def seed_runs(
+    training: SentenceTransformerTrainingArguments, seeds: Sequence[int], folder: Path
+) -> Iterator[SeedRuns]:
+    """The runs of several seeds, each in a folder of its own; the main process holds the one they lie in.
+
+    Args:
+        training: The trainer's arguments, but for the seed and the folder.
+        seeds: Of the runs.
+        folder: Where the folders lie.
+
+    Raises:
+        InputError: A seed twice, a run that is to be published, or another process writes there.
+    """
+    if len(set(seeds)) < len(seeds):
+        raise InputError(f"seeds: each is run once, found {' '.join(map(str, seeds))}")
+    if training.push_to_hub:
+        raise InputError(
+            "push_to_hub: with --seeds, publish the run that you choose: st-biomed release FOLDER owner/name"
+        )
+    runs = [replace(training, seed=seed, output_dir=str(folder / f"seed-{seed}")) for seed in seeds]
+    check_writable(folder)
+    with lock(folder) if is_main(training) else nullcontext():
+        yield SeedRuns(folder, runs)
+
+
+def results_of(path: Path) -> Measured:
+    """What a finished run found after training, of its ``run.json``."""
+    return {
+        name: {key: value for key, value in stages.get("after", {}).items() if value is not None}
+        for name, stages in read_run(path)["results"].items()
+    }

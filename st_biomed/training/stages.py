@@ -1,0 +1,134 @@
+"""What the stages of the Italian system leave for later ones, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainingArguments
+
+from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import chosen_benchmarks
+from st_biomed.files import settle
+from st_biomed.settings.bundled import bundled
+from st_biomed.terminology import Terminology
+from st_biomed.training.encoder_run import read_terminology
+
+STAGES = ("vocabulary", "kge", "inject", "contrastive", "pipelined")
+
+
+@dataclass(frozen=True)
+class StageFolders:
+    """The folders of earlier stages.
+
+    Args:
+        folder: The ``output_dir`` of the run that leaves them.
+    """
+
+    folder: Path
+
+    @property
+    def terminology(self) -> Path:
+        """The terminology of all stages."""
+        return self.folder / "terminology"
+
+    @property
+    def injected(self) -> Path:
+        """The encoder into which the graph was injected."""
+        return self.folder / "injected"
+
+    def graph(self, model: str) -> Path:
+        """The graph embeddings of a model."""
+        return self.folder / "kge" / model
+
+    def text_model(self, base_model: str) -> str:
+        """ext-BERT, or the base model where the vocabulary stage was not run."""
+        extended = self.folder / "vocabulary"
+        return str(extended) if extended.is_dir() else base_model
+
+    def settle(self, kge_model: str) -> None:
+        """End what a killed stage has left half done."""
+        for path in (self.terminology, self.folder / "vocabulary", self.graph(kge_model), self.injected):
+            settle(path)
+
+    def check_graph(self, kge_model: str, reader: str) -> None:
+        """Refuse to go on without graph embeddings.
+
+        Args:
+            kge_model: Which.
+            reader: What reads them, for the message.
+
+        Raises:
+            InputError: They are not there.
+        """
+        table = self.graph(kge_model)
+        if not table.is_dir():
+            there = ", ".join(sorted(path.name for path in table.parent.glob("*") if path.is_dir())) or "none"
+            raise InputError(
+                f"{table}: no graph embeddings for {reader} (there: {there}); run --stage kge "
+                f"--kge_model {kge_model} first, or take one that is there"
+            )
+
+    def keep_terminology(self, recipe: Any, training: TrainingArguments) -> Terminology:
+        """Read the terminology of all stages, and keep it for those that read it themselves.
+
+        Args:
+            recipe: The arguments of the Italian recipe.
+            training: Says which process writes.
+
+        Raises:
+            InputError: No term in the language, or the stages that were run had another terminology.
+        """
+        terminology = read_terminology(recipe.terminology)
+        if recipe.language and recipe.language not in terminology.languages:
+            raise InputError(
+                f"language: no name of the terminology is in {recipe.language!r}, they are in "
+                f"{', '.join(terminology.languages)}; --language chooses one, and a reader takes that of its names by "
+                "--option language="
+            )
+        anew = recipe.stage == "all" and recipe.overwrite
+        kept = self.terminology
+        with training.main_process_first(desc="terminology"):
+            began = [name for name in ("vocabulary", "kge", "injected") if (self.folder / name).exists()]
+            if began and not anew and (kept / "terminology.json").is_file():
+                if Terminology.load(kept).digest != terminology.digest:
+                    raise InputError(
+                        f"{kept}: the earlier stages ({', '.join(began)}) had another terminology; choose another "
+                        "output_dir, or run all stages anew: --stage all --overwrite true"
+                    )
+            elif training.should_save:
+                terminology.save(kept)
+        return terminology
+
+
+def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None:
+    """Refuse what a later hour would refuse: a corpus that is not there, and stages that were not run.
+
+    Args:
+        recipe: The arguments of the Italian recipe.
+        stages: Those to run.
+        left: The folders of earlier ones.
+
+    Raises:
+        InputError: With what is missing, and which stage leaves it.
+    """
+    left.settle(recipe.kge_model)
+    if recipe.corpus:
+        recipe.check_corpus()
+    elif {"vocabulary", "inject"} & {*stages}:
+        raise InputError("corpus: is needed, nothing was given")
+    elif {"contrastive", "pipelined"} & {*stages} and not recipe.bare_names:
+        raise InputError("corpus: is needed, nothing was given; --bare_names true trains on the names alone")
+    if {"inject", "contrastive", "pipelined"} & {*stages}:
+        chosen_benchmarks(recipe.benchmarks)
+    for stage in (stage for stage in STAGES[:3] if stage in stages):
+        settings = getattr(recipe, f"{stage}_settings")
+        if not Path(settings).is_file() and bundled(f"recipes/configs/{settings}") is None:
+            raise InputError(f"{stage}_settings: {settings}: no such file")
+    reads_graph = recipe.loss == "v3" and {"contrastive", "pipelined"} & {*stages}
+    if "kge" not in stages and (reads_graph or "inject" in stages):
+        left.check_graph(recipe.kge_model, "loss v3" if reads_graph else "stage inject")
+    if "pipelined" in stages and "inject" not in stages and not left.injected.is_dir():
+        raise InputError(f"{left.injected}: no injected model for stage pipelined; run --stage inject first")

@@ -1,0 +1,59 @@
+"""Which mentions in context a recipe is trained on, as arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow.compute as pc
+from datasets import Dataset, concatenate_datasets
+
+from st_biomed.corpus.arguments import CorpusArguments
+from st_biomed.corpus.caps import Caps
+from st_biomed.corpus.coverage import Coverage
+from st_biomed.corpus.matching import TermMatcher
+from st_biomed.corpus.mentions import mention_contexts
+from st_biomed.settings.checks import COUNT, about
+from st_biomed.terminology import Terminology
+from st_biomed.training_data.names import names_dataset
+
+
+@dataclass
+class ContextArguments(CorpusArguments):
+    """The corpus, and how long and how many the contexts of a term are (the Italian paper, sections 3.1 and 4)."""
+
+    language: str = field(default="it", metadata={"help": "language of the terms that are looked for; empty for all"})
+    window: int = field(default=32, metadata=about("tokens of a context (3.1)", COUNT))
+    contexts_per_term: int = field(default=4, metadata=about("contexts of a term that are kept (4)", COUNT))
+    bare_names: bool = field(
+        default=False, metadata={"help": "train on the names themselves, too, most of which no text may mention"}
+    )
+
+    def rows(self, terminology: Terminology, tokenizer: Any) -> tuple[Dataset, Coverage | None]:
+        """Mentions in context, and bare names where they are asked for; the label is the text id of the term.
+
+        Args:
+            terminology: Whose terms, those of ``language`` where it is given.
+            tokenizer: Counts the tokens of a context.
+
+        Returns:
+            The rows, and what was found in the corpus where there is one.
+        """
+        parts, coverage = [], None
+        if self.corpus:
+            contexts = mention_contexts(
+                TermMatcher(terminology, self.language or None),
+                self.documents(),
+                window=self.window,
+                tokenizer=tokenizer,
+                caps=Caps(per_term=self.contexts_per_term),
+                processes=self.processes,
+            )
+            coverage = contexts.coverage
+            print(coverage)
+            parts.append(contexts.dataset.select_columns(["text", "label"]))
+        if self.bare_names:
+            chosen = terminology.subset(languages=[self.language]) if self.language else terminology
+            ids = pc.index_in(chosen.texts["text"], value_set=terminology.texts["text"].combine_chunks())
+            parts.append(names_dataset(terminology).select(ids.to_numpy()))
+        return concatenate_datasets(parts) if len(parts) > 1 else parts[0], coverage

@@ -1,0 +1,111 @@
+"""Mistyped arguments of a recipe are told before a library is imported, and nothing else is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.settings.recipe import read_settings
+from st_biomed.settings.written_arguments import check_words, written_arguments
+from tests.recipes.test_configurations import ARGUMENTS, CONFIGS, arguments_of
+
+RECIPES = sorted(path for path in CONFIGS.parent.glob("*.py") if path.stem != "__init__")
+SAPBERT = CONFIGS.parent / "sapbert.py"
+SMOKE = str(CONFIGS / "sapbert_smoke.yaml")
+RUN = """
+import runpy, sys
+sys.argv = sys.argv[1:]
+try:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+except SystemExit as end:
+    print(end.code, *({"torch", "numpy", "pyarrow", "transformers"} & {*sys.modules}))
+"""
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_the_arguments_that_are_written_are_those_of_the_classes(path: Path):
+    """Catches a dataclass that moved, or that of another version of the host, which the sources do not tell."""
+    kinds = arguments_of(path)
+    found = written_arguments(path)
+    assert found is not None
+    assert list(found) and found.keys() == {one.name for kind in kinds for one in fields(kind) if one.init}
+    own = {one.name: one.metadata.get("check") for one in fields(kinds[0])}
+    for name, argument in found.items():
+        assert argument.check is None or own[name] is not None
+
+
+def test_every_recipe_has_its_classes_listed():
+    assert {max((name for name in ARGUMENTS if path.stem.startswith(name)), key=len) for path in RECIPES} == {
+        *ARGUMENTS
+    }
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_no_configuration_is_refused(path: Path):
+    recipes = {kinds: name for name, kinds in ARGUMENTS.items()}
+    (script,) = (
+        one
+        for one in RECIPES
+        if one.stem.startswith(recipes[arguments_of(path)]) and arguments_of(one) == arguments_of(path)
+    )
+    check_words(script, [str(path)], script.name)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--learning_rat", "1"],
+        ["--learning-rat=1"],
+        ["--learning_rate", "fast"],
+        ["--learning_rate=-1"],
+        ["--seeds", "1", "2.5"],
+        ["--seeds", "1", "-2"],
+        ["--max_pairs_per_concept", "0"],
+        ["--per_device_train_batch_size", "0"],
+        ["--num_train_epochs", "nan"],
+    ],
+)
+def test_the_line_is_that_of_the_parser(words: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "argv", ["sapbert.py"])
+    with pytest.raises(InputError) as late:
+        read_settings(ARGUMENTS["sapbert"], [SMOKE, *words])
+    with pytest.raises(InputError) as early:
+        check_words(SAPBERT, [SMOKE, *words], "sapbert.py")
+    assert str(early.value) == str(late.value)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [SMOKE],
+        ["--no_decay_all", "--no-bf16", "--learning-rate", "1e-5", "--mini_batch_size=16", "--seeds", "1", "2"],
+        ["--learning_rat", "1", "--help"],
+        ["--decay_all", "false", "--push_to_hub", "a/b"],
+        [],
+    ],
+)
+def test_what_the_parser_takes_is_not_refused(words: list[str]):
+    check_words(SAPBERT, words, "sapbert.py")
+
+
+def test_a_settings_file_is_read_early_too(tmp_path: Path):
+    (tmp_path / "a.yaml").write_text("learning_rat: 1\n")
+    with pytest.raises(InputError, match="a.yaml: unknown setting 'learning_rat'.*did you mean 'learning_rate'"):
+        check_words(SAPBERT, [str(tmp_path / "a.yaml")], "sapbert.py")
+    with pytest.raises(InputError, match="nowhere.yaml"):
+        check_words(SAPBERT, ["nowhere.yaml"], "sapbert.py")
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_a_typo_is_told_before_any_library_is_there(path: Path):
+    """Catches seconds of imports before a line that needs none of them."""
+    words = [sys.executable, "-c", RUN, str(path), "--no_such_argument", "1"]
+    ended = subprocess.run(words, capture_output=True, text=True)
+    assert ended.stdout == "2\n", ended.stderr
+    assert ended.stderr.startswith("error: unknown argument '--no_such_argument'")
+    assert len(ended.stderr.splitlines()) == 1
