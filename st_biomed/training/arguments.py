@@ -32,7 +32,7 @@ class EmbeddingOptions(TypedDict):
 
 @dataclass
 class EncoderArguments:
-    """What every recipe asks: where to start from, what is trained, and what becomes of the output."""
+    """What a recipe that trains an encoder of terms asks: where to start from, what is trained, and what becomes of the output."""
 
     base_model: str = field(
         default="microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract-fulltext",
