@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from sentence_transformers import SentenceTransformer
-from transformers import __version__ as transformers_version
 
 from st_biomed.errors import InputError, check_whole
 from st_biomed.modules.adapt import encoder_of
-
-OLDEST_TRANSFORMERS = (5, 6)
-"""Earlier ones read the updates of a checkpoint under other names than they wrote, and go on with new ones, in silence."""
 
 
 def add_lora(
@@ -39,14 +35,10 @@ def add_lora(
         The model.
 
     Raises:
-        InputError: peft is not installed or transformers is too old for it, the encoder has no such layer or has adapters
+        InputError: peft is not installed, the encoder has no such layer or has adapters
             already, or an argument is out of its range.
     """
     peft = _peft()
-    if tuple(int(part) for part in transformers_version.split(".")[:2]) < OLDEST_TRANSFORMERS:
-        raise InputError(
-            f"LoRA needs transformers>=5.6, found {transformers_version}: earlier ones cannot resume from a checkpoint"
-        )
     encoder: Any = encoder_of(model).model
     check_whole("rank", rank)
     if isinstance(targets, str) or not targets:
