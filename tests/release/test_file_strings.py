@@ -171,6 +171,7 @@ def test_a_file_that_cannot_be_searched_does_not_leave(
 @pytest.mark.parametrize(
     "content",
     [zipped()[:-30], b"PK\x05\x06" + bytes(18), zipped(content=bytes(1_000)) + NAME, zipped("a.json", b"[" * 10_000)],
+    ids=["cut", "end alone", "something behind", "deep JSON"],  # the content has the time in it
 )
 def test_a_damaged_archive_is_no_traceback(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_bytes(content)
