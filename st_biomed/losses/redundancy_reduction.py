@@ -131,9 +131,9 @@ class BarlowTwinsLoss(nn.Module):
 
 def _standardized(rows: Tensor) -> Tensor:
     """The columns of ``[N, D]`` with mean 0 and length 1, as rows ``[D, N]``; zeros where a column is constant."""
-    centerd = rows - rows.mean(0)
-    moves = centerd.detach().norm(dim=0) > FLAT * rows.detach().norm(dim=0)
-    return unit_rows((centerd * moves).T)
+    centered = rows - rows.mean(0)
+    moves = centered.detach().norm(dim=0) > FLAT * rows.detach().norm(dim=0)
+    return unit_rows((centered * moves).T)
 
 
 @torch.no_grad()

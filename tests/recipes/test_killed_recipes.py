@@ -185,9 +185,9 @@ def test_a_full_disk_at_any_file_is_one_line_and_leaves_the_release(
     print(f"{name}: {len(filling.said)} sizes")
     assert len(filling.said) >= 3 and set(filling.releases) == {filling.releases[0]} != {weights(release)}
     for line in filling.said:
-        assert re.search("^error: .*(than this process may write|not written to its end).* was not written(, |$)", line), (
-            line
-        )
+        assert re.search(
+            "^error: .*(than this process may write|not written to its end).* was not written(, |$)", line
+        ), line
 
 
 def interrupted(
