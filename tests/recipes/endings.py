@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import resource
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,6 +24,7 @@ from recipes import (
     sapbert_finetune,
 )
 from st_biomed.kge import KGETable
+from st_biomed.settings.recipe import run_recipe
 from st_biomed.terminology import Terminology
 
 CONFIGS = Path(sapbert.__file__).parent / "configs"
@@ -81,3 +87,29 @@ def weights(folder: Path) -> str:
     """The weights of all modules of a saved model, and not those of what was trained beside it."""
     paths = [path for path in sorted(folder.rglob("*.safetensors")) if path.parent.name != "graph_encoder"]
     return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
+def run_limited(size: int | None, action: Callable[[], Any]) -> tuple[int, list[str]]:
+    """Run an action in a child that may let no file grow beyond a size: its exit code, and its lines of errors."""
+    reading, writing = os.pipe()  # no file: what is printed may be longer than the limit
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            torch.set_num_threads(1)
+            os.dup2(writing, 2)
+            sys.stdout, sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"), os.fdopen(writing, "w")
+            if size is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+            run_recipe(action)
+            code = 0
+        except SystemExit as left:
+            code = int(str(left.code))
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        lines = pipe.read().splitlines()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return code, [line for line in lines if "error" in line.lower() or "Traceback" in line]

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,11 +22,10 @@ import st_biomed.training.finish
 from recipes import extend_bert
 from st_biomed.encoder.released import load
 from st_biomed.files import settle
-from st_biomed.settings.recipe import run_recipe
 from st_biomed.training.checkpoints import last_whole
 from st_biomed.training.output import OutputFolders
 from tests.kills import every_kill
-from tests.recipes.endings import ENDINGS, KEEPS, release_of, run_ending, sources_of, weights
+from tests.recipes.endings import ENDINGS, KEEPS, release_of, run_ending, run_limited, sources_of, weights
 
 
 @dataclass
@@ -80,39 +77,14 @@ class Filling(Killing):
     said: list[str] = field(default_factory=list)
 
     def interrupt(self, folders: OutputFolders, end: Callable[[], Any], restore: Callable[[], None]) -> None:
-        assert self.limited(None, end) == (0, [])
+        assert run_limited(None, end) == (0, [])
         sizes = {path.stat().st_size for path in folders.release.rglob("*") if path.is_file()}
         for size in sorted(sizes)[:: self.stride]:
             restore()
-            code, lines = self.limited(size - 1, end)
+            code, lines = run_limited(size - 1, end)
             assert code == 2 and len(lines) == 1, (size, code, lines)
             self.said.append(lines[0])
             self.look(folders)
-
-    @staticmethod
-    def limited(size: int | None, end: Callable[[], Any]) -> tuple[int, list[str]]:
-        """The exit code of a child, and its lines of errors."""
-        reading, writing = os.pipe()  # no file: what is printed may be longer than the limit
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                os.dup2(writing, 2)
-                sys.stdout, sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"), os.fdopen(writing, "w")
-                if size is not None:
-                    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-                run_recipe(end)
-                code = 0
-            except SystemExit as left:
-                code = int(str(left.code))
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        os.close(writing)
-        with os.fdopen(reading) as pipe:
-            lines = pipe.read().splitlines()
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        return code, [line for line in lines if "error" in line.lower() or "Traceback" in line]
 
 
 @pytest.fixture

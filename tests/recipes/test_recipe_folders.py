@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 from sentence_transformers import SentenceTransformer
 
 from recipes import kge, sapbert
@@ -20,7 +18,7 @@ from st_biomed.release.recheck import recheck
 from st_biomed.release.run_data import read_run
 from st_biomed.settings.recipe import run_recipe
 from st_biomed.training.checkpoints import checkpoints_in, damage, last_whole
-from tests.recipes.endings import CONFIGS, ENDINGS, release_of, run_ending, sources_of, weights
+from tests.recipes.endings import CONFIGS, ENDINGS, release_of, run_ending, run_limited, sources_of, weights
 
 HOLD = """
 import sys, time
@@ -115,29 +113,10 @@ def test_a_disk_that_is_full_while_it_trains_is_one_line_and_no_checkpoint(
     limit: int, sources, tmp_path: Path
 ) -> None:
     """Catches a traceback, and half a checkpoint from which a run goes on."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            torch.set_num_threads(1)
-            os.dup2(writing, 2)
-            sys.stdout, sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"), os.fdopen(writing, "w")
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-            given = ("--save_strategy", "steps", "--save_steps", 1, "--disable_tqdm", "true")
-            run_recipe(lambda: run_ending("sapbert", sources, tmp_path / "out", *given))
-            code = 0
-        except SystemExit as left:
-            code = int(str(left.code))
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        lines = pipe.read().splitlines()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
-    (line,) = [line for line in lines if "error" in line.lower() or "Traceback" in line]
-    print(line)
+    given = ("--save_strategy", "steps", "--save_steps", 1, "--disable_tqdm", "true")
+    code, lines = run_limited(limit, lambda: run_ending("sapbert", sources, tmp_path / "out", *given))
+    (line,) = lines
+    assert code == 2
     assert line.startswith("error: ") and ("than this process may write" in line or "to its end" in line)
     work = tmp_path / "out-training"
     assert not (tmp_path / "out").exists() and last_whole(work)[0] is None
