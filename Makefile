@@ -7,6 +7,7 @@ DATA ?= data
 WORKERS ?= 2
 export HF_HUB_DISABLE_PROGRESS_BARS = 1
 export TOKENIZERS_PARALLELISM = false
+export OMP_WAIT_POLICY ?= PASSIVE
 
 .PHONY: quickstart replicate-hiprbert test realdata lint format bench docs test-lowest release-check search clean
 

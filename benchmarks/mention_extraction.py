@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks.harness import Table, interleaved
 from st_biomed.corpus.blocks import blocks
 from st_biomed.corpus.matching import TermMatcher
+from st_biomed.corpus.matching_rules import MatchPolicy
 from st_biomed.corpus.mentions import mention_contexts
-from st_biomed.corpus.policy import MatchPolicy
 from st_biomed.corpus.raw_text import Document, documents
 from st_biomed.records import Record, SourceInfo, Term
 from st_biomed.terminology import Terminology

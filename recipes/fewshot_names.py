@@ -5,7 +5,7 @@
         --training_sets "ICD-10=icd10cm" "SNOMED=data/snomed#UMLS:C0012634" --benchmarks mayosrs --shots 5 10 15
 
 One command is the paper's whole experiment: every training set alone and on top of each other one, every number of shots,
-every seed; the frozen encoder is applied once to each name. One encoder is released, baked into built-in modules. Every
+every seed; the frozen encoder is applied once to each name. One encoder is released, folded into built-in modules. Every
 argument of the trainer is an argument here too; ``--help-all`` lists them.
 """
 
@@ -32,7 +32,7 @@ from st_biomed.few_shot.stage import StageSettings, assembled
 from st_biomed.few_shot.training_set_arguments import TrainingSetArguments
 from st_biomed.few_shot.training_sets import TrainingSet, sources_of
 from st_biomed.modules.residual_feed_forward import HIDDEN
-from st_biomed.release.bake import bake
+from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.run_record import RunRecord
 from st_biomed.settings.checks import COUNT, FOLDER, SEED, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
@@ -225,7 +225,7 @@ def release(
     for name, terminology in zip(chain.sets, record.terminologies):
         terminology.save(folders.work / f"terminology-{name}")  # what `st-biomed release` looks for in the release
     measure_and_release(
-        bake(assembled(encoder.whole(), [stage.module for stage in chain.stages])),
+        fold_modules(assembled(encoder.whole(), [stage.module for stage in chain.stages])),
         suite,
         folders,
         record,

@@ -36,7 +36,7 @@ from st_biomed.kge import KGESettings
 from st_biomed.losses import TerminologyDigestCallback
 from st_biomed.losses.italian_arguments import ItalianLossArguments
 from st_biomed.modules.markers import add_markers, pool_mentions
-from st_biomed.release.bake import bake
+from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.run_record import corpus_data
 from st_biomed.samplers import HardNegativeBatches, HardNegativeCallback
 from st_biomed.settings.bundled import bundled_recipe
@@ -240,7 +240,7 @@ def run(
         terminologies=[terminology],
         trainer=trainer,
         base_model=recipe.base_model,
-        form=None if pipelined else bake,
+        form=None if pipelined else fold_modules,
         needs_code=pipelined,
     )
 

@@ -29,7 +29,7 @@ from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.kge import KGETable
 from st_biomed.losses import KnowledgeInjectionLoss, LossParametersCallback
 from st_biomed.losses.knowledge_injection import KnowledgeInjectionCollator
-from st_biomed.modules.inject import inject_knowledge
+from st_biomed.modules.inject_knowledge import inject_knowledge
 from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
 from st_biomed.release.run_record import corpus_data

@@ -31,7 +31,7 @@ from st_biomed.evaluators.report import metrics_table
 from st_biomed.linking_data import LinkingDataset
 from st_biomed.linking_data.formats import format_options
 from st_biomed.linking_data.preparation import prepare
-from st_biomed.losses.ablation import LOSSES, MINERS, loss_by_name
+from st_biomed.losses.by_name import LOSSES, MINERS, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, ShuffledBatches

@@ -16,7 +16,7 @@ import st_biomed.kge
 import st_biomed.linking
 import st_biomed.losses
 import st_biomed.losses.miners
-import st_biomed.modules.knowledge_injection
+import st_biomed.modules.knowledge_injected_transformer
 import st_biomed.modules.mention_pooling
 import st_biomed.modules.residual_feed_forward
 import st_biomed.samplers
@@ -34,7 +34,7 @@ HOMES = (
     st_biomed.evaluators,
     st_biomed.linking,
     st_biomed.modules.mention_pooling,
-    st_biomed.modules.knowledge_injection,
+    st_biomed.modules.knowledge_injected_transformer,
     st_biomed.modules.residual_feed_forward,
 )
 

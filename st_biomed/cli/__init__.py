@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+import st_biomed.settings.threads  # noqa: F401
 from st_biomed.cli import (
     evaluate,
     index,

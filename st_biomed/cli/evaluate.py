@@ -94,12 +94,12 @@ def run(
         return
     from st_biomed.evaluators.base import EvaluatorOptions
     from st_biomed.files import check_writable
-    from st_biomed.leaderboard.choice import in_order_of, one_of_each
     from st_biomed.leaderboard.models import named_models
     from st_biomed.leaderboard.provenance import benchmarks_of
     from st_biomed.leaderboard.report import markdown
     from st_biomed.leaderboard.results import ResultsFolder
     from st_biomed.leaderboard.run import measure
+    from st_biomed.leaderboard.select_results import in_order_of, one_of_each
 
     check_writable(output)
     measured_models = named_models(models or [])

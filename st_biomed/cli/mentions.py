@@ -54,10 +54,10 @@ def run(
     A row has the text, the mention's characters in its document (start, end: of the document in Unicode's form NFC), the
     document, the text id of the term (label) and its concepts (numbers of the terminology's codes).
     """
-    from st_biomed.corpus.caps import Caps
     from st_biomed.corpus.matching import TermMatcher
+    from st_biomed.corpus.matching_rules import policy_of
+    from st_biomed.corpus.mention_limits import Caps
     from st_biomed.corpus.mentions import mention_contexts
-    from st_biomed.corpus.policy import policy_of
     from st_biomed.corpus.raw_text import documents, files_of
     from st_biomed.corpus.windows import mention_windows
     from st_biomed.files.tables import read_lines

@@ -15,7 +15,7 @@ from st_biomed.settings.checks import FILE, PATH, WEIGHT, one_of
 if TYPE_CHECKING:
     from st_biomed.evaluators.embedders import Embed
     from st_biomed.leaderboard.results import Result
-    from st_biomed.metrics.units import Units
+    from st_biomed.metrics.significance import Units
 
 app = typer.Typer(
     help="Draw where names lie, how hard the mined pairs are, or what was measured, as a PNG or SVG file.",
@@ -168,8 +168,8 @@ def _results(
 
     ``kind`` is the primary metric of the evaluators that are wanted.
     """
-    from st_biomed.leaderboard.choice import named, one_of_each
     from st_biomed.leaderboard.results import ResultsFolder
+    from st_biomed.leaderboard.select_results import named, one_of_each
     from st_biomed.plots.canvas import check_picture
 
     check_picture(output)

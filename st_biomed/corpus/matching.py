@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from st_biomed.corpus.paths import PathTable
-from st_biomed.corpus.policy import MatchPolicy, policy_of
+from st_biomed.corpus.matching_rules import MatchPolicy, policy_of
+from st_biomed.corpus.token_paths import PathTable
 from st_biomed.corpus.tokens import SEPARATOR, code_points, tokenize
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
@@ -53,7 +53,7 @@ class TermMatcher:
     Args:
         terminology: Where the terms come from.
         language: The language of the terms that are looked for; ``None`` for all.
-        policy: What may differ; by default the language's own, see :data:`~st_biomed.corpus.policy.POLICIES`.
+        policy: What may differ; by default the language's own, see :data:`~st_biomed.corpus.matching_rules.POLICIES`.
 
     Attributes:
         digest: The terminology's digest.

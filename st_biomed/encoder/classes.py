@@ -40,7 +40,7 @@ def module_classes() -> dict[str, Any]:
     """Every name that ``modules.json`` may give a module, as any version has written it, with the installed class."""
     from sentence_transformers.sentence_transformer import modules as host
 
-    from st_biomed.modules.knowledge_injection import KnowledgeInjectedTransformer
+    from st_biomed.modules.knowledge_injected_transformer import KnowledgeInjectedTransformer
     from st_biomed.modules.mention_pooling import MentionPooling
     from st_biomed.modules.name_vectors import NameVectors
     from st_biomed.modules.residual_feed_forward import ResidualFeedForward

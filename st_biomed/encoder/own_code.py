@@ -10,7 +10,12 @@ from st_biomed.encoder.json_files import nested, read_object
 
 OWN_CODE = {
     f"{name}.py": Path(__file__).parents[1] / "modules" / f"{name}.py"
-    for name in ("bottleneck_adapter", "knowledge_injection", "knowledge_layer", "mention_pooling")
+    for name in (
+        "bottleneck_adapter",
+        "knowledge_injected_transformer",
+        "knowledge_injection_layer",
+        "mention_pooling",
+    )
 }
 """Files of code that a released model may carry, and where this package has them. Loading a model here never reads them."""
 

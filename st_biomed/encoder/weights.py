@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 
+from st_biomed.encoder.check_loaded import unused_parameters
 from st_biomed.encoder.json_files import AGAIN, read_object
-from st_biomed.encoder.trial import unused_parameters
 from st_biomed.errors import InputError
 
 Shapes = dict[str, tuple[int, ...]]

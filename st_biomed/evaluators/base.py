@@ -19,7 +19,7 @@ from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder, tab
 from st_biomed.evaluators.report import metrics_table
 from st_biomed.evaluators.vector_store import VectorStore
 from st_biomed.files import replace_text
-from st_biomed.metrics.units import Units
+from st_biomed.metrics.significance import Units
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TypeVar, Unpack
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.data_folder import data_path
-from st_biomed.evaluators.published import PublishedFigure, read_published
+from st_biomed.evaluators.published_figures import PublishedFigure, read_published
 from st_biomed.settings.bundled import bundled_folder
 from st_biomed.settings.checks import PATH, Check
 from st_biomed.settings.recipe import filled, read_yaml

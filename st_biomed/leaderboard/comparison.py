@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.results import Result, ResultsFolder
-from st_biomed.metrics.units import PairedTest
+from st_biomed.metrics.significance import PairedTest
 
 logger = logging.getLogger(__name__)
 

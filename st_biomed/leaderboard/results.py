@@ -15,7 +15,7 @@ from st_biomed.errors import InputError
 from st_biomed.files import lock, replace_text
 from st_biomed.files.sealed import checksum_of, has_seal, read_sealed, sealed, unsealed
 from st_biomed.leaderboard.unit_files import read_units, unit_file_name, write_units
-from st_biomed.metrics.units import PairedTest, Units
+from st_biomed.metrics.significance import PairedTest, Units
 
 logger = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from st_biomed.evaluators.benchmark import Benchmark
-from st_biomed.evaluators.published import PublishedFigure
-from st_biomed.leaderboard.meanings import better, notes_of
+from st_biomed.evaluators.published_figures import PublishedFigure
+from st_biomed.leaderboard.metric_descriptions import better, notes_of
 from st_biomed.leaderboard.report import Cell, Table
 from st_biomed.leaderboard.results import Result
-from st_biomed.metrics.units import PairedTest
+from st_biomed.metrics.significance import PairedTest
 
 _MARKS = {1: "", -1: " (smaller is better)", 0: " (no better direction)"}
 
@@ -21,7 +21,7 @@ def tables_of(
 
     Args:
         results: Of any number of models, one of each model and evaluator (see
-            :func:`~st_biomed.leaderboard.choice.one_of_each`); a model that an evaluator did not measure has a dash.
+            :func:`~st_biomed.leaderboard.select_results.one_of_each`); a model that an evaluator did not measure has a dash.
         benchmarks: By name; those of the results, for titles and published figures.
         notes: Sentences below the first table.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from st_biomed.linking_data.dictionaries import dictionary_forms, open_dictionary
 from st_biomed.linking_data.formats import linking_names
-from st_biomed.linking_data.opening import open_linking
+from st_biomed.linking_data.open_dataset import open_linking
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
 
 __all__ = [

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from st_biomed.losses import miners as miners
-    from st_biomed.losses.ablation import loss_by_name as loss_by_name
-    from st_biomed.losses.ablation import miner_by_name as miner_by_name
     from st_biomed.losses.bergamot import BergamotLoss as BergamotLoss
+    from st_biomed.losses.by_name import loss_by_name as loss_by_name
+    from st_biomed.losses.by_name import miner_by_name as miner_by_name
     from st_biomed.losses.cached import CachedInfoNCELoss as CachedInfoNCELoss
     from st_biomed.losses.cached import CachedKGEMarginMultiSimilarityLoss as CachedKGEMarginMultiSimilarityLoss
     from st_biomed.losses.cached import CachedMultiSimilarityLoss as CachedMultiSimilarityLoss
@@ -63,8 +63,8 @@ _HOME = {
     "FewShotLoss": "st_biomed.losses.few_shot",
     "FewShotNegativesCallback": "st_biomed.losses.few_shot_callbacks",
     "FewShotValidationCallback": "st_biomed.losses.few_shot_callbacks",
-    "loss_by_name": "st_biomed.losses.ablation",
-    "miner_by_name": "st_biomed.losses.ablation",
+    "loss_by_name": "st_biomed.losses.by_name",
+    "miner_by_name": "st_biomed.losses.by_name",
     "LossParametersCallback": "st_biomed.losses.callbacks",
     "TerminologyDigestCallback": "st_biomed.losses.callbacks",
 }

@@ -15,7 +15,7 @@ from st_biomed.kge import KGETable
 from st_biomed.losses.arguments import one_of
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels
-from st_biomed.modules.inject import injection_of
+from st_biomed.modules.inject_knowledge import injection_of
 
 UNLINKED = -100
 """The label of a mention whose entity is not known, or that is padding."""

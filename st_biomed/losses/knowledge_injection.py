@@ -23,7 +23,7 @@ class KnowledgeInjectionLoss(nn.Module):
     :class:`~st_biomed.losses.LossParametersCallback`. Masked tokens are guessed from the encoder's last states.
 
     Args:
-        model: A model from :func:`st_biomed.modules.inject.inject_knowledge`.
+        model: A model from :func:`st_biomed.modules.inject_knowledge.inject_knowledge`.
         head: Of masked language modeling; ``None`` trains the linking alone.
         entities: As for :class:`EntityLinkingLoss`; those that the model injects by default.
         masked_weight: Of ``L_MLM``; the paper adds the two as they are.

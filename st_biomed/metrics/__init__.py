@@ -21,7 +21,7 @@ from st_biomed.metrics.pair_levels import AllPairLevels, GoldPairs, ListedPairLe
 from st_biomed.metrics.precision_recall import average_precision, pr_auc, precision_recall_curve
 from st_biomed.metrics.ranking import roc_auc, roc_curve, spearman
 from st_biomed.metrics.relation_auc import detection_power, relation_metrics
-from st_biomed.metrics.units import Interval, PairedTest, Units, load_units, save_units
+from st_biomed.metrics.significance import Interval, PairedTest, Units, load_units, save_units
 
 __all__ = [
     "MCSM",

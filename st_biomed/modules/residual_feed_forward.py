@@ -31,7 +31,7 @@ class ResidualFeedForward(Module):
     learning ("we use the output of the first model as input representations to train the second model"). The earlier
     ones must neither learn nor drop out then: train the last one on a
     :class:`~st_biomed.modules.name_vectors.NameVectors` of what they give, and put it behind them.
-    :func:`st_biomed.release.bake.bake` turns each into two ``Dense``.
+    :func:`st_biomed.release.fold_modules.fold_modules` turns each into two ``Dense``.
 
     Args:
         width: D of the vectors that come in, and of those that go out.

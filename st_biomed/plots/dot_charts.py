@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.leaderboard.meanings import largest_value
+from st_biomed.leaderboard.metric_descriptions import largest_value
 from st_biomed.leaderboard.results import Result
 from st_biomed.plots.canvas import COLORS, MARKERS, legend_of_all, panels
 
@@ -49,7 +49,7 @@ def dot_chart(path: str | Path, results: Sequence[Result], *, width: float = 8.0
 
     Args:
         path: The PNG or SVG file.
-        results: One of each model and evaluator, see :func:`~st_biomed.leaderboard.choice.one_of_each`.
+        results: One of each model and evaluator, see :func:`~st_biomed.leaderboard.select_results.one_of_each`.
         width: Of the picture, in inches.
         height: Of the picture, in inches; by default what its rows need.
 

@@ -11,7 +11,7 @@ import numpy as np
 from st_biomed.errors import InputError
 from st_biomed.metrics.precision_recall import precision_recall_curve
 from st_biomed.metrics.ranking import roc_auc, roc_curve
-from st_biomed.metrics.units import Units
+from st_biomed.metrics.significance import Units
 from st_biomed.plots.canvas import COLORS, DASHES, LEGEND_ROW, legend_below, panels
 
 CURVES = ("roc", "pr")

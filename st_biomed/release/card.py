@@ -15,7 +15,7 @@ from huggingface_hub import RepoCard, is_offline_mode
 from huggingface_hub.repocard_data import EvalResult, eval_results_to_model_index
 from sentence_transformers import SentenceTransformer, SentenceTransformerModelCardData
 
-from st_biomed.release.bake import baked_markers
+from st_biomed.release.fold_modules import folded_markers
 from st_biomed.release.gradients import clipping
 from st_biomed.release.own_code import code_of
 from st_biomed.release.run_data import RunData, began_from, check_run, empty_run, results_table
@@ -39,7 +39,7 @@ class BiomedCard(SentenceTransformerModelCardData):
     tags: list[str] = field(default_factory=lambda: list(_TAGS))
     local_files_only: bool = field(default_factory=is_offline_mode)
     own_code: list[str] = field(default_factory=list, init=False)
-    baked_markers: list[str] = field(default_factory=list, init=False)
+    folded_markers: list[str] = field(default_factory=list, init=False)
     markers: list[str] = field(default_factory=list, init=False)
     pooling_alone: str = field(default="", init=False)
     is_normalized: bool = field(default=False, init=False)
@@ -74,7 +74,7 @@ class BiomedCard(SentenceTransformerModelCardData):
         """The card as Markdown, with the model's architecture and sizes."""
         self.register_model(model)
         self.own_code = code_of(model)
-        self.baked_markers = baked_markers(model)
+        self.folded_markers = folded_markers(model)
         self.markers = next((list(found) for module in model if (found := vars(module).get("markers"))), [])
         self.pooling_alone, self.is_normalized = pooling_alone(model), is_normalized(model)
         return RepoCard.from_template(self, template_path=str(self.template_path)).content

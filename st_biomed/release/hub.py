@@ -20,7 +20,7 @@ from st_biomed.errors import InputError
 from st_biomed.release.hub_errors import one_line
 from st_biomed.release.hub_plan import HubPlan, PlannedFile, PushOptions, Repository
 from st_biomed.release.privacy import may_leave
-from st_biomed.release.reading import check_unreplaced, identity, unreplaced
+from st_biomed.release.read_release import check_unreplaced, identity, unreplaced
 from st_biomed.release.recheck import recheck
 from st_biomed.release.run_data import RunData, read_run
 from st_biomed.terminology import Terminology

@@ -18,7 +18,7 @@ from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError
 from st_biomed.files import replacing
 from st_biomed.release.folder import PROBES, check_free
-from st_biomed.release.reading import unreplaced
+from st_biomed.release.read_release import unreplaced
 from st_biomed.release.run_data import read_run
 
 Configuration = dict[str, Any]

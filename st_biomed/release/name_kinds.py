@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.release.folding import UNSPACED, letters_of
+from st_biomed.release.normalized_names import UNSPACED, letters_of
 from st_biomed.terminology import Terminology
 
 LEAST_WORDS, LEAST_CHARACTERS = 3, 20

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.release.folding import letters_of, words_of
 from st_biomed.release.name_kinds import Kind, kinds_of
+from st_biomed.release.normalized_names import letters_of, words_of
 from st_biomed.release.spellings import readings
 
 LEAST_JOINED = 12

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
 from st_biomed.release.file_strings import json_strings
-from st_biomed.release.folding import folded, letters_of
 from st_biomed.release.name_kinds import LEAST_WORDS, Kind
+from st_biomed.release.normalized_names import folded, letters_of
 from st_biomed.release.term_search import LEAST_JOINED, Near, TermSearch
 
 TOKENIZER_TEXT = (

@@ -14,8 +14,8 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.samplers.arguments import TerminologyBatches, known_by, recall
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
-from st_biomed.samplers.functions import function_name, function_named
 from st_biomed.samplers.groups import PartnerGroups
+from st_biomed.samplers.named_functions import function_name, function_named
 from st_biomed.samplers.rows import NameRows
 from st_biomed.terminology import Terminology
 

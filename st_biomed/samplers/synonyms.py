@@ -11,8 +11,8 @@ import numpy as np
 from st_biomed.errors import InputError
 from st_biomed.samplers.arguments import TerminologyBatches
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
+from st_biomed.samplers.language_pairs import PairStrata
 from st_biomed.samplers.rows import NameRows
-from st_biomed.samplers.strata import PairStrata
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.draws import draw_distinct, pair_of
 

@@ -1,10 +1,11 @@
-"""Imported first by every recipe: where the recipe is what runs, a mistyped argument is told before the libraries load."""
+"""Imported first by every recipe: threads wait asleep, and a mistyped argument is told before the libraries load."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+import st_biomed.settings.threads  # noqa: F401
 from st_biomed.errors import InputError, one_line
 from st_biomed.settings.written_arguments import check_words
 

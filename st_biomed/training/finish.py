@@ -125,7 +125,7 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
         trainer: That has trained it, which says whether this is the process that writes; by default it is.
         after: What was found already, where nothing is left to measure.
         base_model: Whose tokenizer the released one may equal: the record's by default; ``None`` where it has none.
-        form: Makes the model that is released of the one that was trained, e.g. :func:`~st_biomed.release.bake.bake`.
+        form: Makes the model that is released of the one that was trained, e.g. :func:`~st_biomed.release.fold_modules.fold_modules`.
         beside: What else was trained and stays in the training folder, and what writes it.
         shown: What is printed of the results; by default the suite's table of them.
         needs_code: Whether the released model is loaded with ``trust_remote_code=True``.

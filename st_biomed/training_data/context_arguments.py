@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 from datasets import Dataset, concatenate_datasets
 
 from st_biomed.corpus.arguments import CorpusArguments
-from st_biomed.corpus.caps import Caps
 from st_biomed.corpus.coverage import Coverage
 from st_biomed.corpus.matching import TermMatcher
+from st_biomed.corpus.mention_limits import Caps
 from st_biomed.corpus.mentions import mention_contexts
 from st_biomed.settings.checks import COUNT, about
 from st_biomed.terminology import Terminology

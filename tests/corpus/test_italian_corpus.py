@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed.corpus.caps import Caps
 from st_biomed.corpus.matching import TermMatcher
+from st_biomed.corpus.mention_limits import Caps
 from st_biomed.corpus.mentions import mention_contexts
 from st_biomed.corpus.raw_text import documents
 from st_biomed.records import Tally

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from st_biomed.corpus.matching import TermMatcher
-from st_biomed.corpus.paths import PathTable
-from st_biomed.corpus.policy import MatchPolicy, policy_of
+from st_biomed.corpus.matching_rules import MatchPolicy, policy_of
+from st_biomed.corpus.token_paths import PathTable
 from st_biomed.corpus.tokens import SEPARATOR, code_points, tokenize
 from st_biomed.errors import InputError
 from st_biomed.records import SourceInfo, Term

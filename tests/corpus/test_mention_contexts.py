@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from st_biomed.corpus import blocks, mentions
 from st_biomed.corpus.blocks import ESCAPED, MARKERS
-from st_biomed.corpus.caps import Caps
 from st_biomed.corpus.matching import TermMatcher
+from st_biomed.corpus.mention_limits import Caps
 from st_biomed.corpus.mentions import mention_contexts
 from st_biomed.corpus.raw_text import Document
 from st_biomed.csr import CSR

@@ -17,7 +17,7 @@ from st_biomed.kge import KGESettings, KGETable, KnowledgeGraph, TrainedKGE, tra
 from st_biomed.kge.trained import model_for
 from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.linking import ConceptIndex
-from st_biomed.metrics.units import PairedTest, Units
+from st_biomed.metrics.significance import PairedTest, Units
 from st_biomed.records import Parent, Record, Relation, SourceInfo, Term, Type, Xref
 from st_biomed.samplers.neighbor_table import NeighborTable
 from st_biomed.terminology import Terminology

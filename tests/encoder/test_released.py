@@ -19,7 +19,7 @@ from st_biomed.encoder.released import require_this_package
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.models import MeasuredModel, OpenModel
 from st_biomed.modules.adapt import adapt
-from st_biomed.modules.inject import inject_knowledge
+from st_biomed.modules.inject_knowledge import inject_knowledge
 from st_biomed.modules.markers import pool_mentions
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
 from st_biomed.training.arguments import EncoderArguments

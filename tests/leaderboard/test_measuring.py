@@ -11,7 +11,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import Benchmark
-from st_biomed.evaluators.published import PublishedFigure
+from st_biomed.evaluators.published_figures import PublishedFigure
 from st_biomed.leaderboard.comparison import compare
 from st_biomed.leaderboard.models import MeasuredModel, OpenModel, named_models, read_baselines
 from st_biomed.leaderboard.report import html_page, markdown

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from st_biomed.evaluators.benchmark import Benchmark
-from st_biomed.evaluators.published import PublishedFigure
-from st_biomed.leaderboard.meanings import better, largest_value
+from st_biomed.evaluators.published_figures import PublishedFigure
+from st_biomed.leaderboard.metric_descriptions import better, largest_value
 from st_biomed.leaderboard.report import markdown
 from st_biomed.leaderboard.results import Result
 from st_biomed.leaderboard.tables import tables_of

@@ -14,7 +14,7 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.leaderboard.unit_files import columns_of, read_about, unit_file_name
-from st_biomed.metrics.units import PairedTest, Units
+from st_biomed.metrics.significance import PairedTest, Units
 
 SETTINGS = {"n_bootstrap": 9, "bootstrap_seed": 0, "as_published": False}
 UNITS = {"spearman": Units("pair", np.arange(8.0).reshape(4, 2), "spearman")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.losses.ablation import LOSSES, loss_by_name
+from st_biomed.losses.by_name import LOSSES, loss_by_name
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES))

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
 from st_biomed.losses import EntityLinkingLoss, entity_linking
-from st_biomed.modules.inject import inject_knowledge
+from st_biomed.modules.inject_knowledge import inject_knowledge
 from tests.contracts.loss_contract import LossContract
 
 ENTITIES = torch.randn(9, 6, generator=torch.Generator().manual_seed(1))

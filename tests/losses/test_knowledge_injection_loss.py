@@ -23,7 +23,7 @@ from st_biomed.encoder.masked import load_masked_model
 from st_biomed.errors import InputError
 from st_biomed.losses import EntityLinkingLoss, KnowledgeInjectionLoss, LossParametersCallback
 from st_biomed.losses.knowledge_injection import KnowledgeInjectionCollator
-from st_biomed.modules.inject import inject_knowledge
+from st_biomed.modules.inject_knowledge import inject_knowledge
 from st_biomed.modules.markers import add_markers
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
 from st_biomed.release.card import BiomedCard

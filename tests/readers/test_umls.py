@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from st_biomed.errors import InputError
 from st_biomed.readers import Tally, reader
 from st_biomed.readers._normalizers import coder
-from st_biomed.readers._rrf import read_columns
+from st_biomed.readers.umls.rrf import read_columns
 from st_biomed.readers.umls.semantic_types import SEMANTIC_GROUPS
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
@@ -260,7 +260,7 @@ def test_columns_are_found_by_mrfiles(tmp_path: Path):
 def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch):
     """Catches what is remembered from one block only: the preferred row, trade names, line numbers."""
     whole = read(trade_names=True, least_relation_rows=2)
-    monkeypatch.setattr("st_biomed.readers._rrf._BLOCK", 300)
+    monkeypatch.setattr("st_biomed.readers.umls.rrf._BLOCK", 300)
     assert read(trade_names=True, least_relation_rows=2).digest == whole.digest
 
 
@@ -338,7 +338,7 @@ def test_the_groups_hold_each_of_the_127_types_once():
 
 
 def test_a_block_says_which_line_it_begins_on(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("st_biomed.readers._rrf._BLOCK", 90)
+    monkeypatch.setattr("st_biomed.readers.umls.rrf._BLOCK", 90)
     names = ["CUI1", "VER", "REL", "RELA", "MAPREASON", "CUI2", "MAPIN"]
     blocks = list(read_columns([META / "MRCUI.RRF"], names, ["CUI1"]))
     assert len(blocks) > 1

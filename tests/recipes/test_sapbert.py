@@ -16,7 +16,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from transformers import AutoModel, AutoTokenizer
 
 from recipes import sapbert
-from st_biomed.losses.ablation import LOSSES
+from st_biomed.losses.by_name import LOSSES
 from st_biomed.settings.recipe import read_settings, run_recipe
 
 CONFIGS = Path(sapbert.__file__).parent / "configs"

@@ -15,7 +15,7 @@ import yaml
 
 from recipes.sapbert_finetune import EPOCHS
 from st_biomed.kge import KGESettings
-from st_biomed.losses.ablation import miner_by_name
+from st_biomed.losses.by_name import miner_by_name
 from st_biomed.losses.multi_similarity import PRESETS
 from st_biomed.settings.recipe import extended_yaml, read_settings, read_yaml
 from st_biomed.training_data import relation_pairs

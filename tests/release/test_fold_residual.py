@@ -17,7 +17,7 @@ from st_biomed.modules.name_vectors import NameVectors
 from st_biomed.modules.random_projection import random_projection
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
 from st_biomed.modules.word_vectors import word_vectors_encoder
-from st_biomed.release.bake import bake
+from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.fold_residual import fold_residual
 from st_biomed.release.folder import check_built_in, save_release
 from tests.fresh import run_fresh
@@ -54,12 +54,12 @@ def test_one_stage_and_three_load_without_this_package(tiny_bert, tmp_path):
         "wider": [random_projection(16, 24), Normalize(), *stages(3, 24)],
     }.items():
         model = SentenceTransformer(modules=[*tiny_bert, *behind], device="cpu")
-        baked = bake(model)
-        check_built_in(baked)
+        folded = fold_modules(model)
+        check_built_in(folded)
         expected.append(model.encode(NAMES))
-        np.testing.assert_allclose(baked.encode(NAMES), expected[-1], atol=1e-6)
+        np.testing.assert_allclose(folded.encode(NAMES), expected[-1], atol=1e-6)
         folders.append(str(tmp_path / name))
-        baked.save_pretrained(folders[-1], create_model_card=False)
+        folded.save_pretrained(folders[-1], create_model_card=False)
     done = run_fresh(FRESH, json.dumps(NAMES), *folders, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     for found, vectors in zip(json.loads(done.stdout.splitlines()[-1]), expected):
@@ -84,33 +84,33 @@ def test_the_papers_size_is_exact_for_any_input():
 def test_folding_leaves_the_module_as_it_is(tiny_bert):
     """Catches weights that two models share: training on would change what is released."""
     model = SentenceTransformer(modules=[*tiny_bert, *stages(1)], device="cpu")
-    before, baked = model.encode(NAMES), bake(model)
-    released = baked.encode(NAMES)
-    assert [type(module) for module in baked][2:] == [Dense, Dense]
+    before, folded = model.encode(NAMES), fold_modules(model)
+    released = folded.encode(NAMES)
+    assert [type(module) for module in folded][2:] == [Dense, Dense]
     with torch.no_grad():
         for parameter in model[2].parameters():
             parameter.zero_()
-    assert np.array_equal(baked.encode(NAMES), released)
+    assert np.array_equal(folded.encode(NAMES), released)
     np.testing.assert_allclose(released, before, atol=1e-6)
 
 
-def test_mention_pooling_and_stages_are_baked_together(tiny_bert):
+def test_mention_pooling_and_stages_are_folded_together(tiny_bert):
     model = pool_mentions(tiny_bert)
     for module in [Normalize(), *stages(2)]:
         model.append(module)
-    baked = bake(model)
-    check_built_in(baked)
-    np.testing.assert_allclose(baked.encode(NAMES), model.encode(NAMES), atol=1e-6)
+    folded = fold_modules(model)
+    check_built_in(folded)
+    np.testing.assert_allclose(folded.encode(NAMES), model.encode(NAMES), atol=1e-6)
 
 
-def test_word_vectors_are_baked(tmp_path):
-    """Catches a bake that takes every encoder for one of transformers."""
+def test_word_vectors_are_folded(tmp_path):
+    """Catches a folding that takes every encoder for one of transformers."""
     words = word_vectors_encoder(np.eye(4, 16) + 1, ["flu", "acute", "ear", "gout"])
     names = ["acute flu", "gout of the ear", "flu"]
     model = SentenceTransformer(modules=[*words, Normalize(), *stages(2)], device="cpu")
-    baked = bake(model)
-    np.testing.assert_allclose(baked.encode(names), model.encode(names), atol=1e-6)
-    baked.save_pretrained(str(tmp_path), create_model_card=False)
+    folded = fold_modules(model)
+    np.testing.assert_allclose(folded.encode(names), model.encode(names), atol=1e-6)
+    folded.save_pretrained(str(tmp_path), create_model_card=False)
     loaded = SentenceTransformer(str(tmp_path), device="cpu")
     np.testing.assert_allclose(loaded.encode(names), model.encode(names), atol=1e-6)
 
@@ -119,7 +119,7 @@ def test_word_vectors_are_released(trained, licensed, tmp_path: Path):
     """Catches a check of the vocabulary that takes single words for terms."""
     words = word_vectors_encoder(np.eye(4, 16) + 1, ["flu", "acute", "heart", "gout"])
     model = SentenceTransformer(modules=[*words, Normalize(), *stages(1)], device="cpu")
-    folder = save_release(bake(model), tmp_path / "out", run=trained.run, terminologies=[licensed])
+    folder = save_release(fold_modules(model), tmp_path / "out", run=trained.run, terminologies=[licensed])
     loaded = SentenceTransformer(str(folder), device="cpu")
     np.testing.assert_allclose(loaded.encode(["acute flu"]), model.encode(["acute flu"]), atol=1e-6)
 
@@ -130,18 +130,18 @@ def test_a_table_of_names_is_not_released():
     with pytest.raises(
         InputError, match="NameVectors is a table for training: put what was trained behind the encoder"
     ):
-        bake(model)
+        fold_modules(model)
     with pytest.raises(InputError, match="NameVectors"):
         check_built_in(model)
 
 
-def test_a_baked_stack_is_released(tiny_bert, trained, licensed, tiny_bert_folder: Path, tmp_path: Path):
+def test_a_folded_stack_is_released(tiny_bert, trained, licensed, tiny_bert_folder: Path, tmp_path: Path):
     """All checks of a release, with a card that asks for no flag."""
     model = SentenceTransformer(modules=[*tiny_bert, Normalize(), *stages(3)], device="cpu")
     with pytest.raises(InputError, match="ResidualFeedForward"):
         save_release(model, tmp_path / "raw", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder)
     folder = save_release(
-        bake(model), tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
+        fold_modules(model), tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
     )
     card = (folder / "README.md").read_text()
     assert "trust_remote_code" not in card and "bare terms only" not in card

@@ -22,10 +22,10 @@ from sentence_transformers.base.modules import Normalize
 import st_biomed
 from st_biomed.errors import InputError
 from st_biomed.modules.adapt import adapt
-from st_biomed.modules.inject import inject_knowledge
+from st_biomed.modules.inject_knowledge import inject_knowledge
 from st_biomed.modules.markers import pool_mentions
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
-from st_biomed.release.bake import bake
+from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.folder import save_release
 from st_biomed.release.hub import Pushed, plan_push, push_plan
 from st_biomed.release.hub_plan import HubPlan, PushOptions
@@ -418,15 +418,17 @@ print(json.dumps(refused))
 """
 
 
-def test_exactly_the_kinds_that_cannot_be_baked_need_trust_remote_code(
+def test_exactly_the_kinds_that_cannot_be_folded_need_trust_remote_code(
     hub: LoopbackHub, send, trained, licensed, tiny_bert_folder: Path, tmp_path: Path, monkeypatch
 ) -> None:
     """Marked mentions, injected knowledge and bottleneck adapters; with the flag, they need no installed package."""
     torch.manual_seed(0)
     makers = {
         "names": lambda model: model,
-        "few-shot": lambda model: bake(SentenceTransformer(modules=[*model, Normalize(), ResidualFeedForward(16, 4)])),
-        "mentions-baked": lambda model: bake(pool_mentions(model)),
+        "few-shot": lambda model: fold_modules(
+            SentenceTransformer(modules=[*model, Normalize(), ResidualFeedForward(16, 4)])
+        ),
+        "mentions-folded": lambda model: fold_modules(pool_mentions(model)),
         "mentions": pool_mentions,
         "injected": lambda model: inject_knowledge(pool_mentions(model), table(), layer=1, mention="marked"),
         "adapters": lambda model: adapt(model, 2),

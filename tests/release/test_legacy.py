@@ -22,7 +22,7 @@ from st_biomed.errors import InputError
 from st_biomed.files import remove, settle
 from st_biomed.modules.markers import pool_mentions
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
-from st_biomed.release.bake import bake
+from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.folder import save_release
 from st_biomed.release.legacy import save_legacy
 from tests.kills import every_kill
@@ -47,9 +47,9 @@ def kinds(tiny_bert: SentenceTransformer) -> dict[str, SentenceTransformer]:
         "few_shot": [encoder, Pooling(16, "mean"), Normalize(), few_shot],
         "words": [StaticEmbedding(words, embedding_dim=8)],
     }
-    made = {name: bake(SentenceTransformer(modules=modules, device="cpu")) for name, modules in stacks.items()}
+    made = {name: fold_modules(SentenceTransformer(modules=modules, device="cpu")) for name, modules in stacks.items()}
     marked = pool_mentions(SentenceTransformer(modules=[encoder, Pooling(16, "mean")], device="cpu"))
-    return {**made, "mentions": bake(marked)}
+    return {**made, "mentions": fold_modules(marked)}
 
 
 @pytest.fixture

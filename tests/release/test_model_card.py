@@ -12,8 +12,8 @@ from zorb_terms import PAIRS, TERM, train
 
 from st_biomed.errors import InputError
 from st_biomed.modules.markers import pool_mentions
-from st_biomed.release.bake import bake
 from st_biomed.release.card import BiomedCard
+from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.run_data import empty_run
 
 STRINGS = [text for pair in PAIRS for text in pair]
@@ -123,8 +123,8 @@ def test_a_card_without_a_run_still_renders(tiny_bert) -> None:
 
 
 def test_the_architecture_is_shown_without_the_vocabulary_that_a_module_holds(tiny_bert) -> None:
-    """Catches a card of half a megabyte: the words of a baked mention pooling."""
-    text = BiomedCard(local_files_only=True).render(bake(pool_mentions(tiny_bert)))
+    """Catches a card of half a megabyte: the words of a folded mention pooling."""
+    text = BiomedCard(local_files_only=True).render(fold_modules(pool_mentions(tiny_bert)))
     (line,) = [line for line in text.splitlines() if "WordWeights" in line]
     assert len(line) < 450 and " ... " in line and line.endswith("})")
 

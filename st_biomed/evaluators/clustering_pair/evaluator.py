@@ -17,7 +17,7 @@ from st_biomed.files.tables import read_table
 from st_biomed.metrics.clustering_pair import PUBLISHED_THETAS, clustering_pair_metrics, concept_counts
 from st_biomed.metrics.mcsm import without_self
 from st_biomed.metrics.pair_levels import AllPairLevels, GoldPairs, ListedPairLevels, PairLevels, floor_of
-from st_biomed.metrics.units import Units
+from st_biomed.metrics.significance import Units
 from st_biomed.neighbors import RunningNearest
 
 if TYPE_CHECKING:

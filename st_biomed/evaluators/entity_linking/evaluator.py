@@ -17,7 +17,7 @@ from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions, documents_of
 from st_biomed.evaluators.entity_linking.queries import PUBLISHED, DictionaryTexts, LinkingQueries, Scoring
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, unsettled
-from st_biomed.metrics.units import Units
+from st_biomed.metrics.significance import Units
 from st_biomed.neighbors import RunningNearest
 
 if TYPE_CHECKING:

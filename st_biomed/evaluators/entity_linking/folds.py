@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
-from st_biomed.metrics.units import Units
+from st_biomed.metrics.significance import Units
 
 
 class FoldsEvaluator(EmbeddingEvaluator):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.metrics.units import PairedTest, Units
+from st_biomed.metrics.significance import PairedTest, Units
 
 if TYPE_CHECKING:
     from st_biomed.linking_data.records import LinkingDictionary, Mention

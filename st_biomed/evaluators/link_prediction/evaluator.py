@@ -14,7 +14,7 @@ from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Obse
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.vector_scorer import scorer_from_vectors
 from st_biomed.metrics.link_prediction import SIDES, KnownTriples, Scorer, rank_metrics, rank_triples
-from st_biomed.metrics.units import Units
+from st_biomed.metrics.significance import Units
 from st_biomed.neighbors import SIMILARITIES
 
 _PARTS = ("train", "valid", "test")

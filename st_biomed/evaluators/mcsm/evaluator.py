@@ -15,7 +15,7 @@ from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Obse
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.hierarchy.concept_types import ConceptTypes
 from st_biomed.metrics.mcsm import largest_mcsm, mcsm_scores, type_gains, without_self
-from st_biomed.metrics.units import Units
+from st_biomed.metrics.significance import Units
 from st_biomed.neighbors import nearest
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.files.tables import read_header, read_table
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.ranking import spearman
-from st_biomed.metrics.units import Units
+from st_biomed.metrics.significance import Units
 
 _TERMS = (("term1", "term_1"), ("term2", "term_2"))
 _SCORES = ("mean", "score", "physicians", "physician")

@@ -20,7 +20,7 @@ from st_biomed.evaluators.relation.file import RANDOM, Pairs, pair_lines, read_p
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.relation_auc import relation_metrics, relation_rows
 from st_biomed.metrics.relation_draws import resampling
-from st_biomed.metrics.units import Units
+from st_biomed.metrics.significance import Units
 
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology

@@ -18,7 +18,7 @@ from st_biomed.files.tables import check_file, read_lines
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept
 from st_biomed.readers.icd9cm.flat import CODE_LINE, read_code_file, read_hierarchy_table
 from st_biomed.readers.icd9cm.notes import LISTED
-from st_biomed.readers.icd9cm.parts import without_parts
+from st_biomed.readers.icd9cm.partial_terms import without_parts
 from st_biomed.readers.icd9cm.tabular import inclusion_terms, read_tabular
 from st_biomed.readers.icd9cm.tree import read_tree
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term

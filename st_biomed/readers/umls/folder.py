@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
-from st_biomed.readers._rrf import Block, find_parts, read_columns
+from st_biomed.readers.umls.rrf import Block, find_parts, read_columns
 from st_biomed.records import Tally
 
 N_NUMBERS = 10**7
@@ -79,7 +79,7 @@ class MetaFolder:
             raise InputError(f"{self.path}: no {file}.RRF in it, which {asked}")
 
     def blocks(self, file: str, columns: Sequence[str], plain: Sequence[str] = ()) -> Iterator[Block]:
-        """Blocks of at least one row, see :func:`~st_biomed.readers._rrf.read_columns`; their lines are tallied.
+        """Blocks of at least one row, see :func:`~st_biomed.readers.umls.rrf.read_columns`; their lines are tallied.
 
         None where the file is not there.
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from st_biomed.errors import InputError
-from st_biomed.losses.ablation import LOSSES, MINERS, loss_by_name, miner_by_name
+from st_biomed.losses.by_name import LOSSES, MINERS, loss_by_name, miner_by_name
 from st_biomed.losses.miners import MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 

@@ -11,14 +11,14 @@ from torch import Tensor
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
 from st_biomed.modules.adapt import encoder_of
-from st_biomed.modules.knowledge_injection import KnowledgeInjectedTransformer, KnowledgeInjection
+from st_biomed.modules.knowledge_injected_transformer import KnowledgeInjectedTransformer, KnowledgeInjection
 
 
 def inject_knowledge(
     model: SentenceTransformer, entities: KGETable | Tensor, *, half: bool = False, **settings: Any
 ) -> SentenceTransformer:
     """Make the first module of a model a
-    :class:`~st_biomed.modules.knowledge_injection.KnowledgeInjectedTransformer`; in place.
+    :class:`~st_biomed.modules.knowledge_injected_transformer.KnowledgeInjectedTransformer`; in place.
 
     It has to be trained (:class:`st_biomed.losses.KnowledgeInjectionLoss`) before its vectors mean anything. A saved model
     holds the table and the code and loads with ``trust_remote_code=True``, without this package.
@@ -63,5 +63,5 @@ def injection_of(model: Any) -> KnowledgeInjection:
                 raise InputError("injection is off: set inject = True of the first module to train it")
             return module.injection
     raise InputError(
-        "the model has no injection of knowledge: st_biomed.modules.inject.inject_knowledge puts it there"
+        "the model has no injection of knowledge: st_biomed.modules.inject_knowledge.inject_knowledge puts it there"
     )

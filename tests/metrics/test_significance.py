@@ -66,7 +66,7 @@ def test_documents_of_different_length_weigh_by_their_mentions():
 def test_many_mentions_are_drawn_in_pieces_that_change_nothing(monkeypatch):
     values = np.random.default_rng(1).random(50)
     whole = bootstrap_interval(values, n_resamples=101), paired_test(values, values[::-1], n_resamples=101)
-    monkeypatch.setattr("st_biomed.metrics.units._CELLS", 150)
+    monkeypatch.setattr("st_biomed.metrics.significance._CELLS", 150)
     pieces = bootstrap_interval(values, n_resamples=101), paired_test(values, values[::-1], n_resamples=101)
     # BLAS may round the sums of another shape otherwise in their last bit.
     assert tuple(pieces[0]) == pytest.approx(tuple(whole[0]), rel=1e-12)

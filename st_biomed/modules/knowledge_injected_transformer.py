@@ -18,7 +18,7 @@ from sentence_transformers.base.modules import Transformer
 from torch import Tensor, nn
 from transformers.dynamic_module_utils import get_relative_import_files
 
-from .knowledge_layer import KnowledgeInjection
+from .knowledge_injection_layer import KnowledgeInjection
 from .mention_pooling import MARKERS, marker_ids, mention_numbers, special_ids, term_tokens
 
 LAYERS_OF = {
@@ -61,7 +61,7 @@ class KnowledgeInjectedTransformer(Transformer):
         ValueError: An encoder of another kind, or an argument out of its range.
     """
 
-    __module__ = "knowledge_injection"  # what modules.json names: the file that save puts beside it
+    __module__ = "knowledge_injected_transformer"  # what modules.json names: the file that save puts beside it
 
     def __init__(
         self,

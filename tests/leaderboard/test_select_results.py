@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.leaderboard.choice import in_order_of, named, one_of_each
 from st_biomed.leaderboard.results import Result
+from st_biomed.leaderboard.select_results import in_order_of, named, one_of_each
 
 
 def result(model: str = "one", evaluator: str = "zorb", metric: str = "acc@1", digest: str = "", **settings: Any):

@@ -1,4 +1,4 @@
-"""Baked models and models that cannot be baked: the same vectors of bare terms, the card, and a release of both."""
+"""Folded models and models that cannot be folded: the same vectors of bare terms, the card, and a release of both."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from transformers import AddedToken
 
 from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError
-from st_biomed.modules.inject import inject_knowledge
+from st_biomed.modules.inject_knowledge import inject_knowledge
 from st_biomed.modules.markers import add_markers, pool_mentions
-from st_biomed.release.bake import bake, baked_markers
 from st_biomed.release.card import BiomedCard
+from st_biomed.release.fold_modules import fold_modules, folded_markers
 from st_biomed.release.folder import check_built_in, save_release
 from st_biomed.release.own_code import code_of
 from tests.modules.mention_texts import MARKED, TERMS, family, table
@@ -28,15 +28,15 @@ def test_bare_terms_keep_their_vectors_and_marked_text_does_not(tiny_bert, kind,
     model = pool_mentions(family(tiny_bert, kind))
     terms = [*TERMS, "☃ flu", "", "the " * 40]
     expected = model.encode(terms)
-    baked = bake(model)
-    np.testing.assert_allclose(baked.encode(terms), expected, atol=1e-6)
-    baked.save_pretrained(str(tmp_path), create_model_card=False)
+    folded = fold_modules(model)
+    np.testing.assert_allclose(folded.encode(terms), expected, atol=1e-6)
+    folded.save_pretrained(str(tmp_path), create_model_card=False)
     loaded = SentenceTransformer(str(tmp_path), device="cpu")
     np.testing.assert_allclose(loaded.encode(terms), expected, atol=1e-6)
     check_built_in(loaded)
     assert [type(module) for module in loaded][1:] == [WordWeights, Pooling]
-    assert not baked[1].emb_layer.weight.requires_grad and baked_markers(loaded) == ["[Ms]", "[Me]"]
-    assert np.abs(baked.encode(MARKED[:2]) - model.encode(MARKED[:2])).max() > 1e-3
+    assert not folded[1].emb_layer.weight.requires_grad and folded_markers(loaded) == ["[Ms]", "[Me]"]
+    assert np.abs(folded.encode(MARKED[:2]) - model.encode(MARKED[:2])).max() > 1e-3
     np.testing.assert_allclose(model.encode(terms), expected, atol=1e-6)
 
 
@@ -44,28 +44,30 @@ def test_a_word_that_is_a_special_token_in_lower_case_keeps_its_weight(tiny_bert
     """Catches the host's look-up in lower case: a word "[CLs]" of a cased vocabulary would count for nothing."""
     tiny_bert.tokenizer.add_tokens([AddedToken("[MS]", normalized=False)])
     pool_mentions(tiny_bert, ("[ms]", "[me]"))
-    model = bake(tiny_bert)
+    model = fold_modules(tiny_bert)
     np.testing.assert_allclose(model.encode(["[MS] flu"]), tiny_bert.encode(["[MS] flu"]), atol=1e-6)
 
 
 def test_a_plain_model_is_left_as_it_is(tiny_bert):
     """Catches weights of words, of which the card would tell, where no mention was pooled."""
-    baked = bake(tiny_bert)
-    assert np.array_equal(baked.encode(TERMS), tiny_bert.encode(TERMS))
-    assert baked_markers(baked) == [] and [type(module) for module in baked] == [type(module) for module in tiny_bert]
+    folded = fold_modules(tiny_bert)
+    assert np.array_equal(folded.encode(TERMS), tiny_bert.encode(TERMS))
+    assert folded_markers(folded) == [] and [type(module) for module in folded] == [
+        type(module) for module in tiny_bert
+    ]
     weights = WordWeights(["flu", "zoster"], {"flu": 0.0})
-    assert baked_markers(SentenceTransformer(modules=[tiny_bert[0], weights, Pooling(16)], device="cpu")) == []
+    assert folded_markers(SentenceTransformer(modules=[tiny_bert[0], weights, Pooling(16)], device="cpu")) == []
 
 
-def test_injection_is_baked_only_where_it_is_off(tiny_bert):
+def test_injection_is_folded_only_where_it_is_off(tiny_bert):
     inject_knowledge(pool_mentions(tiny_bert), table(), layer=1)
     with pytest.raises(InputError, match="injection is on"):
-        bake(tiny_bert)
+        fold_modules(tiny_bert)
     tiny_bert[0].inject = False
-    baked = bake(tiny_bert)
-    check_built_in(baked)
-    assert code_of(baked) == []
-    np.testing.assert_allclose(baked.encode(TERMS), tiny_bert.encode(TERMS), atol=1e-6)
+    folded = fold_modules(tiny_bert)
+    check_built_in(folded)
+    assert code_of(folded) == []
+    np.testing.assert_allclose(folded.encode(TERMS), tiny_bert.encode(TERMS), atol=1e-6)
 
 
 def test_the_files_of_code_are_those_that_are_needed(tiny_bert):
@@ -73,7 +75,11 @@ def test_the_files_of_code_are_those_that_are_needed(tiny_bert):
     assert code_of(pool_mentions(tiny_bert)) == ["mention_pooling.py"]
     inject_knowledge(tiny_bert, table(), layer=1)
     tiny_bert[1] = Pooling(16)
-    assert code_of(tiny_bert) == ["knowledge_injection.py", "knowledge_layer.py", "mention_pooling.py"]
+    assert code_of(tiny_bert) == [
+        "knowledge_injected_transformer.py",
+        "knowledge_injection_layer.py",
+        "mention_pooling.py",
+    ]
 
 
 def stirred(model: SentenceTransformer) -> SentenceTransformer:
@@ -93,7 +99,10 @@ def test_a_model_with_injected_knowledge_is_released(
     )
     assert len(list(folder.rglob("*.py"))) == 3
     card = (folder / "README.md").read_text()
-    assert "files of code, `knowledge_injection.py`, `knowledge_layer.py`, `mention_pooling.py`, since" in card
+    assert (
+        "files of code, `knowledge_injected_transformer.py`, `knowledge_injection_layer.py`, `mention_pooling.py`, since"
+        in card
+    )
     assert "trust_remote_code=True)" in card and "exact for bare terms only" not in card
     expected = model.encode([*TERMS, *MARKED])
     loaded = load_encoder(folder, device="cpu")
@@ -104,16 +113,16 @@ def test_a_model_with_injected_knowledge_is_released(
     assert sorted(p.name for p in again.rglob("*.py")) == sorted(p.name for p in folder.rglob("*.py"))
     with torch.no_grad():
         loaded[0].inject = False
-    np.testing.assert_allclose(bake(loaded).encode(TERMS), loaded.encode(TERMS), atol=1e-6)
+    np.testing.assert_allclose(fold_modules(loaded).encode(TERMS), loaded.encode(TERMS), atol=1e-6)
 
 
-def test_a_baked_model_is_released_and_its_card_says_for_what_it_is_exact(
+def test_a_folded_model_is_released_and_its_card_says_for_what_it_is_exact(
     tiny_bert, trained, licensed, tiny_bert_folder: Path, tmp_path: Path
 ):
     """Catches a release that pools marked text as a whole, in silence."""
-    baked = bake(pool_mentions(tiny_bert))
+    folded = fold_modules(pool_mentions(tiny_bert))
     folder = save_release(
-        baked, tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
+        folded, tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
     )
     card = (folder / "README.md").read_text()
     assert "exact for bare terms only: a mention in context between [Ms] and [Me]" in card

@@ -11,14 +11,14 @@ from sentence_transformers.sentence_transformer.modules import Pooling, WordWeig
 
 from st_biomed.errors import InputError
 from st_biomed.modules.adapt import encoder_of
-from st_biomed.modules.knowledge_injection import KnowledgeInjectedTransformer
+from st_biomed.modules.knowledge_injected_transformer import KnowledgeInjectedTransformer
 from st_biomed.modules.mention_pooling import MentionPooling, special_ids
 from st_biomed.modules.name_vectors import NameVectors
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
 from st_biomed.release.fold_residual import fold_residual
 
 
-def bake(model: SentenceTransformer) -> SentenceTransformer:
+def fold_modules(model: SentenceTransformer) -> SentenceTransformer:
     """A model of built-in modules with the same vectors of bare terms.
 
     Mention pooling becomes weights of words, 0 for special tokens and markers, and mean pooling. That is exact for bare
@@ -68,8 +68,8 @@ def bake(model: SentenceTransformer) -> SentenceTransformer:
     )
 
 
-def baked_markers(model: SentenceTransformer) -> list[str]:
-    """The markers of a mention pooling that :func:`bake` folded; none where there was none."""
+def folded_markers(model: SentenceTransformer) -> list[str]:
+    """The markers of a mention pooling that :func:`fold_modules` folded; none where there was none."""
     for module in model:
         if isinstance(module, WordWeights):
             ids = special_ids(model.tokenizer, ())

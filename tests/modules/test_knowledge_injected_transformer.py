@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
-from st_biomed.modules import knowledge_injection, knowledge_layer
-from st_biomed.modules.inject import inject_knowledge, injection_of
-from st_biomed.modules.knowledge_injection import KnowledgeInjectedTransformer
-from st_biomed.modules.knowledge_layer import KnowledgeInjection, nearest
+from st_biomed.modules import knowledge_injected_transformer, knowledge_injection_layer
+from st_biomed.modules.inject_knowledge import inject_knowledge, injection_of
+from st_biomed.modules.knowledge_injected_transformer import KnowledgeInjectedTransformer
+from st_biomed.modules.knowledge_injection_layer import KnowledgeInjection, nearest
 from st_biomed.modules.markers import add_markers, pool_mentions
 from tests.modules.mention_texts import FAMILIES, MARKED, TERMS, family, table
 from tests.modules.test_mention_pooling import features, imports_of, load_elsewhere
@@ -95,7 +95,7 @@ def test_all_candidates_are_the_full_softmax(monkeypatch):
     queries = torch.randn(7, 5, dtype=torch.float64)
     similarities = queries @ few.entities.T
     for largest in (1, 14, 2**24):
-        monkeypatch.setattr(knowledge_layer, "_LARGEST", largest)
+        monkeypatch.setattr(knowledge_injection_layer, "_LARGEST", largest)
         for count in (1, 4, 11, 12):
             assert torch.equal(nearest(queries, few.entities, count), similarities.topk(count, dim=1).indices)
     shares = similarities.softmax(1)
@@ -292,8 +292,8 @@ def test_a_saved_model_loads_without_this_package(tiny_bert, tmp_path):
     """In a fresh process, twice over; catches weights, a table or a setting that stays behind."""
     model = pool_mentions(injected(add_markers(tiny_bert), mention="marked", temperature=2.0, half=True))
     model.save_pretrained(str(tmp_path / "model"), create_model_card=False)
-    for file in ("knowledge_injection.py", "knowledge_layer.py", "mention_pooling.py"):
-        source = Path(knowledge_injection.__file__).with_name(file)
+    for file in ("knowledge_injected_transformer.py", "knowledge_injection_layer.py", "mention_pooling.py"):
+        source = Path(knowledge_injected_transformer.__file__).with_name(file)
         assert (tmp_path / "model" / file).read_bytes() == source.read_bytes()
     weights = load_file(tmp_path / "model" / "knowledge_injection" / "model.safetensors")
     assert torch.equal(weights["entities"], table().half()) and weights["entities"].dtype == torch.float16
@@ -327,9 +327,16 @@ def test_copies_and_pickles_are_the_same(tiny_bert):
 
 
 def test_the_shipped_files_import_nothing_of_this_package():
-    assert imports_of(knowledge_layer.__file__) == {"torch"}
-    allowed = {"torch", "safetensors", "sentence_transformers", "transformers", ".knowledge_layer", ".mention_pooling"}
-    assert imports_of(knowledge_injection.__file__) == allowed
+    assert imports_of(knowledge_injection_layer.__file__) == {"torch"}
+    allowed = {
+        "torch",
+        "safetensors",
+        "sentence_transformers",
+        "transformers",
+        ".knowledge_injection_layer",
+        ".mention_pooling",
+    }
+    assert imports_of(knowledge_injected_transformer.__file__) == allowed
 
 
 def test_a_table_of_graph_embeddings_keeps_its_rows(tiny_bert):

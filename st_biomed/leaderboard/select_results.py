@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from st_biomed.errors import InputError, did_you_mean
-from st_biomed.leaderboard.meanings import PUBLISHED_SCORING
+from st_biomed.leaderboard.metric_descriptions import PUBLISHED_SCORING
 from st_biomed.leaderboard.results import Result
 
 _DRAWS = {"n_bootstrap", "bootstrap_seed"}  # they change intervals only
