@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,15 +22,31 @@ UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\x{30FC}]"
 
 _SEPARATORS = r"[^\pL\pM\pN]+"
 
+_APART = r"[\pM\x{1100}-\x{11FF}]"
+"""Marks and letters that join the character before them in NFKC, such as those of a Korean syllable."""
+
+_ARROW_COMPOSES = pc.utf8_normalize(pa.array(["e\u0301"]), "NFKC")[0].as_py() == "é"
+"""Older versions of Arrow leave characters apart in NFKC that it should join."""
+
 
 def folded(strings: pa.Array) -> pa.Array:
     """Strings without case, accents, invisible characters and variants of characters (NFKC)."""
     strings = pc.replace_substring_regex(strings, _INVISIBLE, "")
     strings = pc.replace_substring_regex(pc.utf8_normalize(strings, "NFKD"), _ACCENTS, "")
-    strings = pc.utf8_lower(pc.utf8_normalize(strings, "NFKC"))
+    strings = pc.utf8_lower(_composed(strings))
     for letter, plain in _WITHOUT_ACCENT.items():
         strings = pc.replace_substring(strings, letter, plain)
     return strings
+
+
+def _composed(strings: pa.Array) -> pa.Array:
+    """Strings in NFKC."""
+    strings = pc.utf8_normalize(strings, "NFKC")
+    if _ARROW_COMPOSES:
+        return strings
+    apart = pc.match_substring_regex(strings, _APART)
+    joined = [unicodedata.normalize("NFKC", string) for string in strings.filter(apart).to_pylist()]
+    return pc.replace_with_mask(strings, apart, pa.array(joined, strings.type))
 
 
 def words_of(strings: pa.Array) -> pa.Array:

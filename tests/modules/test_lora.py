@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,6 @@ from st_biomed.errors import InputError
 from st_biomed.losses import CachedMultiSimilarityLoss, MultiSimilarityLoss
 from st_biomed.modules.adapt import adapt
 from st_biomed.modules.lora import add_lora, merge_lora
-from tests.fresh import run_fresh
 
 NAMES = ["flu", "flue", "acute gout of the ear", "gots", "zoster", "other disease, type 2"]
 LABELS = torch.tensor([0, 0, 1, 1, 2, 2])
@@ -93,7 +94,10 @@ def test_a_merged_model_has_the_same_vectors_and_loads_without_peft(tiny_bert_fo
         "import json, sys; sys.modules['peft'] = None; from sentence_transformers import SentenceTransformer; "
         "print(json.dumps(SentenceTransformer(sys.argv[1], device='cpu').encode(json.loads(sys.argv[2])).tolist()))"
     )
-    done = run_fresh(code, tmp_path / "merged", json.dumps(NAMES))
+    # Not a fork: there the host may have imported peft already.
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "merged", json.dumps(NAMES)], capture_output=True, text=True
+    )
     np.testing.assert_allclose(json.loads(done.stdout.splitlines()[-1]), vectors, atol=1e-5)
 
 
