@@ -39,8 +39,10 @@ def folded(strings: pa.Array) -> pa.Array:
     return strings
 
 
-def _composed(strings: pa.Array) -> pa.Array:
+def _composed(strings: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Strings in NFKC."""
+    if isinstance(strings, pa.ChunkedArray):
+        return pa.chunked_array([_composed(chunk) for chunk in strings.chunks], strings.type)
     strings = pc.utf8_normalize(strings, "NFKC")
     if _ARROW_COMPOSES:
         return strings
