@@ -6,7 +6,9 @@ import difflib
 import errno
 import heapq
 import re
+import sys
 from collections.abc import Iterable
+from typing import Any
 
 _LISTED = 40  # names that a line may list; of more it names the nearest
 _NEAREST = 3
@@ -100,9 +102,17 @@ def one_line(error: object) -> str:
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], str(error))
 
 
+def print_error(error: object) -> None:
+    """Print an error as the last line of the standard error, after any progress bar that is on the screen."""
+    progress: Any = sys.modules.get("tqdm")
+    for bar in list(getattr(getattr(progress, "tqdm", None), "_instances", ())):
+        bar.close()
+    print(f"error: {one_line(error)}", file=sys.stderr)
+
+
 _OF_THE_DISK = {
-    errno.ENOSPC: "no space is left on the disk",
-    errno.EDQUOT: "the disk quota is used up",
+    errno.ENOSPC: "no space is left on the disk; free some or choose another folder",
+    errno.EDQUOT: "the disk quota is used up; free some or choose another folder",
     errno.EFBIG: "the file would be larger than this process may write",
     errno.EROFS: "the disk is read-only",
     errno.EACCES: "permission is missing",
@@ -130,6 +140,7 @@ def disk_error(error: BaseException) -> InputError | None:
         error: What was raised.
     """
     seen: BaseException | None = error
+    written = f"{notes[-1]}: " if (notes := getattr(error, "__notes__", ())) else ""  # see files.replacing
     while seen is not None:
         code = seen.errno if isinstance(seen, OSError) else None
         if code is None and (told := _IN_A_MESSAGE.search(str(seen))):
@@ -137,9 +148,11 @@ def disk_error(error: BaseException) -> InputError | None:
         said = (str(seen).strip().splitlines() or [type(seen).__name__])[0]
         if code in _OF_THE_DISK:
             where = getattr(seen, "filename", None)
-            return InputError(f"{where}: {_OF_THE_DISK[code]}" if where else f"{_OF_THE_DISK[code]} ({said})")
+            return InputError(f"{where}: {_OF_THE_DISK[code]}" if where else f"{written}{_OF_THE_DISK[code]} ({said})")
         if isinstance(seen, OSError | RuntimeError) and _CUT_SHORT.search(said):
-            return InputError(f"a file was not written to its end, no space is left or it is too large ({said})")
+            return InputError(
+                f"{written}a file was not written to its end, no space is left or it is too large ({said})"
+            )
         of_a_library = isinstance(seen, OSError | RuntimeError) and not seen.__suppress_context__
         seen = seen.__cause__ or (seen.__context__ if of_a_library else None)
     return None

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.models import OptionInfo, ParameterInfo
 
-from st_biomed.errors import InputError, disk_error, one_line
+from st_biomed.errors import InputError, disk_error, print_error
 from st_biomed.settings.checks import SEED, Check, check_value
 
 
@@ -84,18 +84,17 @@ def _one_line() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        line = one_line(error)
+        mistake: object = error
     except _UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # no mistake: it shows the help
             raise
         told = f" ({error.ctx.command_path} --help lists all)" if error.ctx is not None else ""
-        line = one_line(f"{error.format_message().rstrip('.')}{told}")
+        mistake = f"{error.format_message().rstrip('.').replace('Value error, ', '')}{told}"
     except Exception as error:
-        of_the_disk = disk_error(error)
-        if of_the_disk is None:
+        if (of_the_disk := disk_error(error)) is None:
             raise
-        line = one_line(of_the_disk)
+        mistake = of_the_disk
     else:
         return
-    typer.echo(f"error: {line}", err=True)
+    print_error(mistake)
     raise typer.Exit(2)

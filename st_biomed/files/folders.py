@@ -103,7 +103,8 @@ def replacing(folder: str | Path, *, resumable: bool = False) -> Iterator[Path]:
             yield draft
             synchronize(draft)
             whole = draft.rename(new_name(folder, "whole"))
-        except BaseException:
+        except BaseException as error:
+            error.add_note(str(folder))  # which the message of a full disk lacks
             if not resumable:
                 shutil.rmtree(draft, ignore_errors=True)
             with suppress(OSError):

@@ -21,7 +21,7 @@ MATRIX, PROGRESS = "vectors.npy", "encoding.json"
 _OTHERS = {"model_sha256": "with another model", "catalog_sha256": "of another terminology"}
 """What it means where a digest differs."""
 
-_ANEW = "overwrite it to begin anew"
+_ANEW = "say --overwrite (in Python overwrite=True) to begin anew"
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class ResumableMatrix:
         elif anew:
             self._begin()
         else:
-            raise InputError(f"{folder}: an encoding was begun {other}; {_ANEW}")
+            raise InputError(f"{folder}: holds an interrupted encoding {other}; {_ANEW}")
 
     @property
     def done(self) -> int:

@@ -57,7 +57,7 @@ def hold_out_names(
     if len(chosen) < n_dev + n_test:
         raise InputError(
             f"held-out names: {n_dev} for dev and {n_test} for test, {n_dev + n_test} are asked for, but only "
-            f"{len(chosen)} concepts have three names or more"
+            f"{len(chosen)} concepts have three names or more; ask for fewer (--held_out_names), or for 0"
         )
     rest = np.ones(terminology.n_texts, dtype=bool)
     rest[texts[chosen]] = False

@@ -13,9 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from tqdm import tqdm
-
-from st_biomed.errors import InputError, disk_error, one_line, shown, unknown_name
+from st_biomed.errors import InputError, disk_error, print_error, shown, unknown_name
 from st_biomed.settings.bundled import bundled
 from st_biomed.settings.checks import PATH, Check, check_value
 from st_biomed.settings.trainer_checks import TRAINER, check_trainer
@@ -116,7 +114,9 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, ImportError, OSError, RuntimeError, OverflowError) as error:
-        raise InputError(" ".join(str(error).split())) from error  # what the host's dataclass says of its own values
+        said = " ".join(str(error).split())  # what the host's dataclass says of its own values
+        remedy = "; or say --load_best_model_at_end false" if said.startswith("--load_best_model_at_end") else ""
+        raise InputError(f"{said}{remedy}") from error
     for one in filled:
         if isinstance(one, TrainingArguments):
             check_trainer(one)
@@ -285,5 +285,5 @@ def run_recipe(main: Callable[[], None]) -> None:
         said = error if isinstance(error, InputError) else disk_error(error)
         if said is None:
             raise
-        tqdm.write(f"error: {one_line(said)}", file=sys.stderr)  # a line of its own, beside a bar on the screen, too
+        print_error(said)
         raise SystemExit(2) from None

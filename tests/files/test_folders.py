@@ -344,3 +344,11 @@ def test_errors_of_the_disk_are_one_line(error: BaseException, line: str | None)
     said = disk_error(error)
     assert (said is None) == (line is None)
     assert line is None or (line in str(said) and "\n" not in str(said))
+
+
+def test_a_full_disk_is_told_with_the_folder_that_was_written(tmp_path):
+    """Catches a line that names no place: libraries raise the error of the system without its file."""
+    with pytest.raises(OSError) as found, replacing(tmp_path / "out"):
+        raise OSError(errno.EFBIG, "Error writing bytes to file")
+    line = str(disk_error(found.value))
+    assert line.startswith(f"{tmp_path / 'out'}: the file would be larger than this process may write")

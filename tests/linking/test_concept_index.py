@@ -338,6 +338,6 @@ def test_an_interrupted_encoding_is_not_resumed_with_another_model(
         ConceptIndex.build(terminology, tiny_bert, tmp_path / "index", encoding=options)
     monkeypatch.undo()
     tiny_bert.max_seq_length = 7
-    with pytest.raises(InputError, match="an encoding was begun with another model; overwrite it"):
+    with pytest.raises(InputError, match="holds an interrupted encoding with another model; say --overwrite"):
         ConceptIndex.build(terminology, tiny_bert, tmp_path / "index", encoding=options)
     assert len(ConceptIndex.build(terminology, tiny_bert, tmp_path / "index", overwrite=True).catalog) == 30
