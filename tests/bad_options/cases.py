@@ -395,6 +395,8 @@ VERBS: list[tuple[str, str, str]] = [
     ("average", "a b -o {long}", "--output"),
     ("average", "a b", "--output"),
     ("average", "a '' -o {new}", "MODELS"),
+    ("picture average", "{missing} -o {new}.png", "missing"),
+    ("picture average", "{folder} -o {new}.txt", "suffix"),
     ("link", "{missing} -k 0", "-k"),
     ("link", "{missing} -k -1", "-k"),
     ("link", "{missing} --threshold nan", "--threshold"),

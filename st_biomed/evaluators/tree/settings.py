@@ -62,7 +62,7 @@ class TreeSettings:
     @property
     def has_dev(self) -> bool:
         """Whether trees are there to choose settings on."""
-        return not self.whole and not self.pairs
+        return bool(self.sources) and not self.whole and not self.pairs
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
@@ -96,7 +96,8 @@ class TreeSettings:
 
     def dev_evaluators(self, **options: Unpack[EvaluatorOptions]) -> list[EmbeddingEvaluator]:
         """The evaluator of the dev trees, without intervals; raises what :meth:`evaluators` does."""
-        return [self.hold_out(self._hierarchy(), **{**options, "n_bootstrap": 0}).dev]
+        options["n_bootstrap"] = 0
+        return [self.hold_out(self._hierarchy(), **options).dev]
 
     def _hierarchy(self) -> Hierarchy:
         terminology = open_terminology(self.sources)
