@@ -94,6 +94,14 @@ def _recipe(folder: Path) -> object:
     return {name: (_training(folder / name), results[name]) for name in results}
 
 
+def _encoder(folder: Path) -> object:
+    from st_biomed.encoder import load_encoder
+    from st_biomed.encoder.digest import model_digest
+    from st_biomed.release.run_data import read_run
+
+    return model_digest(load_encoder(folder, device="cpu")), read_run(folder / "run.json")["averaging"]
+
+
 def _text(file: Path) -> object:
     text = file.read_text("utf-8")
     assert text.endswith(("\n", ">"))
@@ -124,6 +132,7 @@ VERBS = {
         overwrite=("--overwrite", "true"),
         flag="--output_dir",
     ),
+    "average": Verb(("average", "{model}", "{moved}/."), _encoder, other=("--weights", ".2,.8")),
     "pairs": Verb(("pairs", "{toy}"), _text, file="pairs.txt", other=("--form", "names")),
     "link": Verb(("link", "{index}", "{text}"), _text, file="linked.tsv", other=("-k", 1)),
     "merge --conflicts": Verb(
@@ -144,10 +153,25 @@ VERBS = {
 """Name to the verb."""
 
 
+def moved(model: Path, folder: Path) -> Path:
+    """A saved encoder with other weights than this one."""
+    import torch
+
+    from st_biomed.encoder import load_encoder
+
+    encoder = load_encoder(model, device="cpu")
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)
+    encoder.save_pretrained(str(folder), create_model_card=False)
+    return folder
+
+
 def make_inputs(folder: Path, model: Path) -> dict[str, Path]:
     """What the verbs read."""
     inputs = {name: folder / name for name in ("toy", "two", "three", "index", "trained", "results", "merged")}
-    inputs |= {"model": model, "text": folder / "text.txt"}
+    inputs |= {"model": model, "text": folder / "text.txt", "moved": moved(model, folder / "moved")}
     toy = Terminology.read("toy", trees=2, branching=2)
     toy.save(inputs["toy"])
     Terminology.read("toy", trees=3, depth=1).save(inputs["two"])
