@@ -29,20 +29,22 @@ def records(
     permuted: bool = False,
     without_tags: str | Sequence[str] = "",
     concepts: str = "all",
+    definitions: bool = True,
 ) -> Iterator[Record]:
-    """Read headings as preferred names, entry terms as synonyms, parents from tree numbers, and pharmacological actions.
+    """Read headings as preferred names, entry terms as synonyms, scope notes as definitions, and parents from tree numbers.
 
     The types of a descriptor are the letters of its trees: A anatomy, B organisms, C diseases, D chemicals and drugs, and
     so on. A descriptor with several tree numbers has the parent of each. Trees that are put together so hold a cycle, of
     two descriptors that are above one another in different trees; ``Terminology.without_cycles`` drops it. Female and
     Male have no tree number. A descriptor whose substance has an action has the relation
-    ``has_pharmacological_action`` to the descriptor of that action. Supplementary records are not read.
+    ``has_pharmacological_action`` to the descriptor of that action. The definition is the scope note of the preferred
+    concept; a table of terms has none. Supplementary records are not read.
 
     Args:
         path: The official XML (``desc2031.xml``) or ASCII form (``d2031.bin``), which its suffix tells, or else a table
             of terms with the columns DescriptorUI, DescriptorName, ConceptUI, TermName, IsPermutedTermYN, LexicalTag
             and RecordPreferredTermYN.
-        tally: Counts terms, tree numbers and pharmacological actions.
+        tally: Counts terms, tree numbers, pharmacological actions and scope notes.
         trees: For a table of terms, the official tree numbers (``mtrees2031.bin``); without it, the default, a table
             has no parents.
         actions: For a table of terms, a table of pharmacological actions with the columns DescriptorUI and
@@ -53,6 +55,7 @@ def records(
             and numbers of laboratories; none by default.
         concepts: ``all`` (default) for the terms of every concept of a descriptor, which may be narrower than its
             heading; ``preferred`` for those of the preferred concept.
+        definitions: Whether to read scope notes, as by default.
 
     Raises:
         InputError: With file and line: an identifier or tree number that is none or is there twice, a descriptor without
@@ -69,6 +72,7 @@ def records(
         permuted=permuted,
         without_tags=listed("without_tags", without_tags),
         preferred_only=concepts == "preferred",
+        definitions=definitions,
     )
     years = re.findall(r"20\d\d", " ".join(file.name for file in (path, *beside)))
     yield replace(SOURCE, version="".join(years[:1]))

@@ -34,6 +34,7 @@ def descriptors(path: Path, tally: Tally) -> Iterator[Descriptor]:
             [Name(heading), *(_entry(value) for key, value in fields if key in ("ENTRY", "PRINT ENTRY"))],
             of.get("MN", []),
             of.get("PA", []),
+            [(note, True) for note in of.get("MS", [])],
         )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from st_biomed.errors import InputError
 from st_biomed.readers._once import Once
-from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
+from st_biomed.records import Definition, Parent, Record, Relation, SourceInfo, Tally, Term, Type, single_spaced
 
 SOURCE = SourceInfo(
     name="MESH",
@@ -52,6 +52,7 @@ class Descriptor:
         names: Its terms.
         numbers: Its tree numbers, e.g. ``"C01.100"``.
         actions: Identifiers or headings of its pharmacological actions.
+        notes: Its scope notes, and whether each belongs to the preferred concept.
     """
 
     where: str
@@ -60,29 +61,40 @@ class Descriptor:
     names: list[Name] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
     actions: list[str] = field(default_factory=list)
+    notes: list[tuple[str, bool]] = field(default_factory=list)
 
 
 class Thesaurus:
     """From descriptors to records; call :meth:`descriptor` for each and :meth:`finish` in the end.
 
     Args:
-        tally: Counts terms, tree numbers and actions.
+        tally: Counts terms, tree numbers, actions and scope notes.
         permuted: Whether permuted terms are names.
         without_tags: Lexical tags whose terms are no names.
         preferred_only: Whether terms of the preferred concept alone are names.
+        definitions: Whether scope notes are definitions.
     """
 
-    def __init__(self, tally: Tally, *, permuted: bool, without_tags: tuple[str, ...], preferred_only: bool) -> None:
+    def __init__(
+        self,
+        tally: Tally,
+        *,
+        permuted: bool,
+        without_tags: tuple[str, ...],
+        preferred_only: bool,
+        definitions: bool,
+    ) -> None:
         self.tally = tally
         self.permuted = permuted
         self.without_tags = without_tags
         self.preferred_only = preferred_only
+        self.definitions = definitions
         self.code_of: dict[str, str] = {}  # of each identifier and each heading
         self._of_number: dict[str, str] = {}
         self._actions: list[tuple[str, str]] = []
 
     def descriptor(self, descriptor: Descriptor) -> Iterator[Record]:
-        """Names and types of a descriptor.
+        """Names, definition and types of a descriptor.
 
         Raises:
             InputError: No identifier, one that was there before, no heading, a heading that another has.
@@ -99,6 +111,7 @@ class Thesaurus:
         self.code_of |= {ui: code, name: code}
         yield Term(code, name)
         yield from self._synonyms(code, name, descriptor.names)
+        yield from self._definitions(code, descriptor.notes)
         for number in descriptor.numbers:
             self.number(where, number, code)
         for letter in sorted({number[0] for number in descriptor.numbers}):
@@ -159,6 +172,19 @@ class Thesaurus:
                 self.tally.drop(reason)
             elif rows.keeps(term.text):
                 yield Term(code, term.text, "synonym")
+
+    def _definitions(self, code: str, notes: list[tuple[str, bool]]) -> Iterator[Record]:
+        rows = Once(self.tally, "empty or repeated scope notes")
+        rows.knows([("",)])
+        self.tally.read(len(notes))
+        for text, of_preferred in notes:
+            text = single_spaced(text)
+            if not self.definitions:
+                self.tally.drop("definitions")
+            elif not of_preferred:
+                self.tally.drop("scope notes of further concepts")
+            elif rows.keeps(text):
+                yield Definition(code, text)
 
     def _reason(self, name: Name) -> str:
         """Why a name is dropped; empty where it is kept."""

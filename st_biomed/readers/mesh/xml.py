@@ -18,6 +18,10 @@ def descriptors(path: Path) -> Iterator[Descriptor]:
         InputError: See :func:`~st_biomed.files.xml_elements.read_elements`.
     """
     for line, record in read_elements(path, _FORM):
+        concepts = [
+            (concept, concept.get("PreferredConceptYN", "Y") == "Y")
+            for concept in record.iterfind("ConceptList/Concept")
+        ]
         yield Descriptor(
             f"{path}:{line}",
             record.findtext("DescriptorUI", "").strip(),
@@ -27,9 +31,9 @@ def descriptors(path: Path) -> Iterator[Descriptor]:
                     term.findtext("String", ""),
                     term.get("IsPermutedTermYN") == "Y",
                     term.get("LexicalTag", "NON"),
-                    concept.get("PreferredConceptYN", "Y") == "Y",
+                    preferred,
                 )
-                for concept in record.iterfind("ConceptList/Concept")
+                for concept, preferred in concepts
                 for term in concept.iterfind("TermList/Term")
             ],
             [(number.text or "").strip() for number in record.iterfind("TreeNumberList/TreeNumber")],
@@ -39,4 +43,5 @@ def descriptors(path: Path) -> Iterator[Descriptor]:
                     "PharmacologicalActionList/PharmacologicalAction/DescriptorReferredTo/DescriptorUI"
                 )
             ],
+            [(note.text or "", preferred) for concept, preferred in concepts for note in concept.iterfind("ScopeNote")],
         )
