@@ -11,7 +11,9 @@ from st_biomed.errors import InputError
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 
-TABLE, TREES, ACTIONS = (FIXTURES / name for name in ("mesh_terms_2031.tsv", "mtrees2031.bin", "mesh_actions_2031.tsv"))
+TABLE, TREES, ACTIONS = (
+    FIXTURES / name for name in ("mesh_terms_2031.tsv", "mtrees2031.bin", "mesh_actions_2031.tsv")
+)
 XML, ASCII = FIXTURES / "desc2031.xml", FIXTURES / "d2031.bin"
 BESIDE: dict[str, Any] = {"trees": TREES, "actions": ACTIONS}
 FORMS = pytest.mark.parametrize(

@@ -92,7 +92,9 @@ def _descriptors(
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix in (".xml", ".bin"):
         if trees is not None or actions is not None:
-            raise InputError(f"{path}: has its trees and actions itself; trees= and actions= belong to a table of terms")
+            raise InputError(
+                f"{path}: has its trees and actions itself; trees= and actions= belong to a table of terms"
+            )
         yield from xml.descriptors(path) if suffix == ".xml" else ascii.descriptors(path, tally)
         return
     found = list(table.descriptors(path))

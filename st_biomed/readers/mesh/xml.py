@@ -43,5 +43,9 @@ def descriptors(path: Path) -> Iterator[Descriptor]:
                     "PharmacologicalActionList/PharmacologicalAction/DescriptorReferredTo/DescriptorUI"
                 )
             ],
-            [(note.text or "", preferred) for concept, preferred in concepts for note in concept.iterfind("ScopeNote")],
+            [
+                (note.text or "", preferred)
+                for concept, preferred in concepts
+                for note in concept.iterfind("ScopeNote")
+            ],
         )
