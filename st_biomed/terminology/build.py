@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from st_biomed.readers._normalizers import single_spaced_column
 from st_biomed.records import COLUMNS, TABLE_OF, Record, Rows, SourceInfo, Tally
 
-_WHITE = r"[\s\v\x1c-\x1f\x{85}\p{Z}]+"  # what ``str.split`` splits at
 _BLOCK = 1 << 16  # single records that are put into columns together
 _ENCODED = pa.dictionary(pa.int32(), pa.string())
 
@@ -139,10 +139,8 @@ def _encoded(table: str, columns: Mapping[str, pa.Array], source: str) -> dict[s
     for name in COLUMNS[table]:
         column = columns[name]
         if name == "text":
-            text = column.cast(pa.string())
-            if table == "definitions":
-                text = pc.replace_substring_regex(text, _WHITE, " ")
-            out[name] = pc.utf8_trim_whitespace(text)
+            stripped = single_spaced_column if table == "definitions" else pc.utf8_trim_whitespace
+            out[name] = stripped(column.cast(pa.string()))
             continue
         column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         values = column.dictionary.cast(pa.string())
