@@ -55,9 +55,9 @@ def place(tmp_path: Path, tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "orphapacket" / "json").mkdir(parents=True)
     packet = (FIXTURES / "orphapackets.jsonl").read_text("utf-8").splitlines()[0]
     (tmp_path / "orphapacket" / "json" / "ORPHApacket_990001.json").write_text(packet, "utf-8")
-    (tmp_path / "DATA" / "ontologies").mkdir(parents=True)
-    packed = gzip.compress((FIXTURES / "zorb.obo").read_bytes())
-    (tmp_path / "DATA" / "ontologies" / "doid.2024-01-31.obo.gz").write_bytes(packed)
+    packets = tmp_path / "DATA" / "open2026" / "orphanet" / "orphapackets.jsonl.gz"
+    packets.parent.mkdir(parents=True)
+    packets.write_bytes(gzip.compress((FIXTURES / "orphapackets.jsonl").read_bytes()))
     table(tmp_path / "mentions.tsv", ("mention",), ("zorb",), ("gradtha",))
     italian = Terminology.read("icd9cm", FIXTURES / "icd9cm_it_tree.tsv")
     italian.save(tmp_path / "data" / "icd9_it")
