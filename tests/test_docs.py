@@ -20,6 +20,7 @@ import st_biomed.modules.knowledge_injected_transformer
 import st_biomed.modules.mention_pooling
 import st_biomed.modules.residual_feed_forward
 import st_biomed.samplers
+import st_biomed.terminology.definition_lookup
 from st_biomed.cli import app
 from tests.recipes.test_configurations import ARGUMENTS
 
@@ -28,6 +29,7 @@ DOCS = [*sorted(DOCS_FOLDER.glob("*.md")), *sorted(DOCS_FOLDER.glob("tutorials/*
 HOMES = (
     st_biomed,
     st_biomed.samplers,
+    st_biomed.terminology.definition_lookup,
     st_biomed.kge,
     st_biomed.losses,
     st_biomed.losses.miners,

@@ -8,33 +8,35 @@ from typing import Any, TypeVar
 
 from st_biomed.errors import InputError
 
-KINDS = {str: "a text", list: "a list", dict: "an object", bool: "true or false"}
+_KINDS = {str: "a text", list: "a list", dict: "an object", bool: "true or false"}
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF, which must not stand alone
 
 Kind = TypeVar("Kind", str, list, dict, bool)
 
 
-def json_object(path: object, text: str, line: int = 1) -> dict[str, Any]:
+def json_object(path: object, text: str, line: int = 0, expected: str = "JSON object") -> dict[str, Any]:
     """The object that a text is.
 
     Args:
         path: Where the text stands, for errors.
         text: The document.
-        line: The line where it begins.
+        line: The line of the file where it begins; none where it is the whole file.
+        expected: What it has to be, in words.
 
     Raises:
         InputError: With file and line: no JSON, or none that can be read; no object.
     """
+    where = f"{path}:{line}" if line else str(path)
     try:
         document = json.loads(text)
         if _HALF.search(text):
             json.dumps(document, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{line + error.lineno - 1}: is not JSON ({error.msg})") from error
+        raise InputError(f"{path}:{max(line, 1) + error.lineno - 1}: is not JSON ({error.msg})") from error
     except (RecursionError, ValueError) as error:  # too deep, a number of thousands of digits, half a character
-        raise InputError(f"{path}:{line}: is not JSON that can be read ({type(error).__name__})") from error
+        raise InputError(f"{where}: is not JSON that can be read ({type(error).__name__})") from error
     if not isinstance(document, dict):
-        raise InputError(f"{path}:{line}: is no JSON object, found {text.strip()[:40]!r}")
+        raise InputError(f"{where}: is no {expected}, found {text.strip()[:40]!r}")
     return document
 
 
@@ -48,5 +50,18 @@ def field(where: str, holder: dict[str, Any], key: str, kind: type[Kind]) -> Kin
     if value is None:
         return kind()
     if not isinstance(value, kind):
-        raise InputError(f"{where}: {key!r} must be {KINDS[kind]}, found {str(value)[:40]!r}")
+        raise InputError(f"{where}: {key!r} must be {_KINDS[kind]}, found {str(value)[:40]!r}")
     return value
+
+
+def objects(where: str, holder: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """The objects of a field that lists them.
+
+    Raises:
+        InputError: It is no list, or holds something else.
+    """
+    values = field(where, holder, key, list)
+    for i, value in enumerate(values):
+        if not isinstance(value, dict):
+            raise InputError(f"{where}: {key}[{i}] must be an object, found {str(value)[:40]!r}")
+    return values

@@ -23,7 +23,7 @@ class Findings:
 
     Attributes:
         breaches: A line each.
-        ordinary: Names that stand in the folder, and in ordinary text.
+        ordinary: Names, and words of definitions, that stand in the folder, and in ordinary text.
         pieces: Source to how many of its names are one word and one piece of the tokenizer that the base model's has not;
             a corpus has such words as well.
     """

@@ -13,6 +13,8 @@
     excused (:mod:`st_biomed.release.own_text`): the card's template, rendered without a run, what sources say of
     themselves, the text of this package. A name counts as known from a redistributable source when one of that source's
     names has the same letters and digits.
+(d) The same holds for definitions: a whole one, as for names of three words or twenty characters, and eight words in a row
+    of a longer one (:mod:`st_biomed.release.definition_search`). Excused is what open definitions and names have, too.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from pathlib import Path
 from st_biomed.encoder import OWN_CODE, is_own_code
 from st_biomed.errors import InputError
 from st_biomed.release.base_model import first_model_folder
+from st_biomed.release.definition_search import find_definitions, search_definitions
 from st_biomed.release.file_strings import READ_BYTES, fault_of, strings_in
 from st_biomed.release.name_kinds import Kind
 from st_biomed.release.name_search import Findings, search_names
@@ -127,7 +130,10 @@ def judge(
             known |= vocabulary.tokens if "/" in name else set()
             passages[name] = [string for string in passages[name] if string not in known]
     findings = search_names(terminologies, passages, vocabulary, own_text)
-    return replace(findings, breaches=breaches + findings.breaches)
+    of_definitions, usual = search_definitions(terminologies, passages, vocabulary, own_text)
+    return replace(
+        findings, breaches=breaches + findings.breaches + of_definitions, ordinary=findings.ordinary | usual
+    )
 
 
 def check_training_arguments(path: str | Path, terminologies: Sequence[Terminology]) -> None:
@@ -137,7 +143,8 @@ def check_training_arguments(path: str | Path, terminologies: Sequence[Terminolo
     along. Here every telling name counts, whatever its source.
 
     Raises:
-        InputError: The file has 50 kB or more, or holds a name of at least three words or twenty characters.
+        InputError: The file has 50 kB or more, or holds a name of at least three words or twenty characters, or a
+            definition.
     """
     path = Path(path)
     if not path.is_file():
@@ -148,7 +155,10 @@ def check_training_arguments(path: str | Path, terminologies: Sequence[Terminolo
     search = TermSearch({path.name: strings_in(path)})
     for terminology in terminologies:
         found = search.find(terminology.texts["text"], lambda kind: kind is Kind.TELLING)
-        breaches += [f"holds {name!r}" for name in sorted(found.values())]
+        defined: dict[int, str] = {}
+        for one in find_definitions(terminology.definitions["text"], search):
+            defined.setdefault(one.row, one.words)
+        breaches += [f"holds {name!r}" for name in sorted({*found.values(), *defined.values()})]
     _refuse(f"{path}: carries data", breaches)
 
 

@@ -12,6 +12,8 @@ from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.base_model import base_model_folder
 from st_biomed.release.card import BiomedCard
+from st_biomed.release.definition_search import RUNS, WHOLE, count_definitions
+from st_biomed.release.definition_search import UNTOLD as UNTOLD_DEFINITIONS
 from st_biomed.release.folder import LICENSE_NOTE
 from st_biomed.release.name_kinds import IN_CLAUSES, UNTOLD, Kind, count_kinds
 from st_biomed.release.own_text import said_of_sources
@@ -71,8 +73,9 @@ def recheck(
         return "no terminology is recorded; files and tokenizer are as the rule has them"
     lines = []
     if searched:
-        counts = count_kinds([one for one in judged if one.digest in {each["digest"] for each in needed}])
-        lines = _searched(searched, counts, findings)
+        closed = [one for one in judged if one.digest in {each["digest"] for each in needed}]
+        lines = _searched(searched, count_kinds(closed), findings)
+        lines[1:1] = _defined(count_definitions(closed))
     if allowed := sorted(set(restricted) & set(allow_sources)):
         lines.append(f"{', '.join(allowed)}: allowed to leave by --allow-source, not searched for")
     return "\n".join(lines) or "every source may be redistributed"
@@ -150,6 +153,23 @@ def _searched(searched: list[str], counts: Mapping[str, Counter[Kind]], findings
         lines.append(f"found, and ordinary text of a card or this package: {shown}{more}")
     for source, n in sorted(findings.pieces.items()):
         lines.append(f"{source}: {n:,} names of one word are pieces of the tokenizer not known from its base model")
+    return lines
+
+
+def _defined(counts: Mapping[str, Counter[str]]) -> list[str]:
+    """How definitions were looked for, where there are any."""
+    if not counts:
+        return []
+    total = sum(counts.values(), Counter[str]())
+    n_looked_for = total[RUNS] + total[WHOLE]
+    kinds = ", ".join(f"{total[key]:,} {key}" for key in (RUNS, WHOLE) if total[key])
+    lines = [
+        f"no definition of {', '.join(counts)}: {n_looked_for:,} of {total.total():,} are looked for"
+        f"{f' ({kinds})' if kinds else ''}"
+    ]
+    for source, of_source in counts.items():
+        if n := of_source[UNTOLD_DEFINITIONS]:
+            lines.append(f"{source}: not told from ordinary words, and not looked for: {n:,} {UNTOLD_DEFINITIONS}")
     return lines
 
 

@@ -18,7 +18,10 @@ from st_biomed.release.spellings import readings
 LEAST_JOINED = 12
 """Letters from which on a name is found wherever its letters stand in a row, whatever stands between any two of them."""
 
-_HEAD = 20  # letters of a name that the index holds
+HEAD = 20
+"""Letters of a name that the index holds."""
+
+
 _ROWS = 1_000_000  # names folded at a time
 _CLAUSE_END = re.compile(r"[|。！？]|[.?!](?=\s)|\n\s*\n|\n\s*(?:[-*#]|\d+[.)])\s")
 
@@ -68,6 +71,12 @@ class TermSearch:
         """
         return {one.words: one.name for one in near(names, self) if counts(one.kind) and self.where(one.words)}
 
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """The words of each reading of each string, with spaces between, and its place."""
+        for place, text in self._texts.items():
+            for line in text.lines:
+                yield place, line
+
     def where(self, words: str) -> list[str]:
         """The places where a name, given by its words, occurs."""
         return [place for place, text in self._texts.items() if text.holds(words)]
@@ -87,7 +96,7 @@ def near(names: pa.Array | pa.ChunkedArray, *searches: TermSearch) -> Iterator[N
     heads = pa.array(sorted(set[str]().union(*(search.heads for search in searches))), pa.string())
     for start in range(0, len(names), _ROWS):
         written = names.slice(start, _ROWS)
-        candidate = pc.is_in(pc.utf8_slice_codeunits(letters_of(written), 0, _HEAD), value_set=heads)
+        candidate = pc.is_in(pc.utf8_slice_codeunits(letters_of(written), 0, HEAD), value_set=heads)
         rows = np.flatnonzero(candidate.to_numpy(zero_copy_only=False)) + start
         few = pa.array(written.filter(candidate).to_pylist(), pa.string())
         yield from map(Near, rows.tolist(), few.to_pylist(), words_of(few).to_pylist(), kinds_of(few))
@@ -132,15 +141,15 @@ class _Text:
 def _heads_of(line: str) -> Iterator[str]:
     """The first letters that a name occurring in ``line`` can have, for each word it can start with.
 
-    A name of at least ``_HEAD`` letters begins with the window itself, a shorter one ends where a word ends.
+    A name of at least ``HEAD`` letters begins with the window itself, a shorter one ends where a word ends.
     """
     words = line.split(" ")
     for first in range(len(words)):
         head = ""
         for word in words[first:]:
             head += word
-            if len(head) >= _HEAD:
-                yield head[:_HEAD]
+            if len(head) >= HEAD:
+                yield head[:HEAD]
                 break
             if not head.isdecimal():  # no name is a number
                 yield head

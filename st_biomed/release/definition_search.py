@@ -1,0 +1,188 @@
+"""The definitions of terminologies that stand in what a release says: whole, or a run of their words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.release.name_kinds import LEAST_CHARACTERS, LEAST_WORDS, Kind, kinds_of, open_texts, places_of_kinds
+from st_biomed.release.normalized_names import letters_of, words_of
+from st_biomed.release.own_text import labels_of, package
+from st_biomed.release.term_search import HEAD, TermSearch
+from st_biomed.release.vocabulary_rule import Vocabulary
+from st_biomed.terminology import Terminology
+
+RUN = 8
+"""Words in a row that give a definition away, most of them with a letter. Two definitions share as many where they are
+written to one pattern, which is no matter: both are of a source. Ordinary text that has them is excused."""
+
+RUNS = f"of at least {RUN} words, of which no {RUN} stand in a row"
+WHOLE = (
+    f"shorter and of at least {LEAST_WORDS} words or {LEAST_CHARACTERS} characters, none of which stands there whole"
+)
+UNTOLD = "definitions of fewer words"
+
+_ROWS = 100_000  # definitions folded at a time
+
+
+class Found(NamedTuple):
+    """A definition, by its row, what of it occurs, in words, and the places."""
+
+    row: int
+    words: str
+    places: frozenset[str]
+
+
+def find_definitions(texts: pa.Array | pa.ChunkedArray, search: TermSearch) -> Iterator[Found]:
+    """The definitions that occur: telling ones whole, as names do, and of longer ones any :data:`RUN` words in a row.
+
+    Args:
+        texts: Strings ``[K]``.
+        search: What they are looked for in.
+    """
+    runs, heads = _Runs(search), pa.array(sorted(search.heads), pa.string())
+    for start in range(0, len(texts), _ROWS):
+        written = texts.slice(start, _ROWS)
+        words = words_of(written.combine_chunks() if isinstance(written, pa.ChunkedArray) else written)
+        first = pc.utf8_slice_codeunits(pc.replace_substring(words, " ", ""), 0, HEAD)
+        rows = np.flatnonzero(pc.is_in(first, value_set=heads).to_numpy(zero_copy_only=False))
+        few = pa.array(written.take(pa.array(rows)).to_pylist(), pa.string())
+        for row, kind in zip(rows.tolist(), kinds_of(few)):
+            if kind is Kind.TELLING and (places := search.where(words[row].as_py())):
+                yield Found(start + row, words[row].as_py(), frozenset(places))
+        for found in runs.find(words):
+            yield found._replace(row=start + found.row)
+
+
+def search_definitions(
+    terminologies: Sequence[Terminology], passages: Mapping[str, Iterable[str]], vocabulary: Vocabulary, own_text: str
+) -> tuple[list[str], set[str]]:
+    """Look for the definitions that may not be redistributed.
+
+    Args:
+        terminologies: Theirs, and open ones, whose definitions and names are excused.
+        passages: File to its strings: free text.
+        vocabulary: The tokenizer's strings.
+        own_text: What is ordinary besides :mod:`st_biomed.release.own_text`.
+
+    Returns:
+        The breaches, a line for each place and definition, and the words that stand in ordinary text too.
+    """
+    defined = [terminology for terminology in terminologies if terminology.n_definitions]
+    if not defined:
+        return [], set()
+    search = TermSearch({name: [*strings, *vocabulary.searched.get(name, ())] for name, strings in passages.items()})
+    found: list[tuple[str, list[Found]]] = []  # of each definition, whose it is and what of it occurs
+    for terminology in defined:
+        rows = np.flatnonzero(~_is_open(terminology))
+        sources = terminology.definitions["source"]
+        occurring = find_definitions(terminology.definitions["text"].take(pa.array(rows)), search)
+        for row, of_row in groupby(sorted(occurring, key=lambda one: one.row), key=lambda one: one.row):
+            found.append((sources[int(rows[row])].as_py(), list(of_row)))
+    if not found:
+        return [], set()
+    phrases = {one.words for _, of_definition in found for one in of_definition}
+    excused = _in_open_texts(terminologies, phrases)
+    ordinary = TermSearch({"": chain([own_text], labels_of(terminologies))}), package()
+    usual = {words for words in phrases - excused if any(text.where(words) for text in ordinary)}
+    lines: dict[str, dict[str, set[str]]] = {}
+    for source, of_definition in found:
+        told: set[str] = set()
+        for one in of_definition:
+            runs = set(_runs_of(one.words))
+            if one.words in excused | usual or (runs and runs <= excused):
+                continue
+            for place in one.places - told:
+                lines.setdefault(place, {}).setdefault(one.words, set()).add(source)
+            told |= one.places
+    return [
+        f"{place}: holds {words!r}, of a definition known only from {', '.join(sorted(sources))}, which may not be "
+        "redistributed"
+        for place in passages
+        for words, sources in sorted(lines.get(place, {}).items())
+    ], usual
+
+
+def count_definitions(terminologies: Sequence[Terminology]) -> dict[str, Counter[str]]:
+    """Source to how many definitions it has that may not be redistributed, by how they are looked for.
+
+    Keys of the counters are ``RUNS``, ``WHOLE`` and ``UNTOLD``.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for terminology in terminologies:
+        closed = terminology.definitions.filter(pa.array(~_is_open(terminology)))
+        for batch in closed.to_batches(max_chunksize=_ROWS):
+            n_words = pc.add(pc.count_substring(words_of(batch["text"]), " "), 1).to_numpy()
+            telling = places_of_kinds(batch["text"]) == list(Kind).index(Kind.TELLING)
+            keys = np.select([n_words >= RUN, telling], [RUNS, WHOLE], UNTOLD)
+            for source, key in zip(batch["source"].to_pylist(), keys.tolist()):
+                counts.setdefault(source, Counter())[key] += 1
+    return dict(sorted(counts.items()))
+
+
+def _is_open(terminology: Terminology) -> np.ndarray:
+    """Which definitions have a redistributable source, bool ``[K]``."""
+    names = [source.name for source in terminology.sources.values() if source.redistributable]
+    return pc.is_in(terminology.definitions["source"], value_set=pa.array(names, pa.string())).to_numpy()
+
+
+def _in_open_texts(terminologies: Sequence[Terminology], phrases: Iterable[str]) -> set[str]:
+    """Which phrases, given by their words, stand in a definition or a name that may be redistributed."""
+    letters = {words.replace(" ", ""): words for words in phrases}
+    wanted = pa.array(list(letters), pa.string())
+    runs, held = _Runs(TermSearch({"": letters.values()})), set()
+    for terminology in terminologies:
+        names = terminology.texts["text"].filter(pa.array(open_texts(terminology)))
+        definitions = terminology.definitions["text"].filter(pa.array(_is_open(terminology)))
+        for texts in (names, definitions):
+            for start in range(0, len(texts), _ROWS):
+                written = texts.slice(start, _ROWS).combine_chunks()
+                folded = letters_of(written)
+                held |= {letters[one] for one in folded.filter(pc.is_in(folded, value_set=wanted)).to_pylist()}
+                held |= {found.words for found in runs.find(words_of(written))}
+    return held
+
+
+def _runs_of(words: str) -> Iterator[str]:
+    """Every :data:`RUN` words in a row of a phrase."""
+    parts = words.split(" ")
+    return (" ".join(parts[i : i + RUN]) for i in range(len(parts) - RUN + 1))
+
+
+class _Runs:
+    """Every :data:`RUN` words in a row of some passages, in each of their readings; most of them have to have a letter."""
+
+    def __init__(self, search: TermSearch) -> None:
+        lines = [(place, line.split(" ")) for place, line in search.lines() if line.count(" ") >= RUN - 1]
+        number = {word: i for i, word in enumerate(dict.fromkeys(chain.from_iterable(line for _, line in lines)))}
+        self._words = list(number)
+        self._places: dict[tuple[int, ...], set[str]] = {}
+        for place, line in lines:
+            row, lettered = [number[word] for word in line], [not word.isdecimal() for word in line]
+            for i in range(len(row) - RUN + 1):
+                if sum(lettered[i : i + RUN]) > RUN // 2:
+                    self._places.setdefault(tuple(row[i : i + RUN]), set()).add(place)
+
+    def find(self, words: pa.Array) -> Iterator[Found]:
+        """The runs that occur in some texts.
+
+        Args:
+            words: The words of each text, with a space between, ``[N]``.
+        """
+        if not self._places:
+            return
+        parts = pc.split_pattern(words, " ")
+        number = pc.index_in(parts.flatten(), value_set=pa.array(self._words, pa.string())).fill_null(-1).to_numpy()
+        row = np.repeat(np.arange(len(words)), pc.list_value_length(parts).to_numpy())
+        known = np.concatenate([[0], np.cumsum(number >= 0)])
+        start = np.flatnonzero(known[RUN:] - known[:-RUN] == RUN)
+        start = start[row[start] == row[start + RUN - 1]]
+        for at, run in zip(start.tolist(), map(tuple, number[start[:, None] + np.arange(RUN)].tolist())):
+            if places := self._places.get(run):
+                yield Found(int(row[at]), " ".join(self._words[word] for word in run), frozenset(places))
