@@ -91,7 +91,7 @@ def tiny(tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> SentenceTra
         pytest.param(
             GUIDES_TEXT,
             22,
-            2,
+            3,
             {
                 "linked.tsv",
                 "figure.svg",
