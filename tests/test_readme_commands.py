@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import importlib.util
 import shlex
 import shutil
@@ -49,6 +50,14 @@ def place(tmp_path: Path, tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatc
         file.write_text(file.read_text("utf-8").replace("SRCA", "SNOMEDCT_US"), "utf-8")
     shutil.copy(FIXTURES / "zorb.json", tmp_path / "hp.json")
     shutil.copy(FIXTURES / "zorb.obo", tmp_path / "doid.obo")
+    shutil.copy(FIXTURES / "desc2031.xml", tmp_path / "desc2026.xml")
+    shutil.copy(FIXTURES / "zorb.ssslm.tsv", tmp_path / "phenotype.ssslm.tsv")
+    (tmp_path / "orphapacket" / "json").mkdir(parents=True)
+    packet = (FIXTURES / "orphapackets.jsonl").read_text("utf-8").splitlines()[0]
+    (tmp_path / "orphapacket" / "json" / "ORPHApacket_990001.json").write_text(packet, "utf-8")
+    packets = tmp_path / "DATA" / "open2026" / "orphanet" / "orphapackets.jsonl.gz"
+    packets.parent.mkdir(parents=True)
+    packets.write_bytes(gzip.compress((FIXTURES / "orphapackets.jsonl").read_bytes()))
     table(tmp_path / "mentions.tsv", ("mention",), ("zorb",), ("gradtha",))
     italian = Terminology.read("icd9cm", FIXTURES / "icd9cm_it_tree.tsv")
     italian.save(tmp_path / "data" / "icd9_it")
@@ -81,9 +90,20 @@ def tiny(tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> SentenceTra
         pytest.param(README_TEXT, 6, 1, {"figure.svg", "mine"}, id="README"),
         pytest.param(
             GUIDES_TEXT,
-            17,
-            2,
-            {"linked.tsv", "figure.svg", "graph", "both", "open", "snomed", "mentions", "sequences", "mine"},
+            22,
+            3,
+            {
+                "linked.tsv",
+                "figure.svg",
+                "graph",
+                "both",
+                "open",
+                "open_sources",
+                "snomed",
+                "mentions",
+                "sequences",
+                "mine",
+            },
             id="guides",
         ),
     ],

@@ -20,6 +20,7 @@ from st_biomed.cli import (
     stats,
     subset,
     train,
+    unite,
 )
 from st_biomed.cli._options import OneLineErrors, checked
 
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verb in (read, merge, subset, stats, pairs, mentions, evaluate, index, link, average, release):
+for verb in (read, merge, unite, subset, stats, pairs, mentions, evaluate, index, link, average, release):
     app.command(verb.__name__.rpartition(".")[2])(verb.run)
 
 app.add_typer(kge.app, name="kge")

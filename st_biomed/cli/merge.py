@@ -33,6 +33,13 @@ def run(
         str | None,
         typer.Option("--same-name", help="Make concepts with an equal name one, after none, lower or coder."),
     ] = None,
+    preferred_names: Annotated[
+        bool, typer.Option("--preferred-names", help="Have --same-name compare preferred names alone.")
+    ] = False,
+    normalize: Annotated[
+        str,
+        typer.Option("--normalize", help="Normalize all names after none, lower or coder; equal ones are one text."),
+    ] = "none",
     conflicts: Annotated[
         Path | None, typer.Option("--conflicts", help="Table of the links that were left out and why."), FILE
     ] = None,
@@ -49,13 +56,17 @@ def run(
     from st_biomed.settings.keyword_options import listed
     from st_biomed.terminology import Terminology
     from st_biomed.terminology.crosswalk import Crosswalk
+    from st_biomed.terminology.normalization import normalized
     from st_biomed.terminology.storage import check_folder
 
     if len(terminologies) < 2:
         raise InputError(f"merge takes two terminologies or more, found {len(terminologies)}")
     if through and not crosswalk:
         raise InputError("--through needs --crosswalk: the predicates of the cross-references to follow, e.g. xref")
+    if preferred_names and same_name is None:
+        raise InputError("--preferred-names needs --same-name: the normalizer after which they are equal, e.g. lower")
     check_value("--same-name", same_name, one_of(*NORMALIZERS, called="normalizer"))
+    check_value("--normalize", normalize, one_of(*NORMALIZERS, called="normalizer"))
     if conflicts is not None:
         check_writable(conflicts, file=True)
     with lock(output):
@@ -66,17 +77,19 @@ def run(
             predicates=listed("--crosswalk", crosswalk),
             through=listed("--through", through),
             same_name=same_name,
+            preferred=preferred_names,
         )
         merged = Terminology.merge(*parts, codes=walk.codes)
         if walk.tally.n_read:
             merged.tallies["crosswalk"] = walk.tally
+        merged = normalized(merged, normalize)
         if without_cycles:
             merged = merged.without_cycles()
         merged.save(output)
     if conflicts is not None:
         lines = ["\t".join(conflict) for conflict in [("code", "other", "reason"), *walk.conflicts]]
         write_text(conflicts, "\n".join(lines) + "\n")
-    stages = ("crosswalk", "merge", "without cycles")
+    stages = ("crosswalk", "merge", f"normalize {normalize}", "without cycles")
     typer.echo(tally_table({stage: merged.tallies[stage] for stage in stages if stage in merged.tallies}))
     if walk.codes:
         typer.echo(

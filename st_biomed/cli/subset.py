@@ -9,7 +9,7 @@ import typer
 
 from st_biomed.cli.read import echo_definitions, tally_table
 from st_biomed.errors import InputError
-from st_biomed.settings.checks import FOLDER, PATH
+from st_biomed.settings.checks import FOLDER, PATH, check_value, one_of
 
 
 def run(
@@ -22,6 +22,10 @@ def run(
     codes: Annotated[
         Path | None, typer.Option("--codes", help="Text file with the codes to keep, one a line.")
     ] = None,
+    normalize: Annotated[
+        str,
+        typer.Option("--normalize", help="Normalize all names after none, lower or coder; equal ones are one text."),
+    ] = "none",
     without_cycles: Annotated[
         bool, typer.Option("--without-cycles", help="Drop the parents that lie on a cycle, as a hierarchy needs it.")
     ] = False,
@@ -32,27 +36,32 @@ def run(
     """Keep what meets every condition that is given."""
     from st_biomed.files import lock
     from st_biomed.files.tables import read_lines
+    from st_biomed.readers._normalizers import NORMALIZERS
     from st_biomed.settings.keyword_options import listed
     from st_biomed.terminology import Terminology
+    from st_biomed.terminology.normalization import normalized
     from st_biomed.terminology.storage import check_folder
 
     named = {"sources": sources, "languages": languages, "types": types, "below": below}
     conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in named.items() if value}
     if codes is not None:
         conditions["codes"] = tuple(text.strip() for _, text in read_lines(codes) if text.strip())
-    if not conditions and not without_cycles:
+    check_value("--normalize", normalize, one_of(*NORMALIZERS, called="normalizer"))
+    if not conditions and not without_cycles and normalize == "none":
         raise InputError(
-            "subset needs a condition: --sources, --languages, --types, --below, --codes or --without-cycles"
+            "subset needs a condition: --sources, --languages, --types, --below, --codes, --normalize or --without-cycles"
         )
     with lock(output):
         check_folder(output, overwrite=overwrite)
         part = Terminology.open(terminology)
         if conditions:
             part = part.subset(**conditions)
+        part = normalized(part, normalize)
         if without_cycles:
             part = part.without_cycles()
         part.save(output)
-    stages = [stage for stage, done in (("subset", conditions), ("without cycles", without_cycles)) if done]
+    done = {"subset": conditions, f"normalize {normalize}": normalize != "none", "without cycles": without_cycles}
+    stages = [stage for stage, is_done in done.items() if is_done]
     typer.echo(tally_table({stage: part.tallies[stage] for stage in stages}))
     echo_definitions(part)
     typer.echo(f"{part!r} saved to {output}")

@@ -10,14 +10,18 @@ from st_biomed.records import SourceInfo
 # Titles and licenses as the ontologies and the OBO Foundry registry publish them.
 _KNOWN = {
     "BFO": ("Basic Formal Ontology", "CC-BY-4.0"),
+    "BTO": ("BRENDA Tissue Ontology", "CC-BY-4.0"),
+    "CARO": ("Common Anatomy Reference Ontology", "CC-BY-3.0"),
     "CHEBI": ("Chemical Entities of Biological Interest", "CC-BY-4.0"),
     "CL": ("Cell Ontology", "CC-BY-4.0"),
     "DECIPHER": ("DECIPHER syndromes", "not stated"),
     "DOID": ("Human Disease Ontology", "CC0-1.0"),
     "FOODON": ("Food Ontology", "CC-BY-3.0"),
     "GO": ("Gene Ontology", "CC-BY-4.0"),
+    "HGNC": ("HUGO Gene Nomenclature Committee", "CC0-1.0"),
     "HP": ("Human Phenotype Ontology", "HPO license (attribution and version, content not to be altered)"),
     "MAXO": ("Medical Action Ontology", "CC-BY-4.0"),
+    "MESH": ("Medical Subject Headings", "public domain (courtesy of the U.S. National Library of Medicine)"),
     "MONDO": ("Mondo Disease Ontology", "CC-BY-4.0"),
     "NCBITaxon": ("NCBI organismal classification", "CC0-1.0"),
     "NCIT": ("NCI Thesaurus", "CC-BY-4.0"),
@@ -25,22 +29,27 @@ _KNOWN = {
     "ORDO": ("Orphanet Rare Disease Ontology", "CC-BY-4.0"),
     "PATO": ("Phenotype And Trait Ontology", "CC-BY-3.0"),
     "PR": ("Protein Ontology", "CC-BY-4.0"),
+    "SYMP": ("Symptom Ontology", "CC0-1.0"),
     "UBERON": ("Uberon multi-species anatomy ontology", "CC-BY-3.0"),
 }
 _HOMES = {
     "DECIPHER": "https://www.deciphergenomics.org",
+    "HGNC": "https://www.genenames.org",
+    "MESH": "https://www.nlm.nih.gov/mesh",
     "OMIM": "https://www.omim.org",
     "ORDO": "https://www.orphadata.com/ordo/",
 }  # of those that the OBO library does not publish
-_OPEN = re.compile(r"CC0-[\d.]+|CC-BY-[\d.]+")
+_OPEN = re.compile(r"CC0-[\d.]+|CC-BY-[\d.]+|public domain\b.*")
 _CREATIVE_COMMONS = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/([a-z-]+)/([\d.]+\d)")
 
 # One prefix for each terminology, whatever an ontology calls it; keys in capitals.
 _PREFIXES = {
     "ICD-9": "ICD9",
     "ICD-10": "ICD10",
+    "ICD-11": "ICD11",
     "ICD-O": "ICDO",
     "MEDDRA": "MEDDRA",
+    "MESH": "MESH",
     "MSH": "MESH",
     "NCI": "NCIT",
     "NCI_THESAURUS": "NCIT",
@@ -52,6 +61,7 @@ _PREFIXES = {
     "SNOMEDCT_US": "SNOMEDCT",
     "UMLS_CUI": "UMLS",
 }
+_SPELLINGS = {prefix.lower(): prefix for prefix in _KNOWN}
 _EDITION = re.compile(r"_\d{4}_\d\d_\d\d$")  # DOID: SNOMEDCT_US_2023_03_01
 _CURIE = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*):((?!//)\S+)")
 _IRIS = (
@@ -82,6 +92,15 @@ def curie(text: str) -> str | None:
         return None
     found = _EDITION.sub("", match[1].upper())
     return f"{_PREFIXES.get(found, match[1])}:{match[2]}"
+
+
+def registry_curie(text: str) -> str | None:
+    """A CURIE whose prefix Bioregistry writes, in small letters, as the CURIE that every reader uses: ``doid:1`` DOID:1.
+
+    ``None`` where it is no CURIE.
+    """
+    prefix, colon, rest = text.partition(":")
+    return curie(f"{_SPELLINGS.get(prefix.lower(), prefix.upper())}:{rest}") if colon else None
 
 
 def match_predicate(text: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from st_biomed.errors import InputError
 from st_biomed.files.tables import check_file, read_lines
 from st_biomed.readers._curies import Header, match_predicate
+from st_biomed.readers._json import field, json_object, objects
 from st_biomed.readers._ontology import LOGICAL, OTHER, Ontology, Statements
 from st_biomed.records import Record, SourceInfo, Tally
 
@@ -26,10 +26,6 @@ _NOT_CLASSES = {"PROPERTY": "properties", "INDIVIDUAL": "individuals", "": "node
 _AXIOMS = ("logicalDefinitionAxioms", "equivalentNodesSets", "domainRangeAxioms", "propertyChainAxioms")
 # Where a property value becomes a type or a cross-reference; properties are compared by the end of their IRI.
 _NAMESPACE, _ALTERNATIVE = "hasOBONamespace", "hasAlternativeId"
-_KINDS = {str: "a text", list: "a list", dict: "an object", bool: "true or false"}
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF, which must not stand alone
-
-Kind = TypeVar("Kind", str, list, dict, bool)
 
 
 def records(
@@ -78,30 +74,30 @@ def records(
         definitions=definitions,
     )
     labels: dict[str, str] = {}
-    graphs = _objects(str(path), _document(path), "graphs")
+    graphs = objects(str(path), _document(path), "graphs")
     if not graphs:
         raise InputError(f"{path}: has no 'graphs'; is it an OBO graph?")
     for number, graph in enumerate(graphs):
         where = f"{path}: graphs[{number}]"
         ontology.begin(_header(where, graph))
-        edges = [_edge(f"{where}.edges[{i}]", edge) for i, edge in enumerate(_objects(where, graph, "edges"))]
+        edges = [_edge(f"{where}.edges[{i}]", edge) for i, edge in enumerate(objects(where, graph, "edges"))]
         withdrawn = {child for child, _, parent in edges if _end(parent) == "ObsoleteClass"}
-        for i, node in enumerate(_objects(where, graph, "nodes")):
+        for i, node in enumerate(objects(where, graph, "nodes")):
             at = f"{where}.nodes[{i}]"
-            kind = _field(at, node, "type", str)
+            kind = field(at, node, "type", str)
             if kind == "CLASS":
                 term = _term(at, node)
                 term.obsolete |= term.id in withdrawn
                 yield from ontology.term(term, at)
             elif kind in _NOT_CLASSES:
-                labels[_field(at, node, "id", str)] = _field(at, node, "lbl", str)
+                labels[field(at, node, "id", str)] = field(at, node, "lbl", str)
                 tally.read()
                 tally.drop(_NOT_CLASSES[kind])
             else:
                 raise InputError(f"{at}: 'type' is CLASS, PROPERTY or INDIVIDUAL, found {kind[:40]!r}")
         for child, relation, parent in edges:
             ontology.edge(child, relation, parent)
-        n_axioms = sum(len(_field(where, graph, key, list)) for key in _AXIOMS)
+        n_axioms = sum(len(field(where, graph, key, list)) for key in _AXIOMS)
         tally.read(n_axioms)
         tally.drop(LOGICAL, n_axioms)
     yield from ontology.finish(labels)
@@ -109,45 +105,35 @@ def records(
 
 def _document(path: Path) -> dict[str, Any]:
     text = "\n".join(text for _, text in read_lines(path))
-    try:
-        document = json.loads(text)
-        if _HALF.search(text):
-            json.dumps(document, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: is not JSON ({error.msg})") from error
-    except (RecursionError, ValueError) as error:  # too deep, a number of thousands of digits, half a character
-        raise InputError(f"{path}: is not JSON that can be read ({type(error).__name__})") from error
-    if not isinstance(document, dict):
-        raise InputError(f"{path}: is no JSON object with 'graphs'; is it an OBO graph?")
-    return document
+    return json_object(path, text, expected="JSON object with 'graphs'")
 
 
 def _header(where: str, graph: dict[str, Any]) -> Header:
-    meta = _field(where, graph, "meta", dict)
+    meta = field(where, graph, "meta", dict)
     values = {_end(name): value for name, value in _values(f"{where}.meta", meta)}
     return Header(
-        _field(where, graph, "id", str),
+        field(where, graph, "id", str),
         values.get("title", ""),
-        values.get("owl_versionInfo") or values.get("versionInfo") or _field(f"{where}.meta", meta, "version", str),
+        values.get("owl_versionInfo") or values.get("versionInfo") or field(f"{where}.meta", meta, "version", str),
         values.get("license", ""),
     )
 
 
 def _term(where: str, node: dict[str, Any]) -> Statements:
-    meta, at = _field(where, node, "meta", dict), f"{where}.meta"
-    term = Statements(_field(where, node, "id", str), _field(where, node, "lbl", str))
-    term.obsolete = _field(at, meta, "deprecated", bool)
-    for synonym in _objects(at, meta, "synonyms"):
-        predicate = _field(f"{at}.synonyms", synonym, "pred", str)
+    meta, at = field(where, node, "meta", dict), f"{where}.meta"
+    term = Statements(field(where, node, "id", str), field(where, node, "lbl", str))
+    term.obsolete = field(at, meta, "deprecated", bool)
+    for synonym in objects(at, meta, "synonyms"):
+        predicate = field(f"{at}.synonyms", synonym, "pred", str)
         scope = _SYNONYM.fullmatch(_end(predicate))
         if not scope:
             raise InputError(f"{at}: 'pred' of a synonym is hasExactSynonym or the like, found {predicate[:40]!r}")
-        term.synonyms.append((scope[1].upper(), _field(f"{at}.synonyms", synonym, "val", str)))
-    if definition := _field(at, meta, "definition", dict):
-        term.definitions.append(_field(f"{at}.definition", definition, "val", str))
-    for xref in _objects(at, meta, "xrefs"):
-        term.xrefs.append(("xref", _field(f"{at}.xrefs", xref, "val", str)))
-    for subset in _field(at, meta, "subsets", list):
+        term.synonyms.append((scope[1].upper(), field(f"{at}.synonyms", synonym, "val", str)))
+    if definition := field(at, meta, "definition", dict):
+        term.definitions.append(field(f"{at}.definition", definition, "val", str))
+    for xref in objects(at, meta, "xrefs"):
+        term.xrefs.append(("xref", field(f"{at}.xrefs", xref, "val", str)))
+    for subset in field(at, meta, "subsets", list):
         term.types.append(_end(_text(f"{at}.subsets", subset)))
     for name, value in _values(at, meta):
         if _end(name) == _ALTERNATIVE:
@@ -158,13 +144,13 @@ def _term(where: str, node: dict[str, Any]) -> Statements:
             term.xrefs.append((match, value))
         else:
             term.left_out[OTHER] += 1
-    term.left_out[OTHER] += len(_field(at, meta, "comments", list))
+    term.left_out[OTHER] += len(field(at, meta, "comments", list))
     return term
 
 
 def _edge(where: str, edge: dict[str, Any]) -> tuple[str, str, str]:
     """Child, relation (empty for is_a) and parent."""
-    child, relation, parent = (_field(where, edge, end, str) for end in ("sub", "pred", "obj"))
+    child, relation, parent = (field(where, edge, end, str) for end in ("sub", "pred", "obj"))
     if not (child and relation and parent):
         raise InputError(f"{where}: an edge has 'sub', 'pred' and 'obj', found {str(edge)[:80]!r}")
     return child, "" if relation == "is_a" else relation, parent
@@ -174,27 +160,9 @@ def _values(where: str, meta: dict[str, Any]) -> list[tuple[str, str]]:
     """Property and value of each ``basicPropertyValues``."""
     where += ".basicPropertyValues"
     return [
-        (_field(where, value, "pred", str), _field(where, value, "val", str))
-        for value in _objects(where, meta, "basicPropertyValues")
+        (field(where, value, "pred", str), field(where, value, "val", str))
+        for value in objects(where, meta, "basicPropertyValues")
     ]
-
-
-def _field(where: str, holder: dict[str, Any], key: str, kind: type[Kind]) -> Kind:
-    """A field of an object; an empty one where it is missing or null."""
-    value = holder.get(key)
-    if value is None:
-        return kind()
-    if not isinstance(value, kind):
-        raise InputError(f"{where}: {key!r} must be {_KINDS[kind]}, found {str(value)[:40]!r}")
-    return value
-
-
-def _objects(where: str, holder: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    values = _field(where, holder, key, list)
-    for i, value in enumerate(values):
-        if not isinstance(value, dict):
-            raise InputError(f"{where}: {key}[{i}] must be an object, found {str(value)[:40]!r}")
-    return values
 
 
 def _text(where: str, value: object) -> str:

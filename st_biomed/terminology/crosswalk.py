@@ -41,6 +41,7 @@ class Crosswalk:
         predicates: Sequence[str] = (),
         through: Sequence[str] = (),
         same_name: str | None = None,
+        preferred: bool = False,
     ) -> Crosswalk:
         """Find the concepts of several terminologies that are one.
 
@@ -50,7 +51,9 @@ class Crosswalk:
             through: Prefixes of codes over which concepts are linked although no terminology here has them: with
                 ``["UMLS"]`` two ontologies are united where both refer to one CUI.
             same_name: Also link concepts of different terminologies that have a name in common after this normalizer
-                (``"none"``, ``"lower"``, ``"coder"``); a name of several concepts of one terminology links nothing.
+                (``"none"``, ``"lower"``, ``"coder"``); a name of several concepts of one terminology links nothing, nor
+                does one of a concept that a cross-reference links to another concept of the other's prefix.
+            preferred: Whether preferred names alone link, which synonyms do, too, by default.
 
         Raises:
             InputError: No cross-reference has one of the predicates, or leads to one of the prefixes, or an unknown
@@ -61,9 +64,13 @@ class Crosswalk:
             for code in terminology.codes:
                 first.setdefault(code, at)
         links = set(_by_xrefs(terminologies, predicates, through, first))
-        if same_name is not None:
-            links |= set(_by_names(terminologies, same_name))
-        return _resolved(links, first)
+        by_name = set() if same_name is None else set(_by_names(terminologies, same_name, preferred)) - links
+        linked = {(code, _prefix(other)) for link in links for code, other in (link, link[::-1])}
+        free = {link for link in by_name if not {(link[0], _prefix(link[1])), (link[1], _prefix(link[0]))} & linked}
+        found = _resolved(links | free, first)
+        found.tally.read(len(by_name) - len(free))
+        found.tally.drop("equal names of concepts that cross-references link otherwise", len(by_name) - len(free))
+        return found
 
 
 def _by_xrefs(
@@ -88,9 +95,9 @@ def _by_xrefs(
             raise InputError(f"no cross-reference that is followed leads to {prefix!r}; they lead to {sorted(met)}")
 
 
-def _by_names(terminologies: Sequence[Terminology], normalizer: str) -> Iterator[tuple[str, str]]:
+def _by_names(terminologies: Sequence[Terminology], normalizer: str, preferred: bool) -> Iterator[tuple[str, str]]:
     """Links between concepts with a name in common, the smaller code first."""
-    named = [_concept_of_name(terminology, normalizer) for terminology in terminologies]
+    named = [_concept_of_name(terminology, normalizer, preferred) for terminology in terminologies]
     for at, one in enumerate(named):
         for other in named[at + 1 :]:
             for name in one.keys() & other.keys():
@@ -98,11 +105,14 @@ def _by_names(terminologies: Sequence[Terminology], normalizer: str) -> Iterator
                     yield min(one[name], other[name]), max(one[name], other[name])
 
 
-def _concept_of_name(terminology: Terminology, normalizer: str) -> dict[str, str]:
+def _concept_of_name(terminology: Terminology, normalizer: str, preferred: bool) -> dict[str, str]:
     """Normalized names that one concept alone has, to its code."""
     texts = normalize(terminology.texts["text"].combine_chunks(), normalizer).dictionary_encode()
-    name = texts.indices.to_numpy()[terminology.terms["text"].to_numpy()]
-    pairs = np.unique(np.stack([name, terminology.terms["concept"].to_numpy()], axis=1), axis=0)
+    terms = terminology.terms
+    if preferred:
+        terms = terms.filter(pc.equal(terms["kind"], "preferred"))
+    name = texts.indices.to_numpy()[terms["text"].to_numpy()]
+    pairs = np.unique(np.stack([name, terms["concept"].to_numpy()], axis=1), axis=0)
     names, first, count = np.unique(pairs[:, 0], return_index=True, return_counts=True)
     strings, codes = texts.dictionary.to_pylist(), terminology.codes
     alone = count == 1

@@ -37,6 +37,7 @@ CLASSES += [SentenceTransformerTrainingArguments, TrainingArguments, KGESettings
 REQUIRED = {
     "read": "toy -o {new}",
     "merge": "toy toy -o {new}",
+    "unite": "{file} -o {new}",
     "subset": "toy -o {new} --sources TOY",
     "stats": "toy",
     "pairs": "toy -o {new}",

@@ -119,6 +119,7 @@ SMOKE = "recipes/configs/kge_smoke.yaml"
 VERBS = {
     "read": Verb(("read", "toy", "--option", "depth=2"), _terminology, other=("--option", "trees=2")),
     "merge": Verb(("merge", "{toy}", "{two}"), _terminology, other=("{three}",)),
+    "unite": Verb(("unite", "{plan}", "--data", "{parts}"), _terminology, other=("--data", "{others}")),
     "subset": Verb(("subset", "{toy}", "--types", "disorder"), _terminology, other=("--below", "TOY:D0")),
     "mentions": Verb(("mentions", "{toy}", "{text}"), _mentions, other=("--window", 5)),
     "index": Verb(("index", "{toy}", "--model", "{model}", "--rows-per-commit", 40), _index, other=("--no-bf16",)),
@@ -172,6 +173,10 @@ def make_inputs(folder: Path, model: Path) -> dict[str, Path]:
     """What the verbs read."""
     inputs = {name: folder / name for name in ("toy", "two", "three", "index", "trained", "results", "merged")}
     inputs |= {"model": model, "text": folder / "text.txt", "moved": moved(model, folder / "moved")}
+    inputs |= {"plan": folder / "plan.yaml", "parts": folder / "parts", "others": folder / "others"}
+    inputs["plan"].write_text("sources: {one: {path: one}, two: {reader: toy}}\n")
+    for name, trees in (("parts", 2), ("others", 4)):
+        Terminology.read("toy", trees=trees, depth=1).save(inputs[name] / "one")
     toy = Terminology.read("toy", trees=2, branching=2)
     toy.save(inputs["toy"])
     Terminology.read("toy", trees=3, depth=1).save(inputs["two"])

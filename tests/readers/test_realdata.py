@@ -127,3 +127,45 @@ def test_ontologies_are_united_over_the_cuis_that_both_refer_to(realdata: Path) 
     assert merged.n_concepts == doid.n_concepts + mondo.n_concepts + hpo.n_concepts - len(walk.codes)
     assert merged.tallies["merge"].n_dropped == 0
     assert merged.strings[merged.preferred_texts[merged.concept("DOID:1612")]] == "breast cancer"
+
+
+def test_mesh_2022_has_30194_descriptors_below_each_other_but_for_one_cycle(realdata: Path) -> None:
+    """Catches permuted terms read as names, tree numbers of another heading, and a cycle that is cut in silence."""
+    folder = realdata / "open2026" / "mesh"
+    mesh = Terminology.read(
+        "mesh",
+        folder / "data_mesh_thesaurus.tsv.gz",
+        trees=folder / "mtrees2022.bin.gz",
+        actions=folder / "data_PharmacologicalActions.tsv.gz",
+    )
+    assert (mesh.n_concepts, mesh.terms.num_rows, mesh.parents.num_rows) == (30_194, 128_777, 41_080)
+    assert mesh.relations.num_rows == 5_054
+    assert mesh.n_cyclic_parents == 2
+    cut = mesh.without_cycles()
+    codes = [mesh.concept(f"MESH:{ui}") for ui in ("D054988", "D054990")]
+    left = {(row["child"], row["parent"]) for row in cut.parents.to_pylist()}
+    assert not left & {(codes[0], codes[1]), (codes[1], codes[0])}
+    typed = set(mesh.types["concept"].to_pylist())
+    assert {mesh.codes[i] for i in range(mesh.n_concepts) if i not in typed} == {"MESH:D005260", "MESH:D008297"}
+
+
+def test_orphanet_of_2025_has_9960_packets(realdata: Path) -> None:
+    """Catches a list in one of its other shapes that is passed over: 44 packets have their parents in one."""
+    packets = Terminology.read("orphapacket", realdata / "open2026" / "orphanet" / "orphapackets.jsonl.gz")
+    of = Counter(code.partition(":")[0] for code in packets.codes)
+    assert of == {"ORDO": 9_960 + 38, "HP": 8_671, "HGNC": 4_469}
+    own = packets.terms["source"].to_pylist().count("ORPHAPACKET")
+    assert own - 38 == 9_960 + 13_888
+    assert (packets.parents.num_rows, packets.n_definitions, packets.n_cyclic_parents) == (19_481, 6_891, 0)
+    n_phenotypes = sum("has_phenotype" in relation for relation in packets.relations["relation"].to_pylist())
+    assert n_phenotypes == 115_878 - 727 - 25  # excluded, repeated
+    assert packets.relations.num_rows - n_phenotypes == 8_018 - 2  # without a code of HGNC
+
+
+def test_biolexica_has_73545_and_29862_codes(realdata: Path) -> None:
+    """Catches codes in two spellings, and codes that become concepts without a name."""
+    folder = realdata / "open2026" / "biolexica"
+    found = {name: Terminology.read("ssslm", folder / f"{name}.ssslm.tsv.gz") for name in ("phenotype", "anatomy")}
+    assert {name: part.n_concepts for name, part in found.items()} == {"phenotype": 73_545, "anatomy": 29_862}
+    prefixes = Counter(code.partition(":")[0] for code in found["phenotype"].codes)
+    assert prefixes.most_common(4) == [("NCIT", 20_521), ("HP", 18_924), ("MONDO", 18_844), ("DOID", 14_219)]

@@ -112,3 +112,18 @@ def test_merging_by_a_crosswalk_moves_names_parents_and_types():
     parents = {(merged.codes[r["child"]], merged.codes[r["parent"]]) for r in merged.parents.to_pylist()}
     assert parents == {("A:2", "A:1"), ("B:5", "A:1")}
     assert merged.digest == Terminology.merge(B, A, codes={"B:1": "A:1"}).digest
+
+
+def test_preferred_names_alone_link_where_asked_for():
+    """Catches a synonym that is another concept's name taken as evidence: zorva, a synonym of A:2, names B:2."""
+    walk = Crosswalk.between(A, B, same_name="lower", preferred=True)
+    assert walk.codes == {"B:3": "A:3", "B:5": "A:2"}
+    assert walk.conflicts == []
+
+
+def test_a_cross_reference_is_stronger_than_an_equal_name():
+    """Catches a link of the source that fails because a name leads elsewhere."""
+    walk = Crosswalk.between(A, B, predicates=["exactMatch"], same_name="lower")
+    assert walk.codes == {"B:2": "A:2", "B:3": "A:3"}
+    assert walk.tally.dropped["equal names of concepts that cross-references link otherwise"] == 1
+    assert walk.tally.adds_up()

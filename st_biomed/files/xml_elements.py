@@ -1,0 +1,113 @@
+"""XML of any size as the elements below its root, one after the other; nothing is fetched and no entity is replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
+
+from st_biomed.errors import InputError
+from st_biomed.files.gzipped import opened
+
+_BLOCK = 1 << 16
+
+
+class XMLForm(NamedTuple):
+    """What a kind of XML file looks like.
+
+    Attributes:
+        name: What it is called in an error.
+        root: Tag of the root element.
+        element: Tag of the elements directly below it that are yielded; others are passed over.
+        deepest: How many elements may stand within one another.
+    """
+
+    name: str
+    root: str
+    element: str
+    deepest: int = 20
+
+
+def read_elements(path: Path, form: XMLForm) -> Iterator[tuple[int, Element]]:
+    """Stream the line and the content of each element.
+
+    A document type that is named is passed over, and a file that declares entities is refused, whatever they stand for.
+
+    Raises:
+        InputError: With file and line: no well-formed XML, an entity, another root, elements too deep.
+    """
+    reading = _Reading(path, form)
+    with opened(path) as (stream, _):
+        while True:
+            block = stream.read(_BLOCK)
+            reading.feed(block)
+            yield from reading.taken()
+            if not block:
+                return
+
+
+class _Reading:
+    """A parser that takes elements apart as they end."""
+
+    def __init__(self, path: Path, form: XMLForm) -> None:
+        self.path = path
+        self.form = form
+        self.depth = 0
+        self.begun = 0
+        self.builder: TreeBuilder | None = None
+        self.elements: list[tuple[int, Element]] = []
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.parser.EntityDeclHandler = self._entity
+        self.parser.SkippedEntityHandler = self._entity
+
+    def feed(self, block: bytes) -> None:
+        try:
+            self.parser.Parse(block, not block)
+        except expat.ExpatError as error:
+            raise InputError(f"{self.path}:{error.lineno}: is not well-formed XML ({error})") from error
+        except (LookupError, ValueError) as error:  # an encoding that Python or the parser does not know
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{self.path}:1: is no XML that can be decoded ({error}); UTF-8 can") from error
+
+    def taken(self) -> list[tuple[int, Element]]:
+        elements, self.elements = self.elements, []
+        return elements
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name, root, element, deepest = self.form
+        self.depth += 1
+        if self.depth == 1 and tag != root:
+            raise self._error(f"root element is <{tag}>, {name} has <{root}>")
+        if self.depth > deepest:
+            raise self._error(f"elements stand {deepest} deep in one another, which those of {name} do not")
+        if self.depth == 2 and tag == element:
+            self.begun, self.builder = self.parser.CurrentLineNumber, TreeBuilder()
+        if self.builder is not None:
+            self.builder.start(tag, attributes)
+
+    def _end(self, tag: str) -> None:
+        self.depth -= 1
+        if self.builder is not None:
+            self.builder.end(tag)
+            if self.depth == 1:
+                self.elements.append((self.begun, self.builder.close()))
+                self.builder = None
+
+    def _text(self, text: str) -> None:
+        if self.builder is not None:
+            self.builder.data(text)
+
+    def _entity(self, name: str, *_: object) -> NoReturn:
+        raise self._error(
+            f"entity {name[:40]!r} is declared or meant; {self.form.name} has none but those of XML itself"
+        )
+
+    def _error(self, found: str) -> InputError:
+        return InputError(f"{self.path}:{self.parser.CurrentLineNumber}: {found}")

@@ -1,0 +1,67 @@
+"""JSON as sources publish it: documents that can be read to the end, and fields of the kind that they have to be."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, TypeVar
+
+from st_biomed.errors import InputError
+
+_KINDS = {str: "a text", list: "a list", dict: "an object", bool: "true or false"}
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF, which must not stand alone
+
+Kind = TypeVar("Kind", str, list, dict, bool)
+
+
+def json_object(path: object, text: str, line: int = 0, expected: str = "JSON object") -> dict[str, Any]:
+    """The object that a text is.
+
+    Args:
+        path: Where the text stands, for errors.
+        text: The document.
+        line: The line of the file where it begins; none where it is the whole file.
+        expected: What it has to be, in words.
+
+    Raises:
+        InputError: With file and line: no JSON, or none that can be read; no object.
+    """
+    where = f"{path}:{line}" if line else str(path)
+    try:
+        document = json.loads(text)
+        if _HALF.search(text):
+            json.dumps(document, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{max(line, 1) + error.lineno - 1}: is not JSON ({error.msg})") from error
+    except (RecursionError, ValueError) as error:  # too deep, a number of thousands of digits, half a character
+        raise InputError(f"{where}: is not JSON that can be read ({type(error).__name__})") from error
+    if not isinstance(document, dict):
+        raise InputError(f"{where}: is no {expected}, found {text.strip()[:40]!r}")
+    return document
+
+
+def field(where: str, holder: dict[str, Any], key: str, kind: type[Kind]) -> Kind:
+    """A field of an object; an empty one where it is missing or null.
+
+    Raises:
+        InputError: It is of another kind.
+    """
+    value = holder.get(key)
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise InputError(f"{where}: {key!r} must be {_KINDS[kind]}, found {str(value)[:40]!r}")
+    return value
+
+
+def objects(where: str, holder: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """The objects of a field that lists them.
+
+    Raises:
+        InputError: It is no list, or holds something else.
+    """
+    values = field(where, holder, key, list)
+    for i, value in enumerate(values):
+        if not isinstance(value, dict):
+            raise InputError(f"{where}: {key}[{i}] must be an object, found {str(value)[:40]!r}")
+    return values

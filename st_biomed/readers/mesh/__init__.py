@@ -1,0 +1,105 @@
+"""MeSH, the Medical Subject Headings of the U.S. National Library of Medicine: one concept for each descriptor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.files.gzipped import plain_name
+from st_biomed.files.tables import check_file
+from st_biomed.readers.mesh import ascii, table, xml
+from st_biomed.readers.mesh.descriptors import SOURCE, Descriptor, Thesaurus
+from st_biomed.records import Record, Tally
+from st_biomed.settings.keyword_options import listed
+
+__all__ = ["SOURCE", "records"]
+
+_CONCEPTS = ("all", "preferred")
+
+
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    trees: str | Path | None = None,
+    actions: str | Path | None = None,
+    permuted: bool = False,
+    without_tags: str | Sequence[str] = "",
+    concepts: str = "all",
+    definitions: bool = True,
+) -> Iterator[Record]:
+    """Read headings as preferred names, entry terms as synonyms, scope notes as definitions, and parents from tree numbers.
+
+    The types of a descriptor are the letters of its trees: A anatomy, B organisms, C diseases, D chemicals and drugs, and
+    so on. A descriptor with several tree numbers has the parent of each. Trees that are put together so hold a cycle, of
+    two descriptors that are above one another in different trees; ``Terminology.without_cycles`` drops it. Female and
+    Male have no tree number. A descriptor whose substance has an action has the relation
+    ``has_pharmacological_action`` to the descriptor of that action. The definition is the scope note of the preferred
+    concept; a table of terms has none. Supplementary records are not read.
+
+    Args:
+        path: The official XML (``desc2031.xml``) or ASCII form (``d2031.bin``), which its suffix tells, or else a table
+            of terms with the columns DescriptorUI, DescriptorName, ConceptUI, TermName, IsPermutedTermYN, LexicalTag
+            and RecordPreferredTermYN.
+        tally: Counts terms, tree numbers, pharmacological actions and scope notes.
+        trees: For a table of terms, the official tree numbers (``mtrees2031.bin``); without it, the default, a table
+            has no parents.
+        actions: For a table of terms, a table of pharmacological actions with the columns DescriptorUI and
+            PharmActionUI; without it, the default, a table has none.
+        permuted: Whether to read permuted terms too ("Fever, Zorb" beside "Zorb Fever"); by default not. The ASCII form
+            does not mark them: there they are read.
+        without_tags: Lexical tags of the terms to leave out, with commas between, e.g. ``"TRD,LAB"`` for trade names
+            and numbers of laboratories; none by default.
+        concepts: ``all`` (default) for the terms of every concept of a descriptor, which may be narrower than its
+            heading; ``preferred`` for those of the preferred concept.
+        definitions: Whether to read scope notes, as by default.
+
+    Raises:
+        InputError: With file and line: an identifier or tree number that is none or is there twice, a descriptor without
+            a heading, a malformed row, XML that is none or declares entities. Also: no such file, no such column.
+    """
+    if path is None:
+        raise InputError("reader 'mesh' needs the path of MeSH: desc2031.xml, d2031.bin or a table of terms")
+    if concepts not in _CONCEPTS:
+        raise InputError(f"concepts must be {' or '.join(_CONCEPTS)}, found {concepts!r}")
+    path = check_file(path)
+    beside = [check_file(file) for file in (trees, actions) if file is not None]
+    thesaurus = Thesaurus(
+        tally,
+        permuted=permuted,
+        without_tags=listed("without_tags", without_tags),
+        preferred_only=concepts == "preferred",
+        definitions=definitions,
+    )
+    years = re.findall(r"20\d\d", " ".join(file.name for file in (path, *beside)))
+    yield replace(SOURCE, version="".join(years[:1]))
+    found = False
+    for descriptor in _descriptors(path, tally, trees, actions):
+        found = True
+        yield from thesaurus.descriptor(descriptor)
+    if not found:
+        raise InputError(f"{path}: holds no descriptor of MeSH")
+    yield from thesaurus.finish()
+
+
+def _descriptors(
+    path: Path, tally: Tally, trees: str | Path | None, actions: str | Path | None
+) -> Iterator[Descriptor]:
+    """The descriptors of a file of any form."""
+    suffix = Path(plain_name(path)).suffix.lower()
+    if suffix in (".xml", ".bin"):
+        if trees is not None or actions is not None:
+            raise InputError(
+                f"{path}: has its trees and actions itself; trees= and actions= belong to a table of terms"
+            )
+        yield from xml.descriptors(path) if suffix == ".xml" else ascii.descriptors(path, tally)
+        return
+    found = list(table.descriptors(path))
+    if trees is not None:
+        table.add_trees(Path(trees), found, tally)
+    if actions is not None:
+        table.add_actions(Path(actions), found, tally)
+    yield from found

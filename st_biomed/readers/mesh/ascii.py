@@ -1,0 +1,71 @@
+"""MeSH as the official ASCII form, ``d2031.bin``: records that begin with ``*NEWRECORD`` and have lines ``MH = Heading``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.files.tables import read_lines
+from st_biomed.readers.mesh.descriptors import Descriptor, Name
+from st_biomed.records import Tally
+
+_BEGIN = "*NEWRECORD"
+_EQUIVALENT = ("", "EQV")
+
+
+def descriptors(path: Path, tally: Tally) -> Iterator[Descriptor]:
+    """The records of descriptors; those of qualifiers and supplementary substances are dropped and counted.
+
+    Raises:
+        InputError: With file and line: no ``*NEWRECORD``, a line of another form.
+    """
+    for line, fields in _records(path):
+        of = {key: [value for other, value in fields if other == key] for key, _ in fields}
+        if of.get("RECTYPE", ["D"]) != ["D"]:
+            tally.read()
+            tally.drop("records that are no descriptors")
+            continue
+        heading = of.get("MH", [""])[0]
+        yield Descriptor(
+            f"{path}:{line}",
+            of.get("UI", [""])[0],
+            heading,
+            [Name(heading), *(_entry(value) for key, value in fields if key in ("ENTRY", "PRINT ENTRY"))],
+            of.get("MN", []),
+            of.get("PA", []),
+            [(note, True) for note in of.get("MS", [])],
+        )
+
+
+def _records(path: Path) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+    """The line where each record begins, and its keys and values."""
+    begun = 0
+    fields: list[tuple[str, str]] = []
+    for line, text in read_lines(path):
+        text = text.strip()
+        if text == _BEGIN:
+            if begun:
+                yield begun, fields
+            begun, fields = line, []
+            continue
+        if not text:
+            continue
+        key, equals, value = text.partition(" =")
+        if not begun or not equals:
+            raise InputError(f"{path}:{line}: a line is {_BEGIN}, or 'MH = Heading' in a record, found {text[:40]!r}")
+        fields.append((key, value.strip()))
+    if not begun:
+        raise InputError(f"{path}: has no {_BEGIN}; is it MeSH in ASCII form?")
+    yield begun, fields
+
+
+def _entry(value: str) -> Name:
+    """An entry term: alone, or ``term|T047|NON|NRW|...|abcd``, whose last field has a letter for each one before.
+
+    The letter ``c`` stands for the lexical tag, ``d`` for the relation of the term's concept to the preferred one.
+    """
+    text, *fields = value.split("|")
+    letters = fields.pop() if fields else ""
+    told = dict(zip(letters[1:], fields)) if len(letters) == len(fields) + 1 else {}
+    return Name(text, tag=told.get("c", "NON"), preferred_concept=told.get("d", "") in _EQUIVALENT)

@@ -1,0 +1,197 @@
+"""A descriptor of MeSH whatever file it stands in, and the records that it becomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from st_biomed.errors import InputError
+from st_biomed.readers._once import Once
+from st_biomed.records import Definition, Parent, Record, Relation, SourceInfo, Tally, Term, Type, single_spaced
+
+SOURCE = SourceInfo(
+    name="MESH",
+    title="Medical Subject Headings",
+    license="public domain (courtesy of the U.S. National Library of Medicine)",
+    url="https://www.nlm.nih.gov/mesh",
+    redistributable=True,
+)
+
+ACTION = "has_pharmacological_action"
+
+_UI = re.compile(r"D\d{6,9}")
+_TREE_NUMBER = re.compile(r"[A-Z]\d\d(\.\d{3})*")
+
+
+class Name(NamedTuple):
+    """One term of a descriptor.
+
+    Attributes:
+        text: As the file has it.
+        permuted: Whether it is another term with its words in another order, made by a program.
+        tag: Its lexical tag: NON, TRD (trade name), LAB (number of a laboratory), ABB, ACR, EPO, NAM, ABX, ACX.
+        preferred_concept: Whether it belongs to the descriptor's preferred concept; others are narrower or related.
+    """
+
+    text: str
+    permuted: bool = False
+    tag: str = "NON"
+    preferred_concept: bool = True
+
+
+@dataclass
+class Descriptor:
+    """What a file says of one descriptor.
+
+    Attributes:
+        where: ``file:line``, for errors.
+        ui: Its identifier, e.g. ``"D000001"``.
+        name: Its heading.
+        names: Its terms.
+        numbers: Its tree numbers, e.g. ``"C01.100"``.
+        actions: Identifiers or headings of its pharmacological actions.
+        notes: Its scope notes, and whether each belongs to the preferred concept.
+    """
+
+    where: str
+    ui: str
+    name: str
+    names: list[Name] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
+    notes: list[tuple[str, bool]] = field(default_factory=list)
+
+
+class Thesaurus:
+    """From descriptors to records; call :meth:`descriptor` for each and :meth:`finish` in the end.
+
+    Args:
+        tally: Counts terms, tree numbers, actions and scope notes.
+        permuted: Whether permuted terms are names.
+        without_tags: Lexical tags whose terms are no names.
+        preferred_only: Whether terms of the preferred concept alone are names.
+        definitions: Whether scope notes are definitions.
+    """
+
+    def __init__(
+        self,
+        tally: Tally,
+        *,
+        permuted: bool,
+        without_tags: tuple[str, ...],
+        preferred_only: bool,
+        definitions: bool,
+    ) -> None:
+        self.tally = tally
+        self.permuted = permuted
+        self.without_tags = without_tags
+        self.preferred_only = preferred_only
+        self.definitions = definitions
+        self.code_of: dict[str, str] = {}  # of each identifier and each heading
+        self._of_number: dict[str, str] = {}
+        self._actions: list[tuple[str, str]] = []
+
+    def descriptor(self, descriptor: Descriptor) -> Iterator[Record]:
+        """Names, definition and types of a descriptor.
+
+        Raises:
+            InputError: No identifier, one that was there before, no heading, a heading that another has.
+        """
+        where, ui, name = descriptor.where, descriptor.ui, descriptor.name.strip()
+        if not _UI.fullmatch(ui):
+            raise InputError(f"{where}: {ui[:40]!r} is no descriptor of MeSH; they look like D000001")
+        if not name:
+            raise InputError(f"{where}: descriptor {ui} has no name")
+        for key in (ui, name):
+            if key in self.code_of:
+                raise InputError(f"{where}: descriptor {key[:40]!r} is there twice")
+        code = f"{SOURCE.name}:{ui}"
+        self.code_of |= {ui: code, name: code}
+        yield Term(code, name)
+        yield from self._synonyms(code, name, descriptor.names)
+        yield from self._definitions(code, descriptor.notes)
+        for number in descriptor.numbers:
+            self.number(where, number, code)
+        for letter in sorted({number[0] for number in descriptor.numbers}):
+            yield Type(code, letter)
+        self._actions += [(code, action) for action in descriptor.actions]
+
+    def number(self, where: str, number: str, code: str) -> None:
+        """A place of a descriptor in the trees.
+
+        Raises:
+            InputError: It is no tree number, or another descriptor stands there.
+        """
+        if not _TREE_NUMBER.fullmatch(number):
+            raise InputError(f"{where}: {number[:40]!r} is no tree number; they look like C01 and C01.100")
+        if number in self._of_number:
+            raise InputError(f"{where}: tree number {number} is there twice")
+        self._of_number[number] = code
+
+    def finish(self) -> Iterator[Record]:
+        """Parents, from the tree numbers, and pharmacological actions."""
+        parents = Once(self.tally, "tree numbers below a parent that another number leads to")
+        self.tally.read(len(self._of_number))
+        for number, code in self._of_number.items():
+            above, dot, _ = number.rpartition(".")
+            parent = self._of_number.get(above)
+            if not dot:
+                self.tally.keep()
+            elif parent is None:
+                self.tally.drop("tree numbers below one that no descriptor has")
+            elif parent == code:
+                self.tally.drop("tree numbers of a descriptor below itself")
+            elif parents.keeps(code, parent):
+                yield Parent(code, parent)
+        actions = Once(self.tally, "repeated pharmacological actions")
+        self.tally.read(len(self._actions))
+        for code, action in self._actions:
+            tail = self.code_of.get(action)
+            if tail is None or tail == code:
+                self.tally.drop("pharmacological actions that are no other descriptor")
+            elif actions.keeps(code, tail):
+                yield Relation(code, ACTION, tail)
+        placed = set(self._of_number.values())
+        if n_placeless := len(set(self.code_of.values()) - placed):
+            self.tally.note(f"{n_placeless:,} descriptors have no tree number, and so neither parents nor a type")
+
+    def _synonyms(self, code: str, name: str, names: list[Name]) -> Iterator[Record]:
+        # The heading itself counts once: as the term that it is, else as a name of its own.
+        stripped = [term._replace(text=term.text.strip()) for term in names]
+        own = next((i for i, term in enumerate(stripped) if term.text == name), None)
+        self.tally.read(len(stripped) + (own is None))
+        self.tally.keep()
+        rows = Once(self.tally, "repeated names of a descriptor")
+        rows.knows([(name,)])
+        for i, term in enumerate(stripped):
+            if i == own:
+                continue
+            if reason := self._reason(term):
+                self.tally.drop(reason)
+            elif rows.keeps(term.text):
+                yield Term(code, term.text, "synonym")
+
+    def _definitions(self, code: str, notes: list[tuple[str, bool]]) -> Iterator[Record]:
+        rows = Once(self.tally, "empty or repeated scope notes")
+        rows.knows([("",)])
+        self.tally.read(len(notes))
+        for text, of_preferred in notes:
+            text = single_spaced(text)
+            if not self.definitions:
+                self.tally.drop("definitions")
+            elif not of_preferred:
+                self.tally.drop("scope notes of further concepts")
+            elif rows.keeps(text):
+                yield Definition(code, text)
+
+    def _reason(self, name: Name) -> str:
+        """Why a name is dropped; empty where it is kept."""
+        if not name.text:
+            return "empty names"
+        if name.permuted and not self.permuted:
+            return "permuted names"
+        if name.tag in self.without_tags:
+            return f"names tagged {name.tag}"
+        return "names of further concepts" if self.preferred_only and not name.preferred_concept else ""

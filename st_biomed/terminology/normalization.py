@@ -1,0 +1,42 @@
+"""Names after a normalizer, so that those an encoder cannot tell apart are one text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from st_biomed.readers._normalizers import normalize
+from st_biomed.records import Record, Rows
+from st_biomed.terminology.build import assemble
+from st_biomed.terminology.terminology import Terminology
+
+
+def normalized(terminology: Terminology, normalizer: str) -> Terminology:
+    """The terminology with every name normalized; definitions stay as they are.
+
+    Names that become equal are one text: of one concept they are counted as repeated, of several concepts the text is
+    ambiguous, which the losses know of their lookup. An encoder in lower case would else be taught that ``Zorb`` and
+    ``zorb`` are two names, and would see one of them as a negative of the other where their concepts differ.
+
+    Args:
+        terminology: What holds the names.
+        normalizer: A key of ``NORMALIZERS``: ``none``, ``lower`` or ``coder``.
+
+    Raises:
+        InputError: Another normalizer.
+    """
+
+    def records() -> Iterator[Record]:
+        for record in terminology.records():
+            if isinstance(record, Rows) and record.table == "terms":
+                record = Rows("terms", {**record.columns, "text": normalize(record.columns["text"], normalizer)})
+            yield record
+
+    if normalizer == "none":
+        return terminology
+    sources = terminology.sources
+    made = Terminology(*assemble(records(), next(iter(sources.values())), sources))
+    tally = made.tallies["records"]
+    tally.note(f"{terminology.n_texts - made.n_texts:,} texts became equal to another one")
+    made.tallies = {**terminology.tallies, f"normalize {normalizer}": tally}
+    made.readings = terminology.readings
+    return made

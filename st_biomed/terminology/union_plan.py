@@ -1,0 +1,152 @@
+"""The settings of a union: which sources are read with which options, and what makes concepts of two of them one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from st_biomed.errors import InputError
+from st_biomed.readers import check_options, parse_options, reader
+from st_biomed.readers._normalizers import NORMALIZERS
+from st_biomed.settings.checks import PATH, check_value, one_of
+from st_biomed.settings.keyword_options import listed, refuse_unknown
+from st_biomed.settings.yaml_files import read_yaml
+
+_NORMALIZER = one_of(*NORMALIZERS, called="normalizer")
+
+
+@dataclass(frozen=True)
+class UnionSource:
+    """One source of a union.
+
+    Attributes:
+        name: What it is called in the settings.
+        reader: What reads it; empty for a saved terminology.
+        path: Its file or folder; nothing where the reader brings its source along.
+        options: The reader's.
+    """
+
+    name: str
+    reader: str = ""
+    path: Path | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> list[Path]:
+        """Every file and folder that the source needs, those that options name among them."""
+        beside = [Path(self.options[name]) for name in self._path_options() if self.options[name] is not None]
+        return beside if self.path is None else [self.path, *beside]
+
+    def below(self, folder: Path | None) -> UnionSource:
+        """The source with paths below a folder where they are not found as they are."""
+
+        def placed(path: str | Path) -> Path:
+            return Path(path) if folder is None or Path(path).exists() else folder / path
+
+        options = {name: placed(self.options[name]) for name in self._path_options() if self.options[name] is not None}
+        path = None if self.path is None else placed(self.path)
+        return UnionSource(self.name, self.reader, path, {**self.options, **options})
+
+    def _path_options(self) -> list[str]:
+        """The options that name a file."""
+        if not self.reader:
+            return []
+        hints = get_type_hints(reader(self.reader).records)
+        return [name for name in self.options if Path in (hints[name], *get_args(hints[name]))]
+
+
+@dataclass(frozen=True)
+class UnionPlan:
+    """What is united and how.
+
+    Attributes:
+        sources: In the order in which they give their codes: of concepts that become one, the first one's stays.
+        crosswalk: Predicates of the cross-references that make two concepts one where neither has another.
+        through: Prefixes over which these link although no source has their codes.
+        same_name: Normalizer after which concepts with an equal name are one; ``None`` for no such link.
+        preferred_names: Whether preferred names alone make concepts one.
+        normalize: Normalizer of all names in the end.
+        without_cycles: Whether parents that lie on a cycle are dropped.
+    """
+
+    sources: tuple[UnionSource, ...]
+    crosswalk: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()
+    same_name: str | None = None
+    preferred_names: bool = False
+    normalize: str = "none"
+    without_cycles: bool = True
+
+    @classmethod
+    def read(cls, path: Path) -> UnionPlan:
+        """The plan that a YAML file holds; ``evaluation/open_terminology.yaml`` shows its form.
+
+        Raises:
+            InputError: A malformed file, an unknown key, reader or option, a value that does not fit.
+        """
+        content = read_yaml(path)
+        refuse_unknown(f"{path}", content, list(cls.__dataclass_fields__))
+        listing = content.get("sources")
+        if not isinstance(listing, dict) or not listing:
+            raise InputError(
+                f"{path}: 'sources' must have a source's name with its reader and path, found {listing!r}"
+            )
+        found: dict[str, Any] = {"sources": tuple(_source(path, str(name), one) for name, one in listing.items())}
+        for key in ("crosswalk", "through"):
+            found[key] = listed(key, _words(path, key, content.get(key)))
+        for key in ("same_name", "normalize"):
+            if content.get(key) is not None:
+                check_value(f"{path}: {key}", content[key], _NORMALIZER)
+                found[key] = content[key]
+        for key in ("preferred_names", "without_cycles"):
+            if key in content:
+                if not isinstance(content[key], bool):
+                    raise InputError(f"{path}: {key!r} must be true or false, found {content[key]!r}")
+                found[key] = content[key]
+        if found["through"] and not found["crosswalk"]:
+            raise InputError(f"{path}: 'through' needs 'crosswalk': the predicates of the cross-references to follow")
+        if found.get("preferred_names") and not found.get("same_name"):
+            raise InputError(f"{path}: 'preferred_names' needs 'same_name': the normalizer after which they are equal")
+        return cls(**found)
+
+
+def _source(path: Path, name: str, content: Any) -> UnionSource:
+    where = f"{path}: source {name!r}"
+    if not isinstance(content, dict):
+        raise InputError(f"{where} must have a reader and a path, found {content!r}")
+    refuse_unknown(where, content, ("reader", "path", "options"))
+    named, place, given = content.get("reader") or "", content.get("path"), content.get("options") or {}
+    for key, value in (("reader", named), ("path", place or "")):
+        if not isinstance(value, str):
+            raise InputError(f"{where}: {key!r} must be a text, found {value!r}")
+    if not isinstance(given, dict):
+        raise InputError(f"{where}: 'options' must have names and values, found {given!r}")
+    if not named and (given or not place):
+        raise InputError(f"{where} needs a reader, or the path of a saved terminology without options")
+    if place is not None:
+        check_value(f"{where}: 'path'", place, PATH)
+    try:
+        options = _options(named, given) if named else {}
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    return UnionSource(name, named, None if place is None else Path(place), options)
+
+
+def _options(named: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Options of the types that the reader declares; lists become words with commas between."""
+    check_options(named, map(str, given))
+    pairs = []
+    for key, value in given.items():
+        if value is None:
+            continue
+        value = value if isinstance(value, list) else [value]
+        pairs.append(f"{key}={','.join(str(one).lower() if isinstance(one, bool) else str(one) for one in value)}")
+    return parse_options(named, pairs)
+
+
+def _words(path: Path, key: str, value: Any) -> Any:
+    words = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(isinstance(word, str) for word in words):
+        raise InputError(f"{path}: {key!r} must be a list of words, found {value!r}")
+    return words

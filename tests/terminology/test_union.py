@@ -1,0 +1,229 @@
+"""Sources of a YAML file as one terminology, and what the report says of their conflicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.readers import Definition, Parent, Record, SourceInfo, Term, Xref
+from st_biomed.terminology import Terminology
+from st_biomed.terminology.conflicts import cycles, equal_but_for_case, equal_names, links_that_do_not_hold
+from st_biomed.terminology.normalization import normalized
+from st_biomed.terminology.union import missing_files, unite
+from st_biomed.terminology.union_plan import UnionPlan
+from tests.contracts.reader_contract import FIXTURES
+
+OPEN = {prefix: SourceInfo(prefix, prefix, license="CC0-1.0", redistributable=True) for prefix in "AB"}
+CLOSED = SourceInfo("C", "C", license="theirs")
+
+
+def terminology(source: SourceInfo, names: dict[str, list[str]], *more: Record) -> Terminology:
+    terms = [
+        Term(f"{source.name}:{key}", text, "synonym" if i else "preferred")
+        for key, texts in names.items()
+        for i, text in enumerate(texts)
+    ]
+    return Terminology.from_records([source, *terms, *more], source)
+
+
+A = terminology(
+    OPEN["A"],
+    {"1": ["Flumpa", "flumpa"], "2": ["terkia"], "3": ["mimpa"]},
+    Parent("A:1", "A:2"),
+    Xref("A:1", "B:1"),
+    Xref("A:2", "B:2"),
+    Xref("A:3", "B:3"),
+    Xref("A:3", "B:4"),
+    Definition("A:1", "A Flumpa, no flumpa."),
+)
+B = terminology(OPEN["B"], {"1": ["FLUMPA"], "2": ["zorb"], "3": ["Terkia"], "4": ["mimpa"]}, Parent("B:2", "B:1"))
+C = terminology(CLOSED, {"1": ["mimpa"], "2": ["ZORB"]})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three saved terminologies."""
+    for name, part in (("a", A), ("b", B), ("c", C)):
+        part.save(tmp_path / name)
+    return tmp_path
+
+
+def plan(folder: Path, text: str) -> UnionPlan:
+    file = folder / "plan.yaml"
+    file.write_text(text)
+    return UnionPlan.read(file)
+
+
+ALL = "sources: {a: {path: a}, b: {path: b}, c: {path: c}}\n"
+
+
+# ---------------------------------------------------------------------- names in one case
+
+
+def test_names_equal_but_for_case_become_one_text() -> None:
+    """Catches a text that stays a negative of its own lower case, a lost preferred name, and definitions lowered too."""
+    small = normalized(A, "lower")
+    assert small.strings == ["flumpa", "mimpa", "terkia"]
+    assert small.concept_names("A:1") == ["flumpa"]
+    assert small.terms["kind"].to_pylist() == ["preferred"] * 3
+    assert small.definition_strings == ["A Flumpa, no flumpa."]
+    tally = small.tallies["normalize lower"]
+    assert tally.dropped["synonyms equal to the preferred term"] == 1
+    assert tally.adds_up()
+    assert tally.notes == ["1 texts became equal to another one"]
+    assert normalized(A, "none") is A
+    with pytest.raises(InputError, match="unknown normalizer 'upper'"):
+        normalized(A, "upper")
+
+
+def test_a_source_that_may_not_be_redistributed_is_not_lost() -> None:
+    """Catches a release that thinks its names are free since they were written in small letters."""
+    assert not normalized(C, "lower").sources["C"].redistributable
+
+
+# ---------------------------------------------------------------------- the report
+
+
+def test_equal_names_are_counted_by_pair_and_shown_where_both_are_open() -> None:
+    """Catches a closed source's name in a report that is shown around."""
+    report = equal_names(Terminology.merge(A, B, C))
+    assert report == {
+        "names": 1,
+        "pairs": [
+            {"sources": ["A", "B"], "names": 1, "examples": [{"names": ["mimpa"], "concepts": ["A:3", "B:4"]}]},
+            {"sources": ["A", "C"], "names": 1},
+            {"sources": ["B", "C"], "names": 1},
+        ],
+    }
+
+
+def test_names_equal_but_for_case_are_counted_within_and_between_concepts() -> None:
+    """Catches equal texts counted as differing in case, and variants of one concept taken for a conflict."""
+    report = equal_but_for_case(Terminology.merge(A, B, C))
+    assert (report["names"], report["too many"], report["in different concepts"]) == (7, 4, 3)
+    assert [(pair["sources"], pair["names"]) for pair in report["pairs"]] == [(["A", "B"], 2), (["B", "C"], 1)]
+    assert report["pairs"][0]["examples"] == [
+        {"names": ["Flumpa", "FLUMPA"], "concepts": ["A:1", "B:1"]},
+        {"names": ["terkia", "Terkia"], "concepts": ["A:2", "B:3"]},
+    ]
+    assert "examples" not in report["pairs"][1]
+    assert equal_but_for_case(normalized(A, "lower"))["names"] == 0
+
+
+def test_cycles_are_told_by_the_sources_that_make_them() -> None:
+    """Catches a cycle of one source laid at the door of the union."""
+    joined = Terminology.merge(A, B, codes={"B:1": "A:1", "B:2": "A:2"})
+    assert cycles(joined, 0) == {
+        "parents": 2,
+        "before": 0,
+        "cycles": 1,
+        "pairs": [{"sources": ["A", "B"], "cycles": 1, "examples": [["A:1", "A:2"]]}],
+    }
+    own = terminology(OPEN["A"], {"1": ["a"], "2": ["b"]}, Parent("A:1", "A:2"), Parent("A:2", "A:1"))
+    assert cycles(own, 2)["pairs"] == [{"sources": ["A", "A"], "cycles": 1, "examples": [["A:1", "A:2"]]}]
+
+
+def test_links_are_told_by_pair_and_reason() -> None:
+    conflicts = [("A:1", "B:1", "why"), ("B:2", "A:2", "why"), ("A:1", "C:1", "why")]
+    assert links_that_do_not_hold(conflicts, {**OPEN, "C": CLOSED}) == [
+        {"sources": ["A", "B"], "reason": "why", "links": 2, "examples": [["A:1", "B:1"], ["A:2", "B:2"]]},
+        {"sources": ["A", "C"], "reason": "why", "links": 1},
+    ]
+
+
+# ---------------------------------------------------------------------- the union
+
+
+def test_sources_are_united_in_their_order_and_cycles_dropped(folder: Path) -> None:
+    """Catches the whole chain: links, normalized names, cycles that only the union makes, and their counts."""
+    made = unite(plan(folder, f"{ALL}crosswalk: xref\nnormalize: lower\n"), folder)
+    assert made.crosswalk.codes == {"B:1": "A:1", "B:2": "A:2"}
+    assert made.terminology.concept_names("A:1") == ["flumpa"]
+    assert made.terminology.parents.num_rows == 0
+    assert made.report["terminology"] == made.terminology.digest
+    assert made.report["cycles"]["parents"] == 2
+    assert made.report["cycles"]["dropped"]
+    assert made.report["equal names of different concepts"]["names"] == 3
+    assert made.report["links that do not hold"][0]["links"] == 2
+    assert made.terminology.tallies["without cycles"].n_dropped == 2
+    kept = unite(plan(folder, f"{ALL}crosswalk: [xref]\nwithout_cycles: false\n"), folder).terminology
+    assert (kept.n_cyclic_parents, kept.n_texts) == (2, 8)
+
+
+def test_equal_preferred_names_unite_where_asked_for(folder: Path) -> None:
+    made = unite(plan(folder, f"{ALL}same_name: lower\npreferred_names: true\n"), folder)
+    assert made.terminology.codes == ["A:1", "A:2", "A:3", "B:2"]
+    assert made.report["equal names of different concepts"]["names"] == 0
+
+
+def test_a_reader_takes_its_options_and_files_below_the_folder(tmp_path: Path) -> None:
+    """Catches an option that names a file looked for in the working directory."""
+    text = (
+        "sources:\n  mesh:\n    reader: mesh\n    path: mesh_terms_2031.tsv\n"
+        "    options: {trees: mtrees2031.bin, without_tags: [TRD, LAB], permuted: true}\n  toy: {reader: toy}\n"
+    )
+    made = unite(plan(tmp_path, text), FIXTURES)
+    assert made.terminology.concept_names("MESH:D990004") == ["Terkimab"]
+    assert made.terminology.sources.keys() == {"MESH", "TOY"}
+    assert {reading["reader"] for reading in made.terminology.readings} == {"mesh", "toy"}
+
+
+def test_missing_files_are_all_named_and_skipped_only_where_asked_for(folder: Path) -> None:
+    """Catches a union that is smaller than its settings without a word."""
+    text = "sources: {a: {path: a}, gone: {reader: obo, path: nowhere.obo}, b: {path: b}}\ncrosswalk: [xref, exactMatch]\n"
+    chosen = plan(folder, f"{text}through: [UMLS]\n")
+    assert missing_files(chosen, folder) == {"gone": [folder / "nowhere.obo"]}
+    with pytest.raises(InputError, match=r"1 of 3 sources lack files, 'gone' for one: .*nowhere\.obo"):
+        unite(chosen, folder)
+    made = unite(chosen, folder, skip_missing=True)
+    assert made.report["left out"] == ["gone"]
+    assert made.terminology.n_concepts == 5
+    with pytest.raises(InputError, match="no source of the plan has its files"):
+        unite(plan(folder, "sources: {gone: {path: nowhere}}"), folder, skip_missing=True)
+
+
+def test_what_a_source_refuses_names_the_source(folder: Path) -> None:
+    (folder / "x.obo").write_text("no stanza\n")
+    with pytest.raises(InputError, match=r"source 'bad': .*x\.obo:1: is neither 'tag: value' nor a stanza"):
+        unite(plan(folder, "sources: {bad: {reader: obo, path: x.obo}}"), folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("crosswalk: xref\n", "'sources' must have a source's name with its reader and path, found None"),
+        ("sources: [a]\n", "'sources' must have a source's name"),
+        ("sources: {a: obo}\n", "source 'a' must have a reader and a path, found 'obo'"),
+        ("sources: {a: {read: obo}}\n", "unknown option of .*source 'a' 'read': .*did you mean 'reader'"),
+        ("sources: {a: {reader: oboe, path: x}}\n", "source 'a': unknown reader 'oboe'"),
+        (
+            "sources: {a: {reader: obo, path: x, options: {scope: EXACT}}}\n",
+            "source 'a': unknown option of reader 'obo'",
+        ),
+        ("sources: {a: {reader: toy, options: {depth: deep}}}\n", "source 'a': option depth must be a number like 3"),
+        ("sources: {a: {reader: toy, options: [depth]}}\n", "source 'a': 'options' must have names and values"),
+        ("sources: {a: {path: [x]}}\n", r"source 'a': 'path' must be a text, found \['x'\]"),
+        ("sources: {a: {path: x, options: {a: b}}}\n", "source 'a' needs a reader, or the path of a saved"),
+        ("sources: {a: {}}\n", "source 'a' needs a reader, or the path of a saved"),
+        (f"{ALL}normalize: upper\n", "unknown normalizer 'upper'"),
+        (f"{ALL}without_cycles: 1\n", "'without_cycles' must be true or false, found 1"),
+        (f"{ALL}crosswalk: [1]\n", r"'crosswalk' must be a list of words, found \[1\]"),
+        (f"{ALL}through: UMLS\n", "'through' needs 'crosswalk'"),
+        (f"{ALL}preferred_names: true\n", "'preferred_names' needs 'same_name'"),
+        (f"{ALL}normalise: lower\n", "did you mean 'normalize'"),
+    ],
+)
+def test_bad_plans_are_one_line(tmp_path: Path, text: str, message: str) -> None:
+    """Catches a wrong key that is found after an hour of reading, or never."""
+    with pytest.raises(InputError, match=message) as refused:
+        plan(tmp_path, text)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_plan_of_open_sources_can_be_read() -> None:
+    """Catches an option of a reader that was renamed and is still in the project's own file."""
+    chosen = UnionPlan.read(Path(__file__).parents[2] / "evaluation" / "open_terminology.yaml")
+    assert len(chosen.sources) >= 15
+    assert len(missing_files(chosen, Path("nowhere"))) == len(chosen.sources)
