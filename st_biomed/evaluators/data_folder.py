@@ -39,6 +39,11 @@ def open_terminology(sources: Sequence[str]) -> Terminology:
     return _opened(found, tuple(map(_version, found)))
 
 
+def source_names(sources: Sequence[str]) -> list[str]:
+    """Names of the sources of a terminology, see :func:`open_terminology`; none where none is read."""
+    return list(open_terminology(sources).sources) if sources else []
+
+
 def _version(source: str) -> tuple[str, int, int] | None:
     """What tells the files of a source from others of the same name, here or in another folder."""
     path = Path(source.partition("?")[0].rpartition(":")[2])

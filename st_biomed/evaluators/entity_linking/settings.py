@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
-from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved
+from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved, source_names
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
 from st_biomed.evaluators.relatedness.evaluator import RelatednessEvaluator
 from st_biomed.evaluators.shared import SharedEvaluator
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
-from st_biomed.linking_data.dictionaries import is_terminology
+from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
+from st_biomed.linking_data.formats import linking_format
 from st_biomed.linking_data.preparation import STEPS, prepare
 
 if TYPE_CHECKING:
@@ -96,6 +97,13 @@ class LinkingSettings:
             ]
             found.append(FoldsEvaluator(folds, **options) if self.folds else folds[0])
         return found
+
+    def source_names(self) -> list[str]:
+        """The data set and its dictionary, as a record of training on them has it, and the sources of a dictionary that is a terminology."""
+        dataset, (form, _, place) = linking_format(self.format).SOURCE.name, self.dictionary.partition(":")
+        dictionary = place if form == TERMINOLOGY else self.dictionary
+        read = [dictionary] if dictionary and is_terminology(resolved(dictionary)) else []
+        return [dataset, f"{dataset}_DICTIONARY", *source_names(read)]
 
     def open(self, fold: int | None = None) -> LinkingDataset:
         """The data set as it is distributed, before any step; of several folds one of them.
@@ -201,4 +209,5 @@ class LinkingSuite(EvaluatorSuite):
         return f"{len(evaluator.folds)} folds" if isinstance(evaluator, FoldsEvaluator) else super().what(evaluator)
 
 
+FAMILY = "linking"
 SETTINGS = LinkingSettings
