@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 
 from st_biomed.errors import InputError
 from st_biomed.files import settle
+from st_biomed.release.scorecard_data import ScorecardData
 from st_biomed.release.strict_json import misfit, strict_json
 
 FORMAT = 1
@@ -122,6 +123,7 @@ class RunData(TypedDict):
     earlier: list[EarlierData]  # the run that base_model is from, then the one before it, and so on
     metrics: list[MetricData]  # over time
     headline: list[str]  # names of the results that the card's tables show; all when empty
+    scorecards: list[ScorecardData]  # against the models it was compared with, the newest first
     results: dict[str, dict[str, dict[str, float | None]]]  # benchmark to "before" and "after" to metric to value
     published: list[PublishedData]  # for metrics of the results
     versions: dict[str, str]
@@ -152,6 +154,7 @@ def empty_run() -> RunData:
         earlier=[],
         metrics=[],
         headline=[],
+        scorecards=[],
         results={},
         published=[],
         versions={},
