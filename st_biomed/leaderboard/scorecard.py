@@ -92,6 +92,8 @@ def scorecard(
         model_digest=first.model_digest,
         base=plain(base_result.encoder.get("model", base)),
         base_digest=base_result.model_digest,
+        base_pooling=str(base_result.encoder.get("pooling", "")),
+        base_max_length=int(base_result.encoder.get("max_length") or 0),
         alpha=ALPHA,
         draws=n_resamples,
         draws_seed=seed,

@@ -13,7 +13,7 @@ from st_biomed.release.scorecard_data import (
     counts,
     outside_training,
 )
-from st_biomed.release.scorecard_text import scorecard_notes, shown_difference, shown_p
+from st_biomed.release.scorecard_text import base_line, scorecard_notes, shown_difference, shown_p
 
 _IN_DOMAIN = (
     "In brackets, and with a star: benchmarks made of a terminology or dictionary that the model was trained on."
@@ -52,7 +52,7 @@ def _of_model(scorecard: ScorecardData) -> Table:
         told = [row["family"], *figures, f"{row['n']:,}", shown_p(row["p"]), shown_p(row["p_holm"])]
         rows.append((_label(row), [*map(Cell, told), _outcome(row)]))
     columns = ["family", "base", scorecard["model"], "difference", "units", "p", "Holm's p", ""]
-    notes = [note.replace("*", "") for note in scorecard_notes(scorecard)]
+    notes = [f"Base: {base_line(scorecard)}.", *(note.replace("*", "") for note in scorecard_notes(scorecard))]
     if scorecard["not_compared"]:
         notes.append(
             f"Measured and not compared, since the base lacks the same units: {', '.join(scorecard['not_compared'])}."

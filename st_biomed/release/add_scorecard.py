@@ -73,7 +73,7 @@ def with_scorecard(run: RunData, scorecard: ScorecardData) -> RunData:
         InputError: It is no scorecard.
     """
     own: ScorecardData = plain(scorecard)
-    others = [one for one in run["scorecards"] if one["base"] != own["base"]]
+    others = [one for one in run["scorecards"] if one["base_digest"] != own["base_digest"]]
     new: RunData = {**run, "scorecards": [own, *others]}
     check_run(new, "scorecard")
     return new

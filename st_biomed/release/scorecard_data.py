@@ -45,6 +45,8 @@ class ScorecardData(TypedDict):
     model_digest: str
     base: str  # its id or the name of its folder
     base_digest: str
+    base_pooling: str  # as it was measured; empty where a module of its own pools, or of a table of vectors
+    base_max_length: int  # tokens that its texts were cut at; 0 of a table of vectors
     alpha: float  # below which p is called gained or lost
     draws: int  # of each test
     draws_seed: int

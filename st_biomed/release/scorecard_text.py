@@ -18,7 +18,7 @@ def scorecard_summary(scorecard: ScorecardData) -> str:
     """The base, the counts, a line for each family, and every loss by name, in Markdown."""
     rows = scorecard["benchmarks"]
     outside = outside_training(rows)
-    told = f"Against `{scorecard['base']}`, on {_benchmarks(len(rows))}: **{counts(rows)}**."
+    told = f"Against {base_line(scorecard)}, on {_benchmarks(len(rows))}: **{counts(rows)}**."
     if len(outside) < len(rows):
         n = _benchmarks(len(rows) - len(outside))
         told += f" Without the {n} made of terminologies that it was trained on: **{counts(outside)}**."
@@ -72,6 +72,13 @@ def scorecard_table(scorecard: ScorecardData) -> str:
 
 
 IN_DOMAIN_NOTE = "\\* made of a terminology or dictionary that it was trained on."
+
+
+def base_line(scorecard: ScorecardData) -> str:
+    """The base and how it was read."""
+    pooling, length = scorecard["base_pooling"], scorecard["base_max_length"]
+    read = ", ".join([*([f"{pooling} pooling"] if pooling else []), *([f"{length} tokens"] if length else [])])
+    return f"`{scorecard['base']}`{f' ({read})' if read else ''}"
 
 
 def loss_line(row: DifferenceData) -> str:
