@@ -16,7 +16,8 @@ from st_biomed.release.scorecard_data import (
 from st_biomed.release.scorecard_text import base_line, scorecard_notes, shown_difference, shown_p
 
 _IN_DOMAIN = (
-    "In brackets, and with a star: benchmarks made of a terminology or dictionary that the model was trained on."
+    "In brackets, how many of these were trained on: benchmarks made of a terminology or dictionary that the model was trained on, "
+    "below with a star."
 )
 
 
@@ -40,6 +41,8 @@ def _families(base: str, columns: Mapping[str, Sequence[OutcomeData]]) -> Table:
     rows = [(family, [_counted(of_model.get(family, ())) for of_model in found.values()]) for family in families]
     rows.append(("all", [_counted(each) for each in columns.values()]))
     marked = any(row["in_domain"] for each in columns.values() for row in each)
+    if marked:
+        rows.append(("all but what was trained on", [_counted(outside_training(each)) for each in columns.values()]))
     notes = [f"Lost, {name}: {_lost(each)}." for name, each in columns.items()]
     return Table(f"Against {base}", list(columns), rows, [_IN_DOMAIN, *notes] if marked else notes)
 

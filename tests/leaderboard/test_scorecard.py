@@ -141,7 +141,9 @@ def test_the_families_stand_in_a_line_each_with_every_loss_by_name():
     assert "| other languages (it) | 0 gained, 1 kept, 0 lost | - |" in text
     assert "| all | 2 (2) gained, 1 kept, 1 lost | 0 gained, 1 kept, 0 lost |" in text
     assert "Lost, mine: pairs.\n" in text and "Lost, other: none.\n" in text
-    assert "In brackets, and with a star: benchmarks made of" in text
+    assert "| all but what was trained on | 0 gained, 1 kept, 1 lost | 0 gained, 1 kept, 0 lost |" in text
+    assert "In brackets, how many of these were trained on: benchmarks made of" in text
+    assert "trained on" not in markdown("S", scorecard_tables([made(trained_on=set())]))
 
 
 def test_every_benchmark_has_its_figures_and_both_p():
