@@ -81,7 +81,7 @@ def tiny(tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> SentenceTra
         pytest.param(README_TEXT, 6, 1, {"figure.svg", "mine"}, id="README"),
         pytest.param(
             GUIDES_TEXT,
-            17,
+            18,
             2,
             {"linked.tsv", "figure.svg", "graph", "both", "open", "snomed", "mentions", "sequences", "mine"},
             id="guides",

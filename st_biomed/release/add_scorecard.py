@@ -54,8 +54,8 @@ def add_scorecard(
         written = folder / "README.md"
         if written.is_file() and written.read_text("utf-8") != BiomedCard.from_run(run).render(model):
             raise InputError(
-                f"{written}: is not the card that run.json gives, what was changed by hand would be lost: "
-                "keep a copy and remove it, it is then written anew"
+                f"{written}: is not the card that run.json gives (it was changed by hand, or written by another version), and what "
+                "it says would be lost: keep a copy and remove it, it is then written anew"
             )
         new = with_scorecard(run, scorecard)
         shutil.copytree(folder, draft, dirs_exist_ok=True, copy_function=copy_file)
