@@ -88,8 +88,9 @@ def _base_of(run: RunData) -> MeasuredModel:
     known = [one for one in read_baselines().values() if one.model == model]
     name = next((one.name for one in known), Path(model).name)
     if run["earlier"]:
-        pooling, length = (known[0].pooling, known[0].max_length) if known else ("", 0)
-        return MeasuredModel(name, model, pooling, length)
+        return (
+            MeasuredModel(name, model, known[0].pooling, known[0].max_length) if known else MeasuredModel(name, model)
+        )
     pooling, length = run["configuration"].get("pooling"), run["configuration"].get("max_length")
     if pooling == "own_or_cls":
         pooling = "own" if has_own_pooling(model) else "cls"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.recipe_scorecard import RecipeData, SeedsData
@@ -16,7 +16,7 @@ from st_biomed.release.scorecard_data import OUTCOMES, DifferenceData, Scorecard
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "gained": {"marker": "^", "color": COLORS[2], "markerfacecolor": COLORS[2]},
     "kept": {"marker": "o", "color": "0.55", "markerfacecolor": "white"},
     "lost": {"marker": "v", "color": COLORS[1], "markerfacecolor": COLORS[1]},
@@ -30,7 +30,7 @@ _ROW = 0.22
 _LARGE = ("mcsm",)
 """Metrics that do not end at 1, whose differences would press all others into a line."""
 
-Rows = Sequence[DifferenceData] | Sequence[SeedsData]
+Rows = Sequence[DifferenceData | SeedsData]
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ def difference_chart(
     return Path(path)
 
 
-def _of_scale(columns: Mapping[str, Rows], large: bool) -> dict[str, list[DifferenceData] | list[SeedsData]]:
+def _of_scale(columns: Mapping[str, Rows], large: bool) -> dict[str, Rows]:
     """The benchmarks of each model whose metric ends at 1, or does not."""
-    return {name: [row for row in rows if (row["metric"] in _LARGE) == large] for name, rows in columns.items()}  # type: ignore[misc]
+    return {name: [row for row in rows if (row["metric"] in _LARGE) == large] for name, rows in columns.items()}
 
 
 def _layout(columns: Mapping[str, Rows]) -> list[_Row]:
