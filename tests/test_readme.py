@@ -7,6 +7,7 @@ import importlib.util
 import io
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,8 +66,15 @@ def test_the_commands_of_publishing_in_the_readme_do_what_they_say(
 
 @contextlib.contextmanager
 def released(encoder: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
-    """A Hub, and a working directory with the release folder ``out/mine``."""
+    """A Hub, and a working directory with the release folder ``out/mine``, what it began from, and one benchmark's data."""
     monkeypatch.chdir(folder)
+    shutil.copytree(encoder, "example/tiny")
+    pairs = Path("DATA/benchmarks_dev/similarity/MayoSRS.csv")
+    pairs.parent.mkdir(parents=True)
+    pairs.write_text(
+        "Mean,CUI1,CUI2,TERM1,TERM2\n" + "".join(f"{i},,,flumpa {i},gradtha {i * i % 7}\n" for i in range(9))
+    )
+    monkeypatch.setenv("ST_BIOMED_DATA", "")
     record = RunRecord("smoke", "example/tiny", {}, 0, [Terminology.read("toy")], license="cc0-1.0", command=["x"])
     model = SentenceTransformer(str(encoder), device="cpu")
     save_release(model, "out/mine", run=record.to_dict(), terminologies=[], base_model=encoder)

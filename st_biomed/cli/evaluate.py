@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from st_biomed.cli._options import Device, DrawSeed
+from st_biomed.cli._scorecard import check_scorecard, show_scorecard
 from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError, did_you_mean
 from st_biomed.settings.checks import FOLDER, PATH, SEED
@@ -54,6 +55,21 @@ def run(
         int, typer.Option(help="Pairs to draw at each distance of the terminology.", min=1)
     ] = 800,
     seed: DrawSeed = 0,
+    scorecard: Annotated[
+        bool,
+        typer.Option(
+            "--scorecard",
+            help="Count each benchmark as gained, kept or lost against a base, and print that in place of the tables.",
+        ),
+    ] = False,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base",
+            help="What a scorecard compares with, written as a model; by default what the releases began from.",
+        ),
+        PATH,
+    ] = None,
     as_published: Annotated[bool, typer.Option(help="Score as the papers' scripts do where that differs.")] = False,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of results, tables and vectors."), FOLDER
@@ -92,10 +108,12 @@ def run(
     if list_them:
         _list()
         return
+    check_scorecard(scorecard, base, n_bootstrap)
     from st_biomed.evaluators.base import EvaluatorOptions
     from st_biomed.files import check_writable
     from st_biomed.leaderboard.models import named_models
     from st_biomed.leaderboard.provenance import benchmarks_of
+    from st_biomed.leaderboard.recorded_runs import with_base
     from st_biomed.leaderboard.report import markdown
     from st_biomed.leaderboard.results import ResultsFolder
     from st_biomed.leaderboard.run import measure
@@ -103,6 +121,8 @@ def run(
 
     check_writable(output)
     measured_models = named_models(models or [])
+    if scorecard:
+        measured_models = with_base(measured_models, base)
     chosen = _chosen(benchmarks or [], terminology, pairs, pairs_per_class, seed)
     folder = ResultsFolder(output)
     options: EvaluatorOptions = {
@@ -128,7 +148,11 @@ def run(
         known = {one.name: one for one in chosen}
         reference = measured_models[0].name if n_bootstrap else None
         tables = _tables(found.results, known, folder, reference, n_bootstrap, bootstrap_seed)
-        typer.echo(markdown(_TITLES[as_published], tables))
+        if scorecard:
+            draws = {"n_resamples": n_bootstrap, "seed": bootstrap_seed}
+            show_scorecard(measured_models, found.results, known, folder, as_published=as_published, **draws)
+        else:
+            typer.echo(markdown(_TITLES[as_published], tables))
         if not selection:
             every, notes = one_of_each(ResultsFolder(output).results, as_published=as_published)
             results = in_order_of(every, found.results)

@@ -9,7 +9,7 @@ import typer
 
 from st_biomed.cli._options import Device, DrawSeed
 from st_biomed.encoder.foreign_code import FLAG_HELP
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, did_you_mean
 from st_biomed.settings.checks import FILE, PATH, WEIGHT, one_of
 
 if TYPE_CHECKING:
@@ -131,6 +131,36 @@ def types(
     found = _results(folder, output, models, as_published=as_published, kind="mcsm")
     found = [one for one in found if evaluator in (None, one.evaluator)]
     typer.echo(f"drawn to {type_chart(output, found, width=width, height=height)}")
+
+
+@app.command("scorecard")
+def scorecard(
+    folder: _Folder,
+    output: _Output,
+    models: _Models = None,
+    as_published: _AsPublished = False,
+    width: Annotated[
+        float | None, typer.Option(help="Of the picture, in inches; what its panels need by default.", min=1, max=100)
+    ] = None,
+    height: _Height = None,
+) -> None:
+    """The difference of every benchmark from the base, and whether it was gained, kept or lost, a panel for each model."""
+    from st_biomed.leaderboard.scorecard_file import read_scorecards
+    from st_biomed.plots.canvas import check_picture
+    from st_biomed.plots.difference_chart import difference_chart
+
+    check_picture(output)
+    found = read_scorecards(folder, as_published=as_published)
+    cards, recipes = found["scorecards"], found["recipes"]
+    there = [one["model"] for one in cards]
+    for name in models or ():
+        if name not in there:
+            near = did_you_mean(name, there) or f"; there are {', '.join(there)}"
+            raise InputError(f"--model: no scorecard of {name!r}{near}")
+    if models:
+        cards, recipes = [one for one in cards if one["model"] in models], []
+    drawn = difference_chart(output, cards, recipes, width=width, height=height)
+    typer.echo(f"{sum(len(one['benchmarks']) for one in cards)} differences drawn to {drawn}")
 
 
 @app.command("curves")

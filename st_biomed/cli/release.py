@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from st_biomed.errors import InputError
+
+if TYPE_CHECKING:
+    from st_biomed.terminology import Terminology
 
 
 def run(
@@ -30,29 +33,54 @@ def run(
     base_model: Annotated[
         str | None, typer.Option(help="What training started from, where it is not where run.json says.")
     ] = None,
+    scorecard: Annotated[
+        Path | None,
+        typer.Option(
+            help="Put the scorecard of this model into its record and card: the folder of results of `st-biomed evaluate --scorecard`."
+        ),
+    ] = None,
     legacy: Annotated[
         Path | None, typer.Option(help="Write a folder that sentence-transformers 5 loads, too, and publish that.")
     ] = None,
 ) -> None:
     """Check a release and say what publishing it on the Hub would do; --push does it. Private unless --public."""
-    if repository is None and (legacy is None or push):
-        raise InputError("release needs a repository to publish in, owner/name, or --legacy FOLDER to write")
+    if repository is None and ((legacy is None and scorecard is None) or push):
+        raise InputError(
+            "release needs a repository to publish in, owner/name, --legacy FOLDER to write, or --scorecard RESULTS to put into it"
+        )
+    from st_biomed.release.hub_plan import PushOptions
+
+    options = None
+    if repository is not None:
+        options = PushOptions(repository, public, branch, pr, tag, update, collection)
+    terminologies = _opened(terminology)
+    if scorecard is not None:
+        from st_biomed.leaderboard.scorecard_file import read_scorecards
+        from st_biomed.release.add_scorecard import add_scorecard
+
+        found = read_scorecards(scorecard)["scorecards"]
+        verdict = add_scorecard(
+            folder,
+            found,
+            terminologies=terminologies,
+            allow_sources=allow_source or [],
+            base_model=base_model,
+        )
+        typer.echo(f"{folder}: the record and the card have the scorecard of {scorecard}\n{verdict}")
     if legacy is not None:
         from st_biomed.release.legacy import save_legacy
 
         folder = save_legacy(folder, legacy)
         typer.echo(f"wrote {folder}, which sentence-transformers 5 and 6 load")
-    if repository is None:
+    if options is None:
         return
 
     from st_biomed.release.hub import plan_push, push_plan
-    from st_biomed.release.hub_plan import PushOptions
-    from st_biomed.terminology import Terminology
 
     plan = plan_push(
         folder,
-        PushOptions(repository, public, branch, pr, tag, update, collection),
-        terminologies=[Terminology.open(name) for name in terminology or []],
+        options,
+        terminologies=terminologies,
         allow_sources=allow_source or [],
         base_model=base_model,
     )
@@ -64,3 +92,9 @@ def run(
     typer.echo(f"\n{'published' if pushed.changed else 'nothing has changed since'}: {pushed.url}")
     if pushed.collection:
         typer.echo(f"collection: {pushed.collection}")
+
+
+def _opened(names: list[str] | None) -> list[Terminology]:
+    from st_biomed.terminology import Terminology
+
+    return [Terminology.open(name) for name in names or []]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,13 +38,22 @@ class EvaluatorSettings(Protocol):
         """
         ...
 
+    def source_names(self) -> list[str]:
+        """Names of the sources whose terms are measured, as a run's record has them where they were trained on."""
+        ...
+
 
 AnySettings = TypeVar("AnySettings")
 
 
 _KINDS: Registry[ModuleType] = Registry("st_biomed.evaluators", "evaluator", packages_only=True)
 evaluator_kinds = _KINDS.names
-"""The kinds of evaluators, sorted: the folders of ``st_biomed/evaluators``, each with ``SETTINGS`` in ``settings.py``."""
+"""The kinds of evaluators, sorted: the folders of ``st_biomed/evaluators``, each with ``SETTINGS`` and ``FAMILY`` in ``settings.py``."""
+
+FAMILIES = ("linking", "relatedness", "hierarchy", "relations", "clustering", "types")
+"""What the kinds measure, in the order of a scorecard."""
+OTHER_LANGUAGES = "other languages"
+"""The family of every benchmark that is not in English, the last of a scorecard."""
 
 
 def settings_class(kind: str) -> type[EvaluatorSettings]:
@@ -52,8 +62,22 @@ def settings_class(kind: str) -> type[EvaluatorSettings]:
     Raises:
         InputError: There is no such kind.
     """
-    found: type[EvaluatorSettings] = importlib.import_module(f"{_KINDS.module(kind).__name__}.settings").SETTINGS
+    found: type[EvaluatorSettings] = _settings_module(kind).SETTINGS
     return found
+
+
+def family_of(kind: str) -> str:
+    """Which of :data:`FAMILIES` a kind of evaluator measures.
+
+    Raises:
+        InputError: There is no such kind.
+    """
+    found: str = _settings_module(kind).FAMILY
+    return found
+
+
+def _settings_module(kind: str) -> Any:
+    return importlib.import_module(f"{_KINDS.module(kind).__name__}.settings")
 
 
 @dataclass(frozen=True)
@@ -65,12 +89,15 @@ class Data:
         source: Where they can be had.
         version: Which ones they are.
         license: Under which terms.
+        terminologies: Names of the sources that a plain file of names, a dictionary say, was made of; those of terminologies that
+            the settings read are known from these.
     """
 
     files: list[str] = field(default_factory=list)
     source: str = ""
     version: str = ""
     license: str = ""
+    terminologies: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -82,6 +109,7 @@ class Benchmark:
         evaluator: Its kind, one of :func:`evaluator_kinds`.
         settings: The settings of that evaluator's protocol.
         title: What it is, in a line.
+        language: Of its texts, ISO 639-1; what is not in English stands among the other languages of a scorecard.
         data: What it is made of.
         published: Figures from the literature that were measured by this protocol.
         path: The file it was read from.
@@ -91,6 +119,7 @@ class Benchmark:
     evaluator: str
     settings: dict[str, Any]
     title: str = ""
+    language: str = "en"
     data: Data = field(default_factory=Data)
     published: list[PublishedFigure] = field(default_factory=list)
     path: Path | None = None
@@ -107,11 +136,16 @@ class Benchmark:
         """
         path = benchmark_file(name)
         written = filled(_Written, read_yaml(path), str(path))
+        if not re.fullmatch("[a-z]{2}", written.language):
+            raise InputError(
+                f"{path}: language must be two letters of ISO 639-1, e.g. 'it', found {written.language!r}"
+            )
         benchmark = cls(
             name=written.name,
             evaluator=written.evaluator,
             settings=written.settings,
             title=written.title,
+            language=written.language,
             data=filled(Data, written.data, f"{path}: data"),
             path=path,
         )
@@ -131,6 +165,19 @@ class Benchmark:
             raise InputError(f"{where}: {error}") from None
         return filled(cls, self.settings, f"{where}: settings", name=self.name)
 
+    @property
+    def family(self) -> str:
+        """The line of a scorecard that it counts in: what its evaluator measures, or :data:`OTHER_LANGUAGES`."""
+        return family_of(self.evaluator) if self.language == "en" else OTHER_LANGUAGES
+
+    def source_names(self) -> list[str]:
+        """Names of the sources that it is made of, sorted: a model that was trained on one of them knows its domain.
+
+        Raises:
+            InputError: A terminology that cannot be read.
+        """
+        return sorted({*self.data.terminologies, *self.evaluator_settings().source_names()})
+
     def missing(self) -> list[str]:
         """The files it needs that are neither here nor below the folder of data."""
         return [file for file in self.data.files if not data_path(file).exists()]
@@ -144,6 +191,7 @@ class _Written:
     evaluator: str
     settings: dict[str, Any]
     title: str = ""
+    language: str = "en"
     data: dict[str, Any] = field(default_factory=dict)
     published: list[dict[str, Any]] = field(default_factory=list)
 

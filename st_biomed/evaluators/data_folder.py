@@ -39,6 +39,18 @@ def open_terminology(sources: Sequence[str]) -> Terminology:
     return _opened(found, tuple(map(_version, found)))
 
 
+def source_names(sources: Sequence[str]) -> list[str]:
+    """Names of the sources of a terminology, see :func:`open_terminology`; none where none is read.
+
+    Of what was opened before they are still known when it is no longer in memory.
+    """
+    found = tuple(map(resolved, sources))
+    opened = found, tuple(map(_version, found))
+    if sources and opened not in _NAMES:
+        open_terminology(sources)
+    return _NAMES.get(opened, [])
+
+
 def _version(source: str) -> tuple[str, int, int] | None:
     """What tells the files of a source from others of the same name, here or in another folder."""
     path = Path(source.partition("?")[0].rpartition(":")[2])
@@ -48,7 +60,13 @@ def _version(source: str) -> tuple[str, int, int] | None:
     return str(path.resolve()), found.st_ino, found.st_mtime_ns
 
 
+_NAMES: dict[tuple[tuple[str, ...], tuple[object, ...]], list[str]] = {}
+"""Sources and their versions to the names of what :func:`_opened` has opened of them."""
+
+
 @lru_cache(maxsize=2)
 def _opened(sources: tuple[str, ...], versions: tuple[object, ...]) -> Terminology:
     opened = [Terminology.open(source) for source in sources]
-    return opened[0] if len(opened) == 1 else Terminology.merge(*opened)
+    terminology = opened[0] if len(opened) == 1 else Terminology.merge(*opened)
+    _NAMES[sources, versions] = list(terminology.sources)
+    return terminology

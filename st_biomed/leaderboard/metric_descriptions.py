@@ -45,7 +45,7 @@ def largest_value(result: Result) -> float | None:
 def notes_of(result: Result) -> list[str]:
     """Sentences below the table of an evaluator, from one of its results."""
     notes = []
-    if result.metric == "acc@1" and result.evaluator == f"{result.benchmark}_raw":
+    if result.metric == "acc@1" and result.is_raw:
         notes.append("The data set as it is distributed, before the steps of its preparation.")
     if result.metric == "mean_auc":
         i, j = next((found.groups() for label in result.headline if (found := _DUEL.fullmatch(label))), ("0", "1"))

@@ -81,6 +81,11 @@ class Result:
         """The primary metric without the evaluator's name."""
         return self.primary.removeprefix(f"{self.evaluator}_")
 
+    @property
+    def is_raw(self) -> bool:
+        """Whether it is of a data set as it is distributed, before the steps of its benchmark."""
+        return self.evaluator == f"{self.benchmark}_raw"
+
 
 def result_key(evaluator: str, model_digest: str, settings: Mapping[str, Any]) -> str:
     """What tells one measurement from another: evaluator, model, settings."""

@@ -10,6 +10,7 @@ from st_biomed.leaderboard.metric_descriptions import better, notes_of
 from st_biomed.leaderboard.report import Cell, Table
 from st_biomed.leaderboard.results import Result
 from st_biomed.metrics.significance import PairedTest
+from st_biomed.release.scorecard_text import shown_p
 
 _MARKS = {1: "", -1: " (smaller is better)", 0: " (no better direction)"}
 
@@ -160,8 +161,4 @@ def _number(value: float) -> str:
 
 
 def _difference(test: PairedTest) -> str:
-    return f"{test.difference:+.3f} ({test.low:+.3f} to {test.high:+.3f}), p {_p(test.p_value)}"
-
-
-def _p(value: float) -> str:
-    return "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0") if value < 1 else "1"
+    return f"{test.difference:+.3f} ({test.low:+.3f} to {test.high:+.3f}), p {shown_p(test.p_value)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from st_biomed.metrics.clustering_pair import PUBLISHED_THETAS, clustering_pair_metrics, concept_counts
 from st_biomed.metrics.cosine import cosine_of_pairs, unit_rows
 from st_biomed.metrics.discrimination import discrimination, mean_auc
+from st_biomed.metrics.holm import holm
 from st_biomed.metrics.link_prediction import (
     KnownTriples,
     Ranks,
@@ -21,6 +22,7 @@ from st_biomed.metrics.pair_levels import AllPairLevels, GoldPairs, ListedPairLe
 from st_biomed.metrics.precision_recall import average_precision, pr_auc, precision_recall_curve
 from st_biomed.metrics.ranking import roc_auc, roc_curve, spearman
 from st_biomed.metrics.relation_auc import detection_power, relation_metrics
+from st_biomed.metrics.seed_interval import seed_interval
 from st_biomed.metrics.significance import Interval, PairedTest, Units, load_units, save_units
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "filtered_ranks",
     "first_hits",
     "gold_of_mentions",
+    "holm",
     "largest_mcsm",
     "linking_metrics",
     "load_units",
@@ -61,6 +64,7 @@ __all__ = [
     "roc_auc",
     "roc_curve",
     "save_units",
+    "seed_interval",
     "share_of_parts",
     "spearman",
     "target_ranks",

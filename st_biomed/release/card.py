@@ -20,6 +20,7 @@ from st_biomed.release.fold_modules import folded_markers
 from st_biomed.release.gradients import clipping
 from st_biomed.release.own_code import code_of
 from st_biomed.release.run_data import RunData, began_from, check_run, empty_run, results_table
+from st_biomed.release.scorecard_text import scorecard_summary, scorecard_table
 from st_biomed.release.usage import example_terms, is_normalized, pooling_alone
 from st_biomed.settings.bundled import bundled
 
@@ -106,6 +107,10 @@ class BiomedCard(SentenceTransformerModelCardData):
         terms = ", ".join(f'"{term}"' for term in example_terms(self.run["language"]))
         card.update(
             results_tables=tables,
+            scorecards=[
+                {"base": one["base"], "summary": scorecard_summary(one), "table": scorecard_table(one)}
+                for one in self.run["scorecards"]
+            ],
             began_from=began_from(self.run),
             averaging_sentences=averaging_sentences(self.run["averaging"]),
             averaging_table=averaging_table(self.run["averaging"]),

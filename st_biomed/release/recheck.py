@@ -31,6 +31,7 @@ def recheck(
     *,
     allow_sources: Collection[str] = (),
     base_model: str | Path | None = None,
+    place: Path | None = None,
 ) -> str:
     """Whether a release folder may leave, told in a few lines.
 
@@ -47,12 +48,14 @@ def recheck(
         allow_sources: Names of sources whose names may leave; they are not searched for.
         base_model: What training started from, whose tokenizer the released one may equal; by default what the record
             says, where it is within reach.
+        place: Where the release stands, of which ``folder`` is a draft that is to take its place.
 
     Raises:
         InputError: A source of ``allow_sources`` that the record does not know, a terminology that is not at hand, a
             breach of the rule, or a folder that does not load.
     """
     folder = Path(folder)
+    place = place or folder
     read = [*run["terminologies"], *(each for stage in run["earlier"] for each in stage["terminologies"])]
     recorded = list({each["digest"]: each for each in read}.values())
     sources = {source["name"]: source for each in recorded for source in each["sources"]}
@@ -62,14 +65,14 @@ def recheck(
     restricted = [name for name, source in sources.items() if not source["redistributable"]]
     searched = sorted(set(restricted) - set(allow_sources))
     needed = [each for each in recorded if {source["name"] for source in each["sources"]} & set(searched)]
-    at_hand = _at_hand(folder, run, terminologies, {each["digest"] for each in needed})
+    at_hand = _at_hand(place, run, terminologies, {each["digest"] for each in needed})
     if missing := [each for each in needed if each["digest"] not in at_hand]:
-        raise InputError(_how_to_give(folder, missing[0], searched))
+        raise InputError(_how_to_give(place, missing[0], searched))
     model = load_encoder(folder, device="cpu")
     judged = [_allowing(terminology, allow_sources) for terminology in at_hand.values()]
     card = BiomedCard.from_run(run).rendered_empty(model)
     own_text = f"{card}\n\n{LICENSE_NOTE}\n\n{said_of_sources(run)}"
-    findings = check_release(folder, judged, _tokenizer_peer(folder, run, base_model), own_text=own_text)
+    findings = check_release(folder, judged, _tokenizer_peer(place, run, base_model), own_text=own_text)
     if not recorded:
         return "no terminology is recorded; files and tokenizer are as the rule has them"
     lines = []

@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 
 from st_biomed.errors import InputError
 from st_biomed.files import settle
+from st_biomed.release.scorecard_data import ScorecardData
 from st_biomed.release.strict_json import misfit, strict_json
 
 FORMAT = 1
@@ -153,6 +154,7 @@ class RunData(TypedDict):
     averaging: AveragingData  # of the released weights
     metrics: list[MetricData]  # over time
     headline: list[str]  # names of the results that the card's tables show; all when empty
+    scorecards: list[ScorecardData]  # against the models it was compared with, the newest first
     results: dict[str, dict[str, dict[str, float | None]]]  # benchmark to "before" and "after" to metric to value
     published: list[PublishedData]  # for metrics of the results
     versions: dict[str, str]
@@ -184,6 +186,7 @@ def empty_run() -> RunData:
         averaging=AveragingData(models=[], metrics=[], tolerance=0.0, curve=[]),
         metrics=[],
         headline=[],
+        scorecards=[],
         results={},
         published=[],
         versions={},

@@ -51,6 +51,7 @@ REQUIRED = {
     "picture concepts": "toy m -o {new}.png",
     "picture pairs": "toy m -o {new}.png",
     "picture results": "{folder} -o {new}.png",
+    "picture scorecard": "{folder} -o {new}.png",
     "picture types": "{folder} -o {new}.png",
     "picture curves": "{folder} -o {new}.png",
     "picture distances": "{folder} -o {new}.png",

@@ -10,9 +10,12 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator
 from st_biomed.evaluators.benchmark import (
+    FAMILIES,
+    OTHER_LANGUAGES,
     Benchmark,
     benchmark_names,
     evaluator_kinds,
+    family_of,
     read_benchmark_settings,
     settings_class,
 )
@@ -66,6 +69,8 @@ def test_a_file_becomes_an_evaluator(data: Path):
     ("old", "new", "message"),
     [
         ("title:", "name_of:", r"zorb\.yaml: unknown key 'name_of'"),
+        ("title:", "language: Italian\ntitle:", r"zorb\.yaml: language must be two letters .* found 'Italian'"),
+        ("files:", "terminologies: UMLS\n  files:", r"data: terminologies has to be list\[str\], found 'UMLS'"),
         ("name: zorb", "", r"zorb\.yaml: name is missing"),
         ("evaluator: relatedness", "evaluator: relatednes", "unknown evaluator 'relatednes'.*did you mean"),
         ("score: mean", "scores: mean", r"zorb\.yaml: settings: unknown key 'scores'"),
@@ -178,3 +183,44 @@ def test_a_terminology_of_one_name_is_that_of_the_folder_where_it_is_asked_for(
     assert open_terminology(["toy"]).digest == toy.digest
     monkeypatch.chdir(tmp_path)
     assert open_terminology(["toy"]).digest == toy.digest
+
+
+# ---------------------------------------------------------------------- families and sources
+
+
+def test_every_kind_has_its_line_in_a_scorecard():
+    """Would catch a new kind whose benchmarks stand behind all others, under a name that nothing lists."""
+    assert {family_of(kind) for kind in evaluator_kinds()} == set(FAMILIES)
+
+
+def test_what_is_not_in_english_is_a_family_of_its_own(data: Path):
+    path = data.parent / "zorb.yaml"
+    assert Benchmark.read(path).family == "relatedness"
+    path.write_text(TEXT.replace("title:", "language: no\ntitle:"))  # Norwegian, not false
+    assert (Benchmark.read(path).language, Benchmark.read(path).family) == ("no", OTHER_LANGUAGES)
+
+
+@pytest.mark.parametrize("name", sorted(benchmark_names()))
+def test_a_benchmark_that_comes_along_says_its_language_and_what_its_dictionary_is_made_of(name: str):
+    """Would catch German mentions that count as linking in English, and a dictionary that no training is known to have read."""
+    benchmark = Benchmark.read(name)
+    options = benchmark.settings.get("options", {})
+    assert benchmark.language == options.get(
+        "language", (benchmark.settings.get("languages") or [benchmark.language])[0]
+    )
+    assert (benchmark.language == "it") == ("_it" in name)
+    assert bool(benchmark.data.terminologies) == (benchmark.evaluator == "entity_linking")
+
+
+def test_sources_are_those_of_the_terminology_of_the_dictionary_and_of_the_file(data: Path, tmp_path: Path):
+    """Would catch a benchmark of a terminology that was trained on and that nobody marks."""
+    Terminology.read("toy", trees=2, branching=2).save(tmp_path / "toy")
+    trees = {"sources": [str(tmp_path / "toy")], "whole": True}
+    assert Benchmark("t", "tree", trees).source_names() == ["TOY"]
+    assert Benchmark("t", "tree", {"pairs": "pairs.txt"}).source_names() == []
+    assert Benchmark.read(data.parent / "zorb.yaml").source_names() == []
+    for dictionary in (str(tmp_path / "toy"), f"terminology:{tmp_path / 'toy'}"):
+        wards = {"format": "bc5cdr", "path": "wards", "dictionary": dictionary}
+        assert Benchmark("w", "entity_linking", wards).source_names() == ["BC5CDR", "BC5CDR_DICTIONARY", "TOY"]
+    named = ["MEDIC", "MESH", "MSH", "NCBI-DISEASE", "NCBI-DISEASE_DICTIONARY", "OMIM"]
+    assert Benchmark.read("ncbi_disease").source_names() == named

@@ -15,6 +15,7 @@ from matplotlib.transforms import Bbox
 import st_biomed.plots
 from st_biomed.leaderboard.results import Result
 from st_biomed.metrics import Units
+from st_biomed.plots.difference_chart import difference_chart
 from st_biomed.plots.dot_charts import dot_chart, type_chart
 from st_biomed.plots.measurements import distance_histograms, tree_curves
 from st_biomed.plots.mined_pairs import PairCosines, mined_pairs
@@ -46,12 +47,25 @@ SHOTS = {
     }
     for i in range(2)
 }
+ROW = {
+    "benchmark": "flumpa",
+    "family": "types",
+    "language": "en",
+    "metric": "mcsm",
+    "outcome": "lost",
+    "in_domain": ["Z"],
+}
+ROWS = [{**ROW, "difference": -0.1, "low": -0.2, "high": 0.1}]
+ROWS += [{**ROWS[0], "benchmark": f"gradtha {i}", "family": "linking", "metric": "acc@1"} for i in range(4)]
+CARDS = [{"model": model, "base": "org/base", "benchmarks": ROWS} for model in TWO]
 CHARTS: dict[str, Callable[[Path], Path]] = {
     "distances": lambda path: distance_histograms(path, TWO),
     "roc": lambda path: tree_curves(path, MORE),
     "roc in two rows": lambda path: tree_curves(path, TWO),
     "pr": lambda path: tree_curves(path, MORE, curve="pr"),
     "pairs": lambda path: mined_pairs(path, *PAIRS),
+    "scorecard": lambda path: difference_chart(path, CARDS[:1]),
+    "scorecards": lambda path: difference_chart(path, CARDS),
     "results": lambda path: dot_chart(path, MANY),
     "types": lambda path: type_chart(path, TYPES),
     "shots": lambda path: shot_curves(path, SHOTS, dict.fromkeys(SHOTS, 0.4)),
@@ -106,4 +120,4 @@ def test_every_kind_of_chart_with_a_legend_is_measured():
     """Catches a new chart whose legend nobody looks at."""
     folder = Path(st_biomed.plots.__file__).parent
     with_legend = {path.stem for path in folder.glob("*.py") if "legend" in path.read_text("utf-8")}
-    assert with_legend == {"canvas", "dot_charts", "measurements", "mined_pairs", "shot_curves"}
+    assert with_legend == {"canvas", "difference_chart", "dot_charts", "measurements", "mined_pairs", "shot_curves"}

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scorecards import difference, scorecard
 from typer.testing import CliRunner
 
 from st_biomed.cli import app
 from st_biomed.errors import InputError
 from st_biomed.release.run_data import RunData, began_from, read_run, results_table
 from st_biomed.release.run_record import RunRecord
+from st_biomed.release.scorecard_text import scorecard_summary, scorecard_table
 
 FREE = ("configuration", "training_arguments", "losses.synonyms.config")
 """Whose values may be anything: arguments, resolved."""
@@ -27,6 +29,7 @@ def record(trained) -> RunData:
     run = copy.deepcopy(trained.run)
     run["corpora"] = [{"files": ["a.txt"], "documents": 3, "words": 9, "license": "CC0-1.0"}]
     run["published"] = [{"system": "FlumpaBERT", "metric": "auc_0v1", "value": 0.5, "source": "invented"}]
+    run["scorecards"] = [scorecard(benchmarks=[difference("mayosrs", "lost", in_domain=["ZORB"])], not_compared=["x"])]
     kept = ("recipe", "description", "base_model", "command", "seed", "terminologies", "corpora")
     run["earlier"] = [{**{name: copy.deepcopy(run[name]) for name in kept}, "losses": ["ALoss"]}]
     return run
@@ -65,6 +68,9 @@ def refusal(path: Path) -> str:
         return str(error)
     for benchmark in run["results"]:
         results_table(run, benchmark)
+    for one in run["scorecards"]:
+        scorecard_summary(one)
+        scorecard_table(one)
     began_from(run)
     return ""
 

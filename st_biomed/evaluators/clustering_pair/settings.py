@@ -8,7 +8,7 @@ from typing import Unpack
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.clustering_pair.evaluator import ClusteringPairEvaluator
-from st_biomed.evaluators.data_folder import data_path, open_terminology
+from st_biomed.evaluators.data_folder import data_path, open_terminology, source_names
 
 
 @dataclass(frozen=True)
@@ -71,5 +71,10 @@ class ClusteringPairSettings:
             )
         ]
 
+    def source_names(self) -> list[str]:
+        """The sources of its terminology; none of a file's."""
+        return source_names(self.sources)
 
+
+FAMILY = "clustering"
 SETTINGS = ClusteringPairSettings

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
-from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved
+from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved, source_names
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
 from st_biomed.evaluators.relatedness.evaluator import RelatednessEvaluator
 from st_biomed.evaluators.shared import SharedEvaluator
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
-from st_biomed.linking_data.dictionaries import is_terminology
+from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
+from st_biomed.linking_data.formats import linking_format
 from st_biomed.linking_data.preparation import STEPS, prepare
 
 if TYPE_CHECKING:
@@ -109,6 +110,13 @@ class LinkingSettings:
             InputError: There is no such split, or whatever is wrong with the files.
         """
         return [dev_evaluator(self.prepared(self.open()), self.name, self.dev, options)]
+
+    def source_names(self) -> list[str]:
+        """The data set and its dictionary, as a record of training on them has it, and the sources of a dictionary that is a terminology."""
+        dataset, (form, _, place) = linking_format(self.format).SOURCE.name, self.dictionary.partition(":")
+        dictionary = place if form == TERMINOLOGY else self.dictionary
+        read = [dictionary] if dictionary and is_terminology(resolved(dictionary)) else []
+        return [dataset, f"{dataset}_DICTIONARY", *source_names(read)]
 
     def open(self, fold: int | None = None) -> LinkingDataset:
         """The data set as it is distributed, before any step; of several folds one of them.
@@ -218,4 +226,5 @@ def dev_evaluator(dataset: LinkingDataset, name: str, split: str, options: Evalu
     return EntityLinkingEvaluator(dataset, split, **own)
 
 
+FAMILY = "linking"
 SETTINGS = LinkingSettings

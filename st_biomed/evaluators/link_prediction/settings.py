@@ -11,7 +11,7 @@ import numpy as np
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EvaluatorOptions
-from st_biomed.evaluators.data_folder import data_path, open_terminology
+from st_biomed.evaluators.data_folder import data_path, open_terminology, source_names
 from st_biomed.evaluators.link_prediction.evaluator import LinkPredictionEvaluator
 from st_biomed.files.tables import read_table
 
@@ -75,6 +75,10 @@ class LinkPredictionSettings:
         )
         return [evaluator]
 
+    def source_names(self) -> list[str]:
+        """The sources of the terminology with its entities' names; none where they are codes."""
+        return source_names(self.sources)
+
     def _names(self, codes: Sequence[str]) -> list[str]:
         """What stands for each entity."""
         if self.keys == "codes":
@@ -101,4 +105,5 @@ def _triples(path: Path, entity: dict[str, int], relation: dict[str, int]) -> np
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
+FAMILY = "relations"
 SETTINGS = LinkPredictionSettings

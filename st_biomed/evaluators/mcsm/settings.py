@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EvaluatorOptions
-from st_biomed.evaluators.data_folder import data_path, open_terminology
+from st_biomed.evaluators.data_folder import data_path, open_terminology, source_names
 from st_biomed.evaluators.mcsm.evaluator import MCSMEvaluator
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.hierarchy.concept_types import ConceptTypes
@@ -84,6 +84,10 @@ class MCSMSettings:
         )
         return [evaluator]
 
+    def source_names(self) -> list[str]:
+        """The sources of its terminology."""
+        return source_names(self.sources)
+
 
 def _labels(terminology: Terminology, codes: Sequence[str]) -> dict[str, str]:
     """Preferred name and code of the concepts that are types; none where a name may not be passed on."""
@@ -94,4 +98,5 @@ def _labels(terminology: Terminology, codes: Sequence[str]) -> dict[str, str]:
     return {code: f"{strings[int(texts[row[code]])]} ({code})" for code in codes if code in row}
 
 
+FAMILY = "types"
 SETTINGS = MCSMSettings

@@ -44,5 +44,10 @@ class RelatednessSettings:
         path, score = data_path(self.path), self.score or None
         return [RelatednessEvaluator.from_file(path, terms=terms, score=score, unscored=self.unscored, **options)]
 
+    def source_names(self) -> list[str]:
+        """None: the pairs are their authors'."""
+        return []
 
+
+FAMILY = "relatedness"
 SETTINGS = RelatednessSettings

@@ -8,7 +8,7 @@ from typing import Unpack
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EvaluatorOptions
-from st_biomed.evaluators.data_folder import data_path, open_terminology
+from st_biomed.evaluators.data_folder import data_path, open_terminology, source_names
 from st_biomed.evaluators.relation.draw import RelationDraw
 from st_biomed.evaluators.relation.evaluator import RelationEvaluator
 from st_biomed.evaluators.relation.lists import HIPRBERT_28, HIPRBERT_CLINICAL
@@ -63,5 +63,10 @@ class RelationSettings(RelationDraw):
             return [RelationEvaluator.from_file(data_path(self.pairs), relations=named, **options)]
         return [RelationEvaluator.from_terminology(open_terminology(self.sources), relations, self, **options)]
 
+    def source_names(self) -> list[str]:
+        """The sources of its terminology; none of a file's."""
+        return source_names(self.sources)
 
+
+FAMILY = "relations"
 SETTINGS = RelationSettings

@@ -9,7 +9,7 @@ import numpy as np
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
-from st_biomed.evaluators.data_folder import data_path, open_terminology
+from st_biomed.evaluators.data_folder import data_path, open_terminology, source_names
 from st_biomed.evaluators.tree.evaluator import TreeEvaluator
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.training_data import Splits, split_by_subtree
@@ -151,5 +151,10 @@ class TreeSettings:
             evaluators.append(evaluator)
         return HeldOutTrees(splits, *evaluators)
 
+    def source_names(self) -> list[str]:
+        """The sources of its terminology; none of a file's."""
+        return source_names(self.sources)
 
+
+FAMILY = "hierarchy"
 SETTINGS = TreeSettings

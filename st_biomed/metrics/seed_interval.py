@@ -1,0 +1,37 @@
+"""A figure of several seeds: its mean, and how far that of other seeds may lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import t as student
+
+from st_biomed.errors import InputError
+from st_biomed.metrics.significance import Interval
+
+
+def seed_interval(values: Sequence[float], *, level: float = 0.95) -> Interval:
+    """Mean of a figure over seeds, with Student's interval of the mean, ``mean +- t * s / sqrt(n)`` with n - 1 degrees of freedom.
+
+    It says what another draw of seeds would change, on the same units of the same benchmark; what other units would change is
+    in the interval of each seed.
+
+    Args:
+        values: The figure of each seed.
+        level: Of the interval.
+
+    Raises:
+        InputError: Fewer than two values, or a level outside (0, 1).
+
+    Example:
+        >>> [round(one, 3) for one in seed_interval([0.1, 0.2, 0.3])]
+        [0.2, -0.048, 0.448]
+    """
+    if len(values) < 2:
+        raise InputError(f"an interval over seeds needs at least two, found {len(values)}")
+    if not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1, found {level}")
+    mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
+    half = float(student.ppf((1 + level) / 2, len(values) - 1)) * deviation / len(values) ** 0.5
+    return Interval(mean, mean - half, mean + half)

@@ -1,0 +1,89 @@
+"""Put a scorecard into a release that stands: its record and its card, the folder replaced whole."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from st_biomed.encoder import load_encoder
+from st_biomed.encoder.digest import model_digest
+from st_biomed.errors import InputError
+from st_biomed.files import copy_file, replacing
+from st_biomed.release.card import BiomedCard
+from st_biomed.release.portable import plain
+from st_biomed.release.recheck import recheck
+from st_biomed.release.run_data import RunData, check_run, read_run, write_run
+from st_biomed.release.scorecard_data import ScorecardData
+from st_biomed.terminology import Terminology
+
+_WRITTEN = ("README.md", "run.json")
+
+
+def add_scorecard(
+    folder: str | Path,
+    scorecards: Sequence[ScorecardData],
+    *,
+    terminologies: Sequence[Terminology] = (),
+    allow_sources: Collection[str] = (),
+    base_model: str | Path | None = None,
+) -> str:
+    """Write a scorecard into ``run.json`` and the card of a release, in place of an earlier one against the same base.
+
+    The new folder is built beside the release under its lock, judged as one that is about to leave
+    (:func:`~st_biomed.release.recheck.recheck`), and takes its place; where anything is refused the release stays as it was.
+
+    Args:
+        folder: The release folder.
+        scorecards: Of any models; that of this one is taken, which is told by what it computes.
+        terminologies, allow_sources, base_model: As of :func:`~st_biomed.release.recheck.recheck`.
+
+    Returns:
+        What the check on licensed names found, in a few lines.
+
+    Raises:
+        InputError: No release folder, no scorecard of this model, a card that was changed by hand, another process that
+            writes there, or what the check refuses.
+    """
+    folder = Path(folder)
+    read_run(folder / "run.json")  # before anything is made beside it
+    with replacing(folder) as draft:
+        run = read_run(folder / "run.json")
+        model = load_encoder(folder, device="cpu")
+        scorecard = _of_this_model(folder, model_digest(model), scorecards)
+        written = folder / "README.md"
+        if written.is_file() and written.read_text("utf-8") != BiomedCard.from_run(run).render(model):
+            raise InputError(
+                f"{written}: is not the card that run.json gives (it was changed by hand, or written by another version), and what "
+                "it says would be lost: keep a copy and remove it, it is then written anew"
+            )
+        new = with_scorecard(run, scorecard)
+        shutil.copytree(folder, draft, dirs_exist_ok=True, copy_function=copy_file)
+        for name in _WRITTEN:
+            (draft / name).unlink(missing_ok=True)  # a second name of the file that stands
+        write_run(new, draft / "run.json")
+        (draft / "README.md").write_text(BiomedCard.from_run(new).render(model), "utf-8")
+        return recheck(draft, new, terminologies, allow_sources=allow_sources, base_model=base_model, place=folder)
+
+
+def with_scorecard(run: RunData, scorecard: ScorecardData) -> RunData:
+    """A record with a scorecard, the newest first; it says where no file lies.
+
+    Raises:
+        InputError: It is no scorecard.
+    """
+    own: ScorecardData = plain(scorecard)
+    others = [one for one in run["scorecards"] if one["base_digest"] != own["base_digest"]]
+    new: RunData = {**run, "scorecards": [own, *others]}
+    check_run(new, "scorecard")
+    return new
+
+
+def _of_this_model(folder: Path, digest: str, scorecards: Sequence[ScorecardData]) -> ScorecardData:
+    found = next((one for one in scorecards if one["model_digest"] == digest), None)
+    if found is None:
+        others = ", ".join(f"{one['model']} ({one['model_digest'][:8]})" for one in scorecards) or "none"
+        raise InputError(
+            f"{folder}: no scorecard of this model (digest {digest[:8]}), there are {others}: measure this folder"
+        )
+    return found

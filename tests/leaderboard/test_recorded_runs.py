@@ -1,0 +1,104 @@
+"""What the record of a release says of a model: its base as it was read for training, and what it was trained on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.leaderboard.models import MeasuredModel, named_models
+from st_biomed.leaderboard.recorded_runs import base_of, run_of, trained_on, with_base
+from st_biomed.release.run_data import SourceData, TerminologyData, empty_run, write_run
+
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def terminology(*names: str) -> TerminologyData:
+    sources = [
+        SourceData(name=one, title="", version="", license="", url="", redistributable=True, terms=1) for one in names
+    ]
+    return TerminologyData(digest="d", concepts=1, texts=1, terms=1, parents=0, relations=0, sources=sources)
+
+
+@pytest.fixture
+def release(tmp_path: Path):
+    """Makes a folder that is a release as far as its record goes."""
+
+    def make(name: str, base: str = MINILM, *, earlier: list[Any] = (), **configuration: Any) -> Path:  # type: ignore[assignment]
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        run = {**empty_run(), "base_model": base, "configuration": configuration, "earlier": list(earlier)}
+        write_run(run | {"terminologies": [terminology("ZORB")]}, folder / "run.json")  # type: ignore[typeddict-item]
+        return folder
+
+    return make
+
+
+def stage(base: str, *sources: str) -> dict[str, Any]:
+    told = {
+        "recipe": "r",
+        "description": "",
+        "base_model": base,
+        "command": [],
+        "seed": 0,
+        "losses": [],
+        "corpora": [],
+    }
+    return {**told, "terminologies": [terminology(*sources)]}
+
+
+def test_the_base_is_read_as_it_was_for_training(release):
+    """Would catch a base that is measured with another pooling than training began with."""
+    assert base_of(named_models([str(release("a"))])) == MeasuredModel("MiniLM", MINILM)
+    plain = release("b", "org/plain", pooling="cls", max_length=25)
+    assert base_of(named_models([str(plain)])) == MeasuredModel("plain", "org/plain", "cls", 25)
+    own = release("c", "org/plain", pooling="own", max_length=None)
+    assert base_of(named_models([str(own)])) == MeasuredModel("plain", "org/plain")
+
+
+def test_of_several_stages_it_is_what_the_first_began_from(release, tmp_path: Path):
+    """Would catch gains of the last stage alone, and a base in a folder that is on another machine."""
+    sapbert = "cambridgeltl/SapBERT-from-PubMedBERT-fulltext"
+    staged = release("a", "out/first", earlier=[stage("out/zero", "TERK"), stage(sapbert, "FLUM")], pooling="mean")
+    assert base_of(named_models([str(staged)])) == MeasuredModel(
+        "SapBERT", sapbert, "cls", 25
+    )  # as evaluation/baselines.yaml has it: the record does not say how an earlier stage read it
+    run = run_of(str(staged))
+    assert run is not None and trained_on(run) == {"ZORB", "TERK", "FLUM"}
+    assert run_of(str(tmp_path / "nowhere")) is None and run_of("org/nothing") is None and run_of("x.npz") is None
+
+
+def test_the_base_stands_first_and_once(release):
+    a, b = release("a"), release("b")
+    names = [one.name for one in with_base(named_models([str(a), str(b)]), None)]
+    assert names == ["MiniLM", "a", "b"]
+    models = named_models([str(a), f"small={MINILM}"])
+    assert [one.name for one in with_base(models, MINILM)] == ["small", "a"]
+    assert [one.name for one in with_base(models, "x=org/other")] == ["x", "a", "small"]
+
+
+def test_what_names_no_base_or_several_is_refused(release):
+    plain = named_models(["org/plain", "x.npz"])
+    with pytest.raises(InputError, match="--base: the record of a release .* plain, x has none: name a model"):
+        with_base(plain, None)
+    both = named_models([str(release("c")), str(release("d", "out/first", earlier=[stage(MINILM, "TERK")]))])
+    assert base_of(both) == MeasuredModel("MiniLM", MINILM)  # of one stage and of two
+    two = named_models([str(release("a")), str(release("b", "org/other"))])
+    with pytest.raises(
+        InputError, match=r"have one base, found .*MiniLM-L6-v2 \(its own pooling\) of a and org/other"
+    ):
+        with_base(two, None)
+    with pytest.raises(InputError, match="--scorecard: compares models with their base, found plain alone"):
+        with_base(plain[:1], "org/plain")
+    with pytest.raises(InputError, match="is called 'plain', too: write --base NAME=MODEL"):
+        with_base(plain, "elsewhere/plain")
+
+
+def test_a_damaged_record_is_no_missing_one(release):
+    folder = release("a")
+    (folder / "run.json").write_text("{")
+    with pytest.raises(InputError, match=r"run.json: is not JSON"):
+        base_of(named_models([str(folder)]))
