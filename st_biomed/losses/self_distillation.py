@@ -188,3 +188,34 @@ class CachedDistilledLoss(CachedLoss):
     """:class:`DistilledLoss` over large batches: its arguments, and those of :class:`CachedLoss`."""
 
     loss_class = DistilledLoss
+
+
+def with_distillation(
+    loss: Any, teacher: np.ndarray, *, weight: float, target: str = "cosines"
+) -> DistilledLoss | CachedDistilledLoss:
+    """A loss that has its model, cached or not, together with self-distillation of its batches.
+
+    Args:
+        loss: A loss of this package whose labels are text ids ``[B]``; its model moves to the new loss.
+        teacher: The teacher's vectors by text id, ``[N, D]``.
+        weight: Factor of the distillation.
+        target: ``"cosines"`` or ``"vectors"``.
+
+    Raises:
+        InputError: As :class:`SelfDistillationLoss`.
+    """
+    inner: Any = loss.loss if isinstance(loss, CachedLoss) else loss
+    distillation = SelfDistillationLoss(
+        None, teacher, weight, target=target, gather_across_devices=inner.gather_across_devices
+    )
+    model, loss.model = loss.model, None
+    if not isinstance(loss, CachedLoss):
+        return DistilledLoss(model, loss, distillation)
+    return CachedDistilledLoss(
+        model,
+        inner,
+        distillation,
+        mini_batch_size=loss.mini_batch_size,
+        mini_batch_num_tokens=loss.mini_batch_num_tokens,
+        show_progress_bar=loss.show_progress_bar,
+    )

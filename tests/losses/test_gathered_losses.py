@@ -13,7 +13,13 @@ from torch import Tensor, nn
 
 from tests.fresh import START
 
-KINDS = ("kge table", "kge similarity given", "barlow twins, one column", "barlow twins, two columns", "self-distillation")
+KINDS = (
+    "kge table",
+    "kge similarity given",
+    "barlow twins, one column",
+    "barlow twins, two columns",
+    "self-distillation",
+)
 LABELS = torch.tensor([0, 1, 2, 0, 3, 1, 4, 4])
 
 

@@ -10,7 +10,12 @@ from st_biomed.errors import InputError
 from st_biomed.losses.cached import CachedMultiSimilarityLoss
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
-from st_biomed.losses.self_distillation import CachedDistilledLoss, DistilledLoss, SelfDistillationLoss
+from st_biomed.losses.self_distillation import (
+    CachedDistilledLoss,
+    DistilledLoss,
+    SelfDistillationLoss,
+    with_distillation,
+)
 from tests.contracts.loss_contract import LossContract
 from tests.losses.pair_batches import unit
 
@@ -193,3 +198,17 @@ def test_the_distillation_holds_an_encoder_that_is_pulled_away(tiny_bert):
 def test_parts_that_embed_by_themselves_are_refused(parts, message):
     with pytest.raises(InputError, match=message):
         DistilledLoss(None, *parts)
+
+
+def test_a_loss_with_its_model_keeps_its_form_and_its_options(tiny_bert):
+    """Catches a model that stays in the inner loss, which is then saved and synchronized twice."""
+    teacher = np.eye(6)
+    plain = with_distillation(InfoNCELoss(tiny_bert, gather_across_devices=True), teacher, weight=2.0)
+    assert type(plain) is DistilledLoss and plain.loss.model is None and plain.distillation.gather_across_devices
+    assert list(dict(plain.named_parameters())) == [f"model.{name}" for name, _ in tiny_bert.named_parameters()]
+    cached = with_distillation(
+        CachedMultiSimilarityLoss(tiny_bert, mini_batch_size=3), teacher, weight=2.0, target="vectors"
+    )
+    assert type(cached) is CachedDistilledLoss and cached.mini_batch_size == 3
+    assert type(cached.loss.loss) is MultiSimilarityLoss and cached.loss.distillation.target == "vectors"
+    assert list(dict(cached.named_parameters())) == [f"model.{name}" for name, _ in tiny_bert.named_parameters()]
