@@ -26,7 +26,7 @@ from st_biomed.corpus.masking import MentionMaskingCollator
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.vocabulary import SIZE, extend_vocabulary, train_pieces
 from st_biomed.corpus.windows import mention_windows
-from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.encoder.masked import load_masked_model
 from st_biomed.errors import InputError
 from st_biomed.release.privacy import may_leave

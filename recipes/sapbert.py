@@ -24,7 +24,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
-from st_biomed.linking_data.held_out import hold_out_names
+from st_biomed.linking_data.held_out_names import hold_out_names
 from st_biomed.losses.by_name import LOSSES, MINERS, loss_by_name, parse_loss_options
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.modules.adapt import SIZES, adapt

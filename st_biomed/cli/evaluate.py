@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from st_biomed.cli._options import Device, DrawSeed
-from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError, did_you_mean
 from st_biomed.settings.checks import FOLDER, PATH, SEED
 

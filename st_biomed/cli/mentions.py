@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError
 from st_biomed.files import check_output, lock, replacing
 from st_biomed.settings.checks import FOLDER, PATH, PROCESSES, SEED

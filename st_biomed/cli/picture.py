@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from st_biomed.cli._options import Device, DrawSeed
-from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, PATH, WEIGHT, one_of
 

@@ -19,7 +19,7 @@ from transformers.utils import logging as transformers_logging
 from st_biomed.encoder.check_loaded import check_vectors, check_vocabulary
 from st_biomed.encoder.damage import told
 from st_biomed.encoder.json_files import AGAIN, read_object
-from st_biomed.encoder.listed import ListedModule, routes
+from st_biomed.encoder.listed_modules import ListedModule, routes
 from st_biomed.encoder.sources import Source
 from st_biomed.encoder.weights import check_files, check_loaded, check_numbers
 from st_biomed.errors import InputError

@@ -7,9 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from st_biomed.encoder.foreign import ForeignCode
+from st_biomed.encoder.foreign_code import ForeignCode, code_of_others
 from st_biomed.encoder.json_files import AGAIN
-from st_biomed.encoder.own_code import code_of_others
 from st_biomed.encoder.weights import wrong_shapes
 from st_biomed.errors import InputError
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from st_biomed.encoder.foreign import ForeignCode
-from st_biomed.encoder.own_code import code_of_others
+from st_biomed.encoder.foreign_code import ForeignCode, code_of_others
 from st_biomed.encoder.sources import Source, find_model
 from st_biomed.errors import InputError, unknown_name
 
@@ -88,7 +87,7 @@ def load_model(
     """
     source = find_model(name, revision=revision, token=token)
     from st_biomed.encoder.assemble import assemble, place
-    from st_biomed.encoder.listed import listed_modules
+    from st_biomed.encoder.listed_modules import listed_modules
 
     foreign = trust_remote_code and code_of_others(source.folder) is not None
     if not foreign:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from st_biomed.encoder.foreign import ForeignCode
-from st_biomed.encoder.own_code import code_of_others
+from st_biomed.encoder.foreign_code import ForeignCode, code_of_others
 from st_biomed.encoder.sources import find_model
 from st_biomed.errors import InputError
 

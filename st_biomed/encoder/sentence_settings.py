@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from st_biomed.encoder.foreign import ForeignCode
+from st_biomed.encoder.foreign_code import ForeignCode
 from st_biomed.encoder.json_files import AGAIN, read_object
 from st_biomed.errors import InputError
 

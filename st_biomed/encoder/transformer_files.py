@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from st_biomed.encoder.classes import is_model_type
-from st_biomed.encoder.foreign import ForeignCode
+from st_biomed.encoder.allowed_classes import is_model_type
+from st_biomed.encoder.foreign_code import ForeignCode
 from st_biomed.encoder.json_files import AGAIN, nested, read_object
 from st_biomed.encoder.sentence_settings import check_kernel, check_sentence_settings
 from st_biomed.errors import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from st_biomed.encoder import POOLINGS
-from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.few_shot.frozen_encoder import InputForm
 from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
 

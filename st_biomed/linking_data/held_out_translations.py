@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.held_out import held_out_source
+from st_biomed.linking_data.held_out_names import held_out_source
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology

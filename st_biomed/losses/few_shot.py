@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.arguments import number, one_of
 from st_biomed.losses.distance_weighted import DISTRIBUTIONS
-from st_biomed.losses.few_shot_names import FewShotNames, FewShotStep
+from st_biomed.losses.few_shot_comparisons import FewShotNames, FewShotStep
 from st_biomed.losses.similarity import full_precision, require_list, unit_rows
 
 HINGES = ("per_triplet", "batch_mean")
@@ -50,7 +50,7 @@ class FewShotLoss(nn.Module):
         triplet_weight: alpha.
         grounding_weight: beta. What has weight 0 is not computed.
         negatives: ``"inverse_distance"`` (in proportion to 1 / (1 - cos), as in the published code), or ``"wu2017"``.
-        prototypes: u_c of every concept ``[C, D]``, e.g. :func:`~st_biomed.losses.few_shot_names.concept_prototypes` of all
+        prototypes: u_c of every concept ``[C, D]``, e.g. :func:`~st_biomed.losses.few_shot_comparisons.concept_prototypes` of all
             its names, as the paper's formula has it; by default of the training names, as in the published code.
         normalize: Whether u_c and u_a have length 1 before they are averaged.
         seed: Of the draws, which follow from it and the epoch.

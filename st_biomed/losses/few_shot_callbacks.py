@@ -18,7 +18,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.callbacks import LossParametersCallback, checkpoint_folder, resumed_checkpoint
 from st_biomed.losses.few_shot import FewShotLoss
-from st_biomed.losses.few_shot_names import checked_names
+from st_biomed.losses.few_shot_comparisons import checked_names
 
 FILE_NAME = "few_shot_validation.safetensors"
 """In a checkpoint: the validation losses of the epochs so far, and the best weights."""

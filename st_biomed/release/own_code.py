@@ -15,7 +15,7 @@ from torch import nn
 from transformers.dynamic_module_utils import get_relative_import_files
 
 from st_biomed.encoder import OWN_CODE
-from st_biomed.encoder.own_code import code_of_others
+from st_biomed.encoder.foreign_code import code_of_others
 from st_biomed.errors import InputError
 
 _LOAD = """

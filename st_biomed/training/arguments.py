@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
-from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan

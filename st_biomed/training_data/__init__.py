@@ -5,12 +5,12 @@ from __future__ import annotations
 from st_biomed.training_data.columns import MENTION_PAIRS, NAMES, RELATIONS, SampleKind, terminology_digest
 from st_biomed.training_data.concept_graph import ConceptGraph
 from st_biomed.training_data.fewshot import FewShotSplit, few_shot_names
+from st_biomed.training_data.held_out_concepts import Splits, split_by_concept, split_by_subtree, without_benchmark
 from st_biomed.training_data.high_level_concepts import HighLevelConcepts, child_concepts, top_concepts
 from st_biomed.training_data.mention_pairs import MentionPairs, mention_pairs
 from st_biomed.training_data.names import names_dataset
 from st_biomed.training_data.relation_lookup import RelationLookup
 from st_biomed.training_data.relations import relation_pairs
-from st_biomed.training_data.splits import Splits, split_by_concept, split_by_subtree, without_benchmark
 
 __all__ = [
     "MENTION_PAIRS",

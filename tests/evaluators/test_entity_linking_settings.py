@@ -9,7 +9,7 @@ from sentence_transformers import SentenceTransformer
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
-from st_biomed.linking_data.held_out import hold_out_names
+from st_biomed.linking_data.held_out_names import hold_out_names
 from st_biomed.terminology import Terminology
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "linking" / "ncbi_disease"

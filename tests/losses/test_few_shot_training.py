@@ -19,7 +19,7 @@ from transformers import TrainerCallback
 from st_biomed.errors import InputError
 from st_biomed.losses import FewShotLoss, FewShotNegativesCallback, FewShotValidationCallback
 from st_biomed.losses.few_shot_callbacks import FILE_NAME, embed_vectors
-from st_biomed.losses.few_shot_names import FewShotNames
+from st_biomed.losses.few_shot_comparisons import FewShotNames
 
 SHOTS, CONCEPTS, WIDTH = 4, 3, 8
 

@@ -19,6 +19,8 @@ from st_biomed.losses import (
     MaxMarginTripletLoss,
     NCALoss,
 )
+from st_biomed.losses.arguments import concept_lookup
+from st_biomed.losses.pair_loss import concept_pairs
 from tests.losses.pair_batches import CLASSES, VECTORS, birds, text_ids
 
 pytest.importorskip("pytorch_metric_learning", reason="extra ablation")
@@ -49,6 +51,19 @@ def test_a_text_of_two_concepts_is_pulled_to_both(loss_class):
     unit = embeddings.detach() / embeddings.detach().norm(dim=1, keepdim=True)
     crane, grus, derrick, carp, cyprinus = unit
     assert min(crane @ grus, crane @ derrick, carp @ cyprinus) > max(grus @ derrick, crane @ carp, crane @ cyprinus)
+
+
+def test_a_text_is_no_pair_with_itself():
+    """Catches the diagonal among the positives, of classes as of text ids."""
+    terminology = birds()
+    for labels, lookup in (
+        (torch.tensor([0, 0, 1]), None),
+        (text_ids(terminology, "crane", "grus", "carp"), terminology),
+    ):
+        for mask_same_text in (True, False):
+            positives, negatives = concept_pairs(labels, concept_lookup(lookup), mask_same_text=mask_same_text)
+            assert positives.nonzero().tolist() == [[0, 1], [1, 0]]
+            assert negatives.nonzero().tolist() == [[0, 2], [1, 2], [2, 0], [2, 1]]
 
 
 @pytest.mark.parametrize("loss_class", LOSSES)

@@ -13,7 +13,7 @@ from st_biomed.evaluators.data_folder import data_path, open_terminology
 from st_biomed.evaluators.tree.evaluator import TreeEvaluator
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.training_data import Splits, split_by_subtree
-from st_biomed.training_data.splits import DEV, TEST
+from st_biomed.training_data.held_out_concepts import DEV, TEST
 
 
 class HeldOutTrees(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.linking_data.annotated import Corpus, check_folder
-from st_biomed.linking_data.pubtator import read_pubtator
+from st_biomed.linking_data.pubtator_lines import read_pubtator
 from st_biomed.readers import SourceInfo, Tally
 
 SOURCE = SourceInfo(
@@ -42,7 +42,7 @@ def read(path: Path, *, tally: Tally, entity: str = "Disease") -> Corpus:
 
     Raises:
         InputError: Another entity, the folder holds none of the files, or what
-            :func:`~st_biomed.linking_data.pubtator.read_pubtator` finds wrong.
+            :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator` finds wrong.
     """
     if entity not in ENTITIES:
         raise unknown_name("entity", entity, ENTITIES)

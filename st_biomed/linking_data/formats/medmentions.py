@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.files.tables import read_lines
 from st_biomed.linking_data.annotated import Corpus, check_folder
-from st_biomed.linking_data.pubtator import read_pubtator
+from st_biomed.linking_data.pubtator_lines import read_pubtator
 from st_biomed.readers import SourceInfo, Tally
 
 SOURCE = SourceInfo(
@@ -38,7 +38,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
 
     Raises:
         InputError: The corpus or a list is missing, a list names a document of another split or one that the corpus
-            does not have, or what :func:`~st_biomed.linking_data.pubtator.read_pubtator` finds wrong.
+            does not have, or what :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator` finds wrong.
     """
     file = plain_or_gzipped(check_folder(path) / CORPUS)
     if file is None:

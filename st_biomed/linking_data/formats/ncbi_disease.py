@@ -11,7 +11,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.linking_data.annotated import Corpus, check_folder
-from st_biomed.linking_data.pubtator import read_pubtator
+from st_biomed.linking_data.pubtator_lines import read_pubtator
 from st_biomed.readers import SourceInfo, Tally
 
 SOURCE = SourceInfo(
@@ -35,7 +35,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
     """Read the splits that are there.
 
     Raises:
-        InputError: The folder holds none of the files, or what :func:`~st_biomed.linking_data.pubtator.read_pubtator`
+        InputError: The folder holds none of the files, or what :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator`
             finds wrong.
     """
     corpus = Corpus()

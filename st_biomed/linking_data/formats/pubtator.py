@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from st_biomed.linking_data.annotated import Corpus, files_by_split
-from st_biomed.linking_data.pubtator import read_pubtator
+from st_biomed.linking_data.pubtator_lines import read_pubtator
 from st_biomed.readers import SourceInfo, Tally
 from st_biomed.settings.keyword_options import listed
 
@@ -33,7 +33,7 @@ def read(path: Path, *, tally: Tally, types: str | Iterable[str] = ()) -> Corpus
         types: Types of the annotations to read, e.g. ``DiseaseOrPhenotypicFeature``; all by default.
 
     Raises:
-        InputError: No file, or what :func:`~st_biomed.linking_data.pubtator.read_pubtator` finds wrong.
+        InputError: No file, or what :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator` finds wrong.
     """
     wanted = listed("types", types)
     corpus = Corpus()

@@ -12,7 +12,7 @@ from st_biomed.hierarchy import Hierarchy
 from st_biomed.records import Parent, SourceInfo, Term
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import Splits, split_by_concept, split_by_subtree, without_benchmark
-from st_biomed.training_data.splits import DEV, TEST, TRAIN
+from st_biomed.training_data.held_out_concepts import DEV, TEST, TRAIN
 
 TOY = Terminology.read("toy")
 

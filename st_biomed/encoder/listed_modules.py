@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from st_biomed.encoder.classes import is_activation, is_host_module, module_classes, word_tokenizers
-from st_biomed.encoder.foreign import ForeignCode
+from st_biomed.encoder.allowed_classes import is_activation, is_host_module, module_classes, word_tokenizers
+from st_biomed.encoder.foreign_code import ForeignCode
 from st_biomed.encoder.json_files import AGAIN, read_list, read_object
 from st_biomed.encoder.transformer_files import check_plain_path, check_tokenizer, check_transformer
 from st_biomed.errors import InputError
