@@ -30,7 +30,7 @@ from st_biomed.modules.graph_arguments import GraphArguments
 from st_biomed.samplers import EpochCallback, GraphBatches, GraphCollator
 from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, at_least, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.training.arguments import EncoderArguments, measured_in_training, with_precision
+from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
@@ -82,9 +82,6 @@ class BergamotArguments(GraphArguments, TranslationArguments, EncoderArguments):
         default=50,
         metadata=about("pairs of names of a concept, in each language and with the pivot, and epoch", COUNT),
     )
-    decay_all: bool = field(
-        default=False, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
-    )
     pivot_language: str = field(
         default="en",
         metadata={
@@ -110,7 +107,7 @@ def train(recipe: BergamotArguments, training: SentenceTransformerTrainingArgume
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 8
-    training = with_precision(training, recipe.precision)
+    training = recipe.training_arguments(training)
     with output_folders(training, "bergamot", recipe.overwrite, base_model=recipe.base_model) as folders:
         run(recipe, training, folders)
 
@@ -174,6 +171,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     )
 
     # Train.
+    averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
     before = measure_before(suite, model, training)
     folders.begin_in_main(training, train)
     record = record_run(
@@ -190,6 +188,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     )
     trainer = train_encoder(
         model,
+        recipe,
         training,
         names_dataset(train),
         loss,
@@ -199,7 +198,6 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
         EpochCallback(),
         dev=measured_in_training(training, suite.dev),
         collator=collator,
-        decay_all=recipe.decay_all,
     )
 
     # Measure and release.
@@ -212,6 +210,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
         terminologies=[whole],
         trainer=trainer,
         beside={} if loss.graph_encoder is None else {"graph_encoder": loss.graph_encoder.save},
+        averaging=averaging,
     )
 
 

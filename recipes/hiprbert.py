@@ -41,7 +41,7 @@ from st_biomed.samplers.partner_arguments import PartnerArguments
 from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import EncoderArguments, with_precision
+from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
@@ -80,9 +80,6 @@ class HiPrBERTArguments(TreeArguments, PartnerArguments, OrdinalArguments, Prese
         default=1.0, metadata=about("mixing of the parts: 1 is by size, larger is flatter", at_least(1))
     )
     max_pairs_per_concept: int = field(default=50, metadata=about("synonym pairs a concept and epoch", COUNT))
-    decay_all: bool = field(
-        default=False, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
-    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -96,7 +93,7 @@ def train(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgume
     check(recipe)
     if recipe.smoke:
         shrink(recipe, training)
-    training = with_precision(training, recipe.precision)
+    training = recipe.training_arguments(training)
     with output_folders(training, "hiprbert", recipe.overwrite, base_model=recipe.base_model) as folders:
         run(recipe, training, folders)
 
@@ -146,6 +143,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=recipe.temperature)
 
     # Train.
+    averaging = recipe.averaging(model, recipe.base_model, trees.dev, bf16=training.bf16)
     before = measure_before(suite, model, training)
     folders.begin_in_main(training, train)
     record = record_run(
@@ -160,6 +158,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     )
     trainer = train_encoder(
         model,
+        recipe,
         training,
         {name: part.rows for name, part in parts.items()},
         losses,
@@ -167,7 +166,6 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
         TerminologyDigestCallback(losses),
         EpochCallback(),
         dev=trees.dev,
-        decay_all=recipe.decay_all,
     )
 
     # Measure and release.
@@ -177,7 +175,15 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
         return f"AUC on trees held out of training ({name}):\n{table}"
 
     measure_and_release(
-        model, suite, folders, record, before=before, terminologies=[whole], trainer=trainer, shown=shown
+        model,
+        suite,
+        folders,
+        record,
+        before=before,
+        terminologies=[whole],
+        trainer=trainer,
+        shown=shown,
+        averaging=averaging,
     )
 
 

@@ -43,7 +43,7 @@ from st_biomed.settings.bundled import bundled_recipe
 from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
 from st_biomed.settings.recipe import read_settings, read_stage, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, with_precision
+from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, is_main, output_folders
@@ -114,11 +114,15 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
     """Refuse arguments that do not fit together.
 
     Raises:
-        InputError: Several processes for all stages, no terminology, no batch, no earlier run, or nothing to publish.
+        InputError: Several processes for all stages, no terminology, no batch, no dev part to choose a share on, no earlier run, or
+            nothing to publish.
     """
     if recipe.stage == "all" and get_world_size() > 1:
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
     recipe.hard_negative_plan()
+    recipe.check_averaging()
+    if recipe.average == "dev" and not recipe.average_benchmarks:
+        raise InputError("average: dev needs --average_benchmarks here, where nothing is held out of the terminology")
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
     if recipe.earlier and recipe.stage in ("all", "vocabulary"):
@@ -166,7 +170,7 @@ def contrastive(
     """MS loss on mentions in context, from ext-BERT or from the injected model."""
     if recipe.smoke:
         training.max_steps, recipe = 2, replace(recipe, prototypes=2, positives=2, neighbors=2)
-    training = with_precision(training, recipe.precision)
+    training = recipe.training_arguments(training)
     start = str(left.injected) if stage == "pipelined" else left.text_model(recipe.base_model)
     with output_folders(training, stage, recipe.overwrite, base_model=start) as folders:
         run(recipe, training, folders, terminology, left, start, pipelined=stage == "pipelined")
@@ -191,6 +195,7 @@ def run(
     before = measure_before(suite, model, training)
     if not pipelined:
         (pool_mentions if recipe.pooling == "mean" else add_markers)(model)
+    averaging = recipe.averaging(model, start, suite.dev, bf16=training.bf16)
 
     # Data.
     rows, coverage = recipe.rows(terminology, model.tokenizer)
@@ -220,15 +225,8 @@ def run(
         readings=italian_readings(recipe, pipelined),
         headline=suite.headline,
     )
-    trainer = train_encoder(
-        model,
-        training,
-        rows,
-        loss,
-        record,
-        TerminologyDigestCallback(loss),
-        HardNegativeCallback(recipe.refresh_steps or None),
-    )
+    digest, negatives = TerminologyDigestCallback(loss), HardNegativeCallback(recipe.refresh_steps or None)
+    trainer = train_encoder(model, recipe, training, rows, loss, record, digest, negatives)
 
     # Measure and release.
     measure_and_release(
@@ -242,6 +240,7 @@ def run(
         base_model=recipe.base_model,
         form=None if pipelined else fold_modules,
         needs_code=pipelined,
+        averaging=averaging,
     )
 
 

@@ -36,7 +36,7 @@ from st_biomed.release.run_record import corpus_data
 from st_biomed.samplers import EpochCallback
 from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, above, at_least, one_of, within
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.training.arguments import EncoderArguments, with_precision
+from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
@@ -80,7 +80,7 @@ def train(recipe: InjectionArguments, training: SentenceTransformerTrainingArgum
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
-    training = with_precision(training, recipe.precision)
+    training = recipe.training_arguments(training)
     with output_folders(training, "knowledge_injection", recipe.overwrite, base_model=recipe.base_model) as folders:
         run(recipe, training, folders)
 
@@ -89,8 +89,13 @@ def check(recipe: InjectionArguments) -> None:
     """Refuse before anything is read what its use would refuse later.
 
     Raises:
-        InputError: No terminology or corpus, or a benchmark whose data are not there.
+        InputError: No terminology or corpus, a benchmark whose data are not there, or an average or low-rank updates.
     """
+    for name in ("average", "adapter"):
+        if getattr(recipe, name) != "none":
+            raise InputError(
+                f"{name}: the injection is new and trained as a whole, {getattr(recipe, name)} does not fit it"
+            )
     if not recipe.terminology or not recipe.corpus:
         raise InputError(f"{'corpus' if recipe.terminology else 'terminology'}: is needed, nothing was given")
     recipe.check_corpus()
@@ -167,6 +172,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
     )
     trainer = train_encoder(
         model,
+        recipe,
         training,
         sequences,
         loss,

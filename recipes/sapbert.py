@@ -28,17 +28,11 @@ from st_biomed.linking_data.held_out_names import hold_out_names
 from st_biomed.losses.by_name import LOSSES, MINERS, loss_by_name, parse_loss_options
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.modules.adapt import SIZES, adapt
-from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
 from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import (
-    EncoderArguments,
-    HardNegativeArguments,
-    measured_in_training,
-    with_precision,
-)
+from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, measured_in_training
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
@@ -107,7 +101,7 @@ def train(recipe: SapBERTArguments, training: SentenceTransformerTrainingArgumen
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 2, 16, 4
         if recipe.neighbors:
             recipe.prototypes, recipe.positives, recipe.neighbors = 2, 2, min(recipe.neighbors, 2)
-    training = with_precision(training, recipe.precision)
+    training = recipe.training_arguments(training)
     if not recipe.seeds:
         with output_folders(training, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
             run(recipe, training, folders, read(recipe, training))
@@ -212,8 +206,7 @@ def run(
         before = measure_before(suite, model, training)
     if recipe.adapter == "bottleneck":
         adapt(model, recipe.adapter_size)
-    elif recipe.adapter == "lora":
-        add_lora(model)
+    averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
     folders.begin_in_main(training, train)
     record = record_run(
         "sapbert",
@@ -227,6 +220,7 @@ def run(
     )
     trainer = train_encoder(
         model,
+        recipe,
         training,
         rows,
         loss,
@@ -234,13 +228,20 @@ def run(
         TerminologyDigestCallback(loss),
         HardNegativeCallback(recipe.refresh_steps or None) if recipe.neighbors else EpochCallback(),
         dev=measured_in_training(training, suite.dev),
-        decay_all=recipe.decay_all,
     )
 
     # Measure and release.
-    if recipe.adapter == "lora":
-        merge_lora(model)
-    after = measure_and_release(model, suite, folders, record, before=before, terminologies=[whole], trainer=trainer)
+    after = measure_and_release(
+        model,
+        suite,
+        folders,
+        record,
+        before=before,
+        terminologies=[whole],
+        trainer=trainer,
+        averaging=averaging,
+        needs_code=recipe.adapter == "bottleneck",
+    )
     return before, after
 
 

@@ -37,7 +37,7 @@ from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, ShuffledBatches
 from st_biomed.settings.checks import PATH, SIZE, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.training.arguments import EncoderArguments, measured_in_training, with_precision
+from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
@@ -98,7 +98,7 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
         training.num_train_epochs = recipe.epochs or EPOCHS.get(protocol.format, 3)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
-    training = with_precision(training, recipe.precision)
+    training = recipe.training_arguments(training)
     folds = folds_to_train(recipe, protocol, training)
     output = Path(training.output_dir or "out/sapbert_finetuned")
     # Every fold is read, and its folder asked for and held, before the first training.
@@ -185,7 +185,8 @@ def run(
         raw, dataset = prepare(raw, steps), prepare(dataset, steps)
     if protocol.steps and protocol.raw:
         suite.add(raw, f"{protocol.name}_raw", dev="", test=protocol.test, seen=seen)
-    dev = "" if protocol.dev in recipe.train_splits or training.eval_strategy == "no" else protocol.dev
+    unused = training.eval_strategy == "no" and recipe.average != "dev"
+    dev = "" if protocol.dev in recipe.train_splits or unused else protocol.dev
     suite.add(dataset, protocol.name, dev=dev, test=protocol.test, seen=seen)
     print(f"{dataset.name}: {pairs.tally}\n{len(pairs.dataset):,} pairs; linking: {suite}")
 
@@ -205,6 +206,7 @@ def run(
     )
 
     # Train.
+    averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
     before = measure_before(suite, model, training)
     folders.begin_in_main(training, pairs.terminology)
     record = record_run(
@@ -218,6 +220,7 @@ def run(
     )
     trainer = train_encoder(
         model,
+        recipe,
         training,
         pairs.dataset,
         loss,
@@ -225,12 +228,18 @@ def run(
         TerminologyDigestCallback(loss),
         EpochCallback(),
         dev=measured_in_training(training, suite.dev),
-        decay_all=recipe.decay_all,
     )
 
     # Measure and release.
     after = measure_and_release(
-        model, suite, folders, record, before=before, terminologies=[pairs.terminology], trainer=trainer
+        model,
+        suite,
+        folders,
+        record,
+        before=before,
+        terminologies=[pairs.terminology],
+        trainer=trainer,
+        averaging=averaging,
     )
     return FoldResult(suite, {name: dict(figures) for name, figures in before.items()}, after)
 

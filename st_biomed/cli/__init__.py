@@ -6,6 +6,7 @@ import typer
 
 import st_biomed.settings.threads  # noqa: F401
 from st_biomed.cli import (
+    average,
     evaluate,
     index,
     kge,
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verb in (read, merge, subset, stats, pairs, mentions, evaluate, index, link, release):
+for verb in (read, merge, subset, stats, pairs, mentions, evaluate, index, link, average, release):
     app.command(verb.__name__.rpartition(".")[2])(verb.run)
 
 app.add_typer(kge.app, name="kge")

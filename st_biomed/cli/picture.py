@@ -155,6 +155,21 @@ def distances(folder: _Folder, output: _Output, evaluator: _Evaluator = None, mo
     typer.echo(f"drawn to {distance_histograms(output, _tree_units(folder, output, evaluator, models))}")
 
 
+@app.command("average")
+def average(
+    run: Annotated[Path, typer.Argument(help="The run.json of a release, or its folder."), PATH],
+    output: _Output,
+) -> None:
+    """The dev figures at each share of the trained weights, where a recipe has chosen it (--average dev)."""
+    from st_biomed.plots.average_curves import average_curves
+    from st_biomed.plots.canvas import check_picture
+    from st_biomed.release.run_data import read_run
+
+    check_picture(output)
+    record = read_run(run / "run.json" if run.is_dir() else run)
+    typer.echo(f"drawn to {average_curves(output, record['averaging'])}")
+
+
 def _results(
     folder: Path,
     output: Path,

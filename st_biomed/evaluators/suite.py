@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.evaluation import BaseEvaluator
 
 
 class EvaluatorSuite:
@@ -78,6 +79,11 @@ class EvaluatorSuite:
         both = EvaluatorSuite([*self.tests, *other.tests])
         both.published = [*self.published, *other.published]
         return both
+
+    @property
+    def dev(self) -> BaseEvaluator | None:
+        """What is measured in training, and what settings may be chosen on; nothing here."""
+        return None
 
     @property
     def headline(self) -> list[str]:

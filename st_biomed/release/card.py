@@ -15,6 +15,7 @@ from huggingface_hub import RepoCard, is_offline_mode
 from huggingface_hub.repocard_data import EvalResult, eval_results_to_model_index
 from sentence_transformers import SentenceTransformer, SentenceTransformerModelCardData
 
+from st_biomed.release.averaging_text import averaging_sentences, averaging_table
 from st_biomed.release.fold_modules import folded_markers
 from st_biomed.release.gradients import clipping
 from st_biomed.release.own_code import code_of
@@ -106,6 +107,8 @@ class BiomedCard(SentenceTransformerModelCardData):
         card.update(
             results_tables=tables,
             began_from=began_from(self.run),
+            averaging_sentences=averaging_sentences(self.run["averaging"]),
+            averaging_table=averaging_table(self.run["averaging"]),
             recipe_text=recipe_text(self.run["recipe"]),
             clipping=clipping(self.run),
             example_terms=f"[{terms}]",

@@ -35,7 +35,8 @@ def recheck(
     ``run.json`` names what the model was trained and measured on by digest, and what the models that it started from were.
     Of these, every terminology with a source
     that may not be redistributed has to be at hand: among ``terminologies``, as the merge of them, saved beside the
-    checkpoints (``<folder>-training/terminology*``), or as the folders that the recipe read.
+    checkpoints (``<folder>-training/terminology*``, of each of the models for an average of several), or as the folders that
+    the recipe read.
 
     Args:
         folder: The release folder.
@@ -86,9 +87,9 @@ def _at_hand(folder: Path, run: RunData, given: Sequence[Terminology], needed: s
         found[merged.digest] = merged
     told = run["configuration"].get("terminology") or []
     read = [told] if isinstance(told, str) else told if isinstance(told, list) else []
-    work = folder.with_name(f"{folder.name}-training")
-    beside = [[str(place)] for place in sorted(work.glob("terminology*"))]
+    beside = [[str(place)] for place in saved_beside(folder)]
     beside.append([str(place) for place in read])
+    beside += [[str(place)] for model in run["averaging"]["models"] for place in saved_beside(model["name"])]
     for places in beside:
         if needed - found.keys() and places and all((Path(place) / "terminology.json").is_file() for place in places):
             saved = (
@@ -96,6 +97,12 @@ def _at_hand(folder: Path, run: RunData, given: Sequence[Terminology], needed: s
             )
             found[saved.digest] = saved
     return found
+
+
+def saved_beside(folder: str | Path) -> list[Path]:
+    """The terminologies that a run has left beside its release."""
+    path = Path(folder)
+    return sorted(path.with_name(f"{path.name}-training").glob("terminology*")) if path.name else []
 
 
 def _how_to_give(folder: Path, missing: TerminologyData, searched: list[str]) -> str:

@@ -75,6 +75,36 @@ class PublishedData(TypedDict):
     source: str
 
 
+class AveragedModelData(TypedDict):
+    """A model whose weights went into an average: its name, the recipe that made it where that is known, the digest of what it
+    computes (:func:`st_biomed.encoder.digest.model_digest`), and its share."""
+
+    name: str
+    recipe: str
+    digest: str
+    weight: float
+
+
+class AveragingPointData(TypedDict):
+    """What was found on dev where the last model has this share; a figure is null where it was not finite."""
+
+    weight: float
+    figures: dict[str, float | None]
+
+
+class AveragingData(TypedDict):
+    """An average of weights; no model where there is none.
+
+    Of a recipe the models are the base and the trained one. The curve is there where the share was chosen on dev: no figure of
+    ``metrics`` may be below the base model's by more than ``tolerance``, as a share of the largest value it can have.
+    """
+
+    models: list[AveragedModelData]
+    metrics: list[str]
+    tolerance: float
+    curve: list[AveragingPointData]
+
+
 class MetricData(TypedDict):
     """One number during training; ``value`` is null where it was not finite."""
 
@@ -120,6 +150,7 @@ class RunData(TypedDict):
     terminologies: list[TerminologyData]
     corpora: list[CorpusData]
     earlier: list[EarlierData]  # the run that base_model is from, then the one before it, and so on
+    averaging: AveragingData  # of the released weights
     metrics: list[MetricData]  # over time
     headline: list[str]  # names of the results that the card's tables show; all when empty
     results: dict[str, dict[str, dict[str, float | None]]]  # benchmark to "before" and "after" to metric to value
@@ -150,6 +181,7 @@ def empty_run() -> RunData:
         terminologies=[],
         corpora=[],
         earlier=[],
+        averaging=AveragingData(models=[], metrics=[], tolerance=0.0, curve=[]),
         metrics=[],
         headline=[],
         results={},

@@ -22,6 +22,7 @@ from st_biomed.release.machine import machine, versions
 from st_biomed.release.portable import plain, plain_command
 from st_biomed.release.run_data import (
     STAGES,
+    AveragingData,
     CorpusData,
     EarlierData,
     LossData,
@@ -138,6 +139,10 @@ class RunRecord:
             raise unknown_name("stage", stage, STAGES)
         values = {name: _finite(float(value)) for name, value in metrics.items()}
         self._run["results"].setdefault(benchmark, {}).setdefault(stage, {}).update(values)
+
+    def add_averaging(self, averaging: AveragingData) -> None:
+        """Record what the released weights are an average of."""
+        self._run["averaging"] = averaging
 
     def add_metrics(self, step: int, epoch: float | None, metrics: Mapping[str, Any]) -> None:
         """Record numbers of one training step; what is not a number is left out."""

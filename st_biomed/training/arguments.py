@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import torch
 from torch import nn
 
+from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
-from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of
+from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of, within
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
     from sentence_transformers.base.evaluation import BaseEvaluator
 
+ADAPTERS = ("none", "lora")
 PRECISIONS = ("auto", "as given")
 
 
@@ -31,7 +33,7 @@ class EmbeddingOptions(TypedDict):
 
 
 @dataclass
-class EncoderArguments:
+class EncoderArguments(AveragingArguments):
     """What a recipe that trains an encoder of terms asks: where to start from, what is trained, and what becomes of the output."""
 
     base_model: str = field(
@@ -54,6 +56,24 @@ class EncoderArguments:
         default=None, metadata=about("dropout in training; the base model's by default", DROPOUT)
     )
     frozen: str = field(default="", metadata=about("regular expression of parameters that are not trained", PATTERN))
+    adapter: str = field(
+        default="none",
+        metadata=about("none or lora: small updates beside the encoder, merged at the end", one_of(*ADAPTERS)),
+    )
+    layer_decay: float = field(
+        default=1.0,
+        metadata=about(
+            "layer l of L learns with learning_rate * layer_decay^(L - l), the embeddings as layer 0", within("(0, 1]")
+        ),
+    )
+    decay_all: bool = field(default=False, metadata={"help": "weight decay for biases and layer norms too"})
+    ema_decay: float | None = field(
+        default=None,
+        metadata=about(
+            "measure and release the exponential moving average of the weights, e.g. 0.999; none by default",
+            within("(0, 1)"),
+        ),
+    )
     precision: str = field(
         default="as given",
         metadata=about(
@@ -93,6 +113,17 @@ class EncoderArguments:
         )
         prepare_encoder(model, self.dropout, self.frozen)
         return model
+
+    def training_arguments(
+        self, training: SentenceTransformerTrainingArguments
+    ) -> SentenceTransformerTrainingArguments:
+        """The trainer's arguments in the precision of the recipe's.
+
+        Raises:
+            InputError: What :meth:`check_averaging` refuses, or an unknown precision.
+        """
+        self.check_averaging()
+        return with_precision(training, self.precision)
 
     def embedding(self) -> EmbeddingOptions:
         """The options of losses that say how they embed."""
@@ -192,22 +223,3 @@ def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: s
         raise InputError(f"frozen: no parameter's name matches {frozen!r}")
     for name in names:
         model.get_parameter(name).requires_grad_(False)
-
-
-def decaying_all(loss: nn.Module, training: SentenceTransformerTrainingArguments) -> torch.optim.Optimizer:
-    """AdamW that decays biases and layer norms too, as the published code of SapBERT does.
-
-    The host would leave them out.
-
-    Args:
-        loss: What is trained, the encoder among it.
-        training: Learning rate, betas, epsilon and weight decay.
-    """
-    weights = [weight for weight in loss.parameters() if weight.requires_grad]
-    return torch.optim.AdamW(
-        weights,
-        lr=training.learning_rate,
-        betas=(training.adam_beta1, training.adam_beta2),
-        eps=training.adam_epsilon,
-        weight_decay=training.weight_decay,
-    )

@@ -11,11 +11,14 @@ from torch import nn
 from transformers import TrainerCallback, TrainingArguments
 
 from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import decaying_all
+from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.checkpoints import whole_checkpoints
 from st_biomed.training.finish import Measured
+from st_biomed.training.moving_average import MovingAverageCallback
+from st_biomed.training.optimizer import decay_layers, decaying_all
 from st_biomed.training.output import resume_point
 
 if TYPE_CHECKING:
@@ -62,6 +65,7 @@ def record_run(
 
 def train_encoder(
     model: SentenceTransformer,
+    recipe: EncoderArguments,
     training: SentenceTransformerTrainingArguments,
     rows: Any,
     loss: nn.Module | Mapping[str, nn.Module],
@@ -69,12 +73,14 @@ def train_encoder(
     *callbacks: TrainerCallback,
     dev: BaseEvaluator | None = None,
     collator: Any = None,
-    decay_all: bool = False,
 ) -> SentenceTransformerTrainer:
     """Train with whole checkpoints, from the one that is resumed on.
 
+    Low-rank updates are added before and merged after it; a moving average of the weights is what the encoder has in the end.
+
     Args:
         model: The encoder; trained in place.
+        recipe: Says how the layers learn, which parameters decay, what is trained, and what is averaged.
         training: The trainer's arguments.
         rows: The dataset, or name to dataset.
         loss: The loss, or name of the dataset to loss.
@@ -82,13 +88,18 @@ def train_encoder(
         *callbacks: Besides; what they write into a checkpoint is part of it.
         dev: What is measured in training.
         collator: In place of the host's.
-        decay_all: Whether biases and layer norms decay too, see :func:`~st_biomed.training.arguments.decaying_all`.
 
     Returns:
         The trainer, after training.
+
+    Raises:
+        InputError: What :func:`~st_biomed.modules.lora.add_lora` and :func:`~st_biomed.training.optimizer.decay_layers` refuse.
     """
+    if recipe.adapter == "lora":
+        add_lora(model)
     decaying = model if isinstance(loss, Mapping) else loss
-    optimizers: Any = (decaying_all(decaying, training), None) if decay_all else (None, None)
+    optimizers: Any = (decaying_all(decaying, training), None) if recipe.decay_all else (None, None)
+    averages = [] if recipe.ema_decay is None else [MovingAverageCallback(recipe.ema_decay)]
     trainer = SentenceTransformerTrainer(
         model=model,
         args=training,
@@ -97,7 +108,11 @@ def train_encoder(
         evaluator=dev,
         optimizers=optimizers,
         data_collator=collator,
-        callbacks=whole_checkpoints(record.callback(), *callbacks),
+        callbacks=whole_checkpoints(record.callback(), *callbacks, *averages),
     )
+    if recipe.layer_decay != 1:
+        decay_layers(trainer.create_optimizer(), model, recipe.layer_decay)
     trainer.train(resume_from_checkpoint=resume_point(training))
+    if recipe.adapter == "lora":
+        merge_lora(model)
     return trainer

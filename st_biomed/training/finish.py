@@ -13,10 +13,12 @@ from huggingface_hub import HfApi
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
 from torch import nn
 
+from st_biomed.averaging.with_base import AverageWithBase
 from st_biomed.encoder.released import require_this_package
 from st_biomed.errors import InputError, disk_error
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.files import remove, replacing
+from st_biomed.release.averaging_text import averaging_sentences
 from st_biomed.release.folder import fill_release
 from st_biomed.release.hub import plan_push, push_plan
 from st_biomed.release.run_record import RunRecord
@@ -112,6 +114,7 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
     beside: Mapping[str, Callable[[Path], None]] | None = None,
     shown: Callable[[Measured], str] | None = None,
     needs_code: bool = False,
+    averaging: AverageWithBase | None = None,
 ) -> Measured:
     """:func:`finish` for an encoder: measure what was trained, write the release folder, and publish it where asked to.
 
@@ -129,6 +132,7 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
         beside: What else was trained and stays in the training folder, and what writes it.
         shown: What is printed of the results; by default the suite's table of them.
         needs_code: Whether the released model is loaded with ``trust_remote_code=True``.
+        averaging: Averages what was trained with what training started from; what is measured and released is the average.
 
     Returns:
         What the suite found.
@@ -137,7 +141,8 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
         InputError: Training diverged, or what :func:`finish` and :func:`publish` refuse.
     """
     writes = trainer is None or trainer.is_world_process_zero()
-    called = "the trained model" if trainer is not None and trainer.args.should_log else ""
+    what = "the trained model" if averaging is None else "the averaged model"
+    called = what if trainer is not None and trainer.args.should_log else ""
     saved_beside = beside or {}
     peer = record.base_model if base_model == "" else base_model
     if writes:
@@ -162,15 +167,21 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
             base_model=peer,
         )
 
+    def measure() -> Measured:
+        if averaging is not None:
+            averaged = averaging.apply(model, says=bool(called))
+            record.add_averaging(averaged)
+            if called:
+                print(" ".join(averaging_sentences(averaged)), flush=True)
+        return suite.measure(model, called) if after is None else {name: {**one} for name, one in after.items()}
+
     found = finish(
         folders,
         save=save,
-        measure=lambda: (
-            suite.measure(model, called) if after is None else {name: {**one} for name, one in after.items()}
-        ),
+        measure=measure,
         release=release,
         beside=list(saved_beside),
-        keep=form is not None,
+        keep=form is not None or (averaging is not None and averaging.keep_trained),
         writes=writes,
     )
     if writes:

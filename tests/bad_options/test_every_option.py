@@ -45,6 +45,7 @@ REQUIRED = {
     "index": "toy -o {new} --model m",
     "link": "{folder}",
     "release": "{folder} org/x",
+    "average": "a b -o {new}",
     "kge evaluate": "{folder}",
     "picture concepts": "toy m -o {new}.png",
     "picture pairs": "toy m -o {new}.png",
@@ -52,6 +53,7 @@ REQUIRED = {
     "picture types": "{folder} -o {new}.png",
     "picture curves": "{folder} -o {new}.png",
     "picture distances": "{folder} -o {new}.png",
+    "picture average": "{folder} -o {new}.png",
     "train": "hiprbert",
 }
 

@@ -97,6 +97,19 @@ class LinkingSettings:
             found.append(FoldsEvaluator(folds, **options) if self.folds else folds[0])
         return found
 
+    @property
+    def has_dev(self) -> bool:
+        """Whether a split is there to choose settings on."""
+        return bool(self.dev)
+
+    def dev_evaluators(self, **options: Unpack[EvaluatorOptions]) -> list[EntityLinkingEvaluator]:
+        """The evaluator of the dev split, after the steps and without intervals.
+
+        Raises:
+            InputError: There is no such split, or whatever is wrong with the files.
+        """
+        return [dev_evaluator(self.prepared(self.open()), self.name, self.dev, options)]
+
     def open(self, fold: int | None = None) -> LinkingDataset:
         """The data set as it is distributed, before any step; of several folds one of them.
 
@@ -171,19 +184,8 @@ class LinkingSuite(EvaluatorSuite):
 
     def _watch(self, dataset: LinkingDataset, name: str, dev: str) -> None:
         """Measure a split in training, where there is one to measure."""
-        if dev and dev not in dataset.mentions:
-            raise InputError(
-                f"{name}: no split {dev!r} to measure in training, there are {', '.join(map(repr, dataset.mentions))}; "
-                "`dev: ''` in the settings stands for none"
-            )
         if dev:
-            options: EvaluatorOptions = {
-                **self.options,
-                "name": f"{name}_dev",
-                "show_progress_bar": False,
-                "n_bootstrap": 0,
-            }
-            self._devs.append(EntityLinkingEvaluator(dataset, dev, **options))
+            self._devs.append(dev_evaluator(dataset, name, dev, self.options))
 
     def _report(self, dataset: LinkingDataset, name: str, split: str, seen: Sequence[str]) -> None:
         options: EvaluatorOptions = {**self.options, "name": name}
@@ -199,6 +201,21 @@ class LinkingSuite(EvaluatorSuite):
         if isinstance(evaluator, EntityLinkingEvaluator):
             return f"{evaluator.split}, {super().what(evaluator)}"
         return f"{len(evaluator.folds)} folds" if isinstance(evaluator, FoldsEvaluator) else super().what(evaluator)
+
+
+def dev_evaluator(dataset: LinkingDataset, name: str, split: str, options: EvaluatorOptions) -> EntityLinkingEvaluator:
+    """What measures a dev split, quietly and without intervals.
+
+    Raises:
+        InputError: There is no such split.
+    """
+    if split not in dataset.mentions:
+        raise InputError(
+            f"{name}: no split {split!r} to measure in training, there are {', '.join(map(repr, dataset.mentions))}; "
+            "`dev: ''` in the settings stands for none"
+        )
+    own: EvaluatorOptions = {**options, "name": f"{name}_dev", "show_progress_bar": False, "n_bootstrap": 0}
+    return EntityLinkingEvaluator(dataset, split, **own)
 
 
 SETTINGS = LinkingSettings

@@ -59,6 +59,11 @@ class TreeSettings:
     dev_pairs: str = ""
     test_pairs: str = ""
 
+    @property
+    def has_dev(self) -> bool:
+        """Whether trees are there to choose settings on."""
+        return not self.whole and not self.pairs
+
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[EmbeddingEvaluator]:
@@ -75,12 +80,7 @@ class TreeSettings:
         if self.pairs:
             options["name"] = self.name
             return [TreeEvaluator.from_file(data_path(self.pairs), **options)]
-        terminology = open_terminology(self.sources)
-        if terminology.parents.num_rows == 0:
-            raise InputError(f"{self.name}: no concept has a parent, the hierarchy is empty")
-        hierarchy = Hierarchy(terminology)
-        if 0 in (self.distances or [0]) and terminology.concept_texts.counts.max() < 2:
-            raise InputError(f"{self.name}: no concept has a synonym, so no pair is at distance 0")
+        hierarchy = self._hierarchy()
         if self.whole:
             options["name"] = self.name
             return [
@@ -93,6 +93,18 @@ class TreeSettings:
                 )
             ]
         return [self.hold_out(hierarchy, **options).test]
+
+    def dev_evaluators(self, **options: Unpack[EvaluatorOptions]) -> list[EmbeddingEvaluator]:
+        """The evaluator of the dev trees, without intervals; raises what :meth:`evaluators` does."""
+        return [self.hold_out(self._hierarchy(), **{**options, "n_bootstrap": 0}).dev]
+
+    def _hierarchy(self) -> Hierarchy:
+        terminology = open_terminology(self.sources)
+        if terminology.parents.num_rows == 0:
+            raise InputError(f"{self.name}: no concept has a parent, the hierarchy is empty")
+        if 0 in (self.distances or [0]) and terminology.concept_texts.counts.max() < 2:
+            raise InputError(f"{self.name}: no concept has a synonym, so no pair is at distance 0")
+        return Hierarchy(terminology)
 
     def hold_out(self, hierarchy: Hierarchy, **options: Unpack[EvaluatorOptions]) -> HeldOutTrees:
         """Split the terminology and draw the pairs.

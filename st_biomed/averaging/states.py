@@ -1,0 +1,96 @@
+"""The average of state dictionaries: WiSE-FT for two of them, a model soup for several."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from st_biomed.averaging.weights import check_weights
+from st_biomed.errors import InputError
+
+State = Mapping[str, Tensor]
+
+
+def average_states(
+    states: Sequence[State], weights: Sequence[float], *, fixed: Collection[str] = (), names: Sequence[str] = ()
+) -> dict[str, Tensor]:
+    r"""The weighted average of every tensor.
+
+    For a base model and one trained from it this is WiSE-FT, :math:`(1 - a)\,\theta_0 + a\,\theta_1`; for several models a
+    uniform or weighted soup. It is computed from the state :math:`r` with the largest weight, the first of equal ones, as
+    :math:`\theta_r + \sum_i w_i (\theta_i - \theta_r)`, in float32 (float64 for tensors that are), and written back in the
+    tensor's dtype. So a weight of 1 gives the bits of its state, and states whose values are equal give these bits.
+
+    Args:
+        states: S dictionaries with the same names and shapes. Of different dtypes the result has the one that holds both.
+        weights: S numbers from 0 on that add up to 1.
+        fixed: Names of tensors that are not averaged, such as buffers. They and tensors of integers or truth values have to
+            be equal in all states, and are copied.
+        names: What the states are called in messages; by their number by default.
+
+    Returns:
+        New tensors, on the devices of the first state.
+
+    Raises:
+        InputError: No state, weights that are none, a name or a shape that one state lacks, or a fixed tensor that differs.
+
+    References:
+        Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", arXiv:2109.01903 (section 3, WiSE-FT); Wortsman et al.
+        2022, "Model soups", arXiv:2203.05482 (section 2).
+    """
+    names = names or [f"state {i}" for i in range(len(states))]
+    check_weights(weights, len(states))
+    check_tensors(states, names)
+    reference = max(range(len(states)), key=lambda i: weights[i])
+    averaged: dict[str, Tensor] = {}
+    for name, first in states[0].items():
+        tensors = [state[name].detach().to(first.device) for state in states]
+        if name in fixed or not first.is_floating_point():
+            _check_equal(name, tensors, names)
+            averaged[name] = tensors[0].clone()
+        else:
+            averaged[name] = _average(tensors, weights, reference)
+    return averaged
+
+
+def check_tensors(states: Sequence[State], names: Sequence[str]) -> None:
+    """Refuse states that do not hold the same tensors.
+
+    Raises:
+        InputError: With the first tensor that another state lacks or has in another shape.
+    """
+    for state, name in zip(states[1:], names[1:]):
+        for tensor in [*states[0], *state]:
+            if tensor not in state or tensor not in states[0]:
+                has, lacks = (names[0], name) if tensor in states[0] else (name, names[0])
+                raise InputError(f"{name}: cannot be averaged with {names[0]}: {has} has {tensor}, {lacks} has not")
+            shapes = [list(one[tensor].shape) for one in (states[0], state)]
+            if shapes[0] != shapes[1]:
+                raise InputError(
+                    f"{name}: cannot be averaged with {names[0]}: {tensor} is {shapes[1]}, in {names[0]} {shapes[0]}"
+                )
+
+
+def _check_equal(name: str, tensors: Sequence[Tensor], names: Sequence[str]) -> None:
+    for other, called in zip(tensors[1:], names[1:]):
+        if not torch.equal(tensors[0], other):
+            raise InputError(
+                f"{called}: cannot be averaged with {names[0]}: {name} is no parameter, and its values differ"
+            )
+
+
+def _average(tensors: Sequence[Tensor], weights: Sequence[float], reference: int) -> Tensor:
+    """Of one tensor."""
+    dtype = tensors[0].dtype
+    for tensor in tensors[1:]:
+        dtype = torch.promote_types(dtype, tensor.dtype)
+    precise = torch.promote_types(dtype, torch.float32)
+    start = tensors[reference].to(precise)
+    step = torch.zeros_like(start)
+    for i, (tensor, weight) in enumerate(zip(tensors, weights)):
+        if i != reference and weight:
+            step += weight * (tensor.to(precise) - start)
+    # Where there is no step the bits stay, those of a negative zero, too.
+    return torch.where(step == 0, start, start + step).to(dtype)

@@ -1,0 +1,124 @@
+"""A trained encoder averaged with the one it started from (WiSE-FT), once, when training has ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch.distributed as dist
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.util import get_world_size
+from torch import Tensor
+
+from st_biomed.averaging.choice import GRID, choose_weight
+from st_biomed.averaging.encoders import buffers_of
+from st_biomed.averaging.states import average_states
+from st_biomed.averaging.weights import check_weights
+from st_biomed.encoder.digest import model_digest
+from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EmbeddingEvaluator
+from st_biomed.evaluators.embedders import model_embedder
+from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.release.portable import plain
+from st_biomed.release.run_data import AveragedModelData, AveragingData, AveragingPointData
+
+
+class AverageWithBase:
+    """Keeps the weights that training starts from, on the CPU, and averages the trained ones with them.
+
+    Args:
+        model: The encoder before training, with all the modules that are trained; before adapters that are merged after it.
+        name: What it is called in the record.
+        weight: Share of the trained weights; ``None`` to choose it on ``dev``.
+        dev: What it is chosen on.
+        tolerance: What may be lost there, see :func:`~st_biomed.averaging.choice.choose_weight`.
+        keep_trained: Whether what was trained stays beside the checkpoints when the average is released.
+
+    Raises:
+        InputError: A share outside of 0 to 1, or no share and nothing to choose it on.
+    """
+
+    def __init__(
+        self,
+        model: SentenceTransformer,
+        name: str,
+        weight: float | None,
+        dev: Sequence[EmbeddingEvaluator] = (),
+        *,
+        tolerance: float = 0.0,
+        keep_trained: bool = False,
+    ) -> None:
+        if weight is None and not dev:
+            raise InputError(
+                "average: dev chooses the share on dev splits, and no benchmark has one: give --average_benchmarks, or a number"
+            )
+        if weight is not None:
+            check_weights([1 - weight, weight], 2)
+        self.name, self.weight, self.tolerance, self.keep_trained = plain(name), weight, tolerance, keep_trained
+        self.dev = EvaluatorSuite(dev if weight is None else ())
+        self.digest = model_digest(model)
+        self.base = _copied(model)
+
+    def apply(self, model: SentenceTransformer, *, says: bool = False) -> AveragingData:
+        """Give a trained model the average of its weights and those of the base.
+
+        Args:
+            model: Alike but for its weights; changed in place.
+            says: Whether a line is printed for each share that is measured.
+
+        Returns:
+            What was averaged, and the figures it was chosen on.
+
+        Raises:
+            InputError: The model has other tensors than the base, or a buffer that training has changed.
+        """
+        trained, digest = _copied(model), model_digest(model)
+        fixed = buffers_of(model)
+
+        def set_to(weight: float) -> None:
+            names = ("the base model", "the trained model")
+            model.load_state_dict(average_states([self.base, trained], [1 - weight, weight], fixed=fixed, names=names))
+
+        weight, curve = self.weight, list[AveragingPointData]()
+        if weight is None:
+            shares = {}
+            for tried in GRID:
+                set_to(tried)
+                figures = self._measured(model, f"{tried:g} of the trained model" if says else "")
+                shares[tried] = {
+                    one.primary_metric: figures[one.primary_metric] / one.largest for one in self.dev.tests
+                }
+                finite = {name: value if math.isfinite(value) else None for name, value in figures.items()}
+                curve.append(AveragingPointData(weight=tried, figures=finite))
+            weight = _of_main(choose_weight(shares, self.tolerance))
+        set_to(weight)
+        return AveragingData(
+            models=[
+                AveragedModelData(name=self.name, recipe="", digest=self.digest, weight=1 - weight),
+                AveragedModelData(name="trained", recipe="", digest=digest, weight=weight),
+            ],
+            metrics=[one.primary_metric for one in self.dev.tests],
+            tolerance=self.tolerance,
+            curve=curve,
+        )
+
+    def _measured(self, model: SentenceTransformer, called: str) -> dict[str, float]:
+        """The primary figures; vectors of models that are tried once are not kept on the disk."""
+        first = self.dev.tests[0]
+        embed = model_embedder(model, batch_size=first.batch_size, truncate_dim=first.truncate_dim, bf16=first.bf16)
+        found = self.dev.measure_vectors(embed, called)
+        return {one.primary_metric: found[one.name][one.primary_metric] for one in self.dev.tests}
+
+
+def _copied(model: SentenceTransformer) -> dict[str, Tensor]:
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
+
+
+def _of_main(weight: float) -> float:
+    """What the main process has chosen: the sums of others may be rounded otherwise."""
+    if get_world_size() == 1:
+        return weight
+    told: list[Any] = [weight]
+    dist.broadcast_object_list(told, src=0)
+    return float(told[0])

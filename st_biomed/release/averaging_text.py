@@ -1,0 +1,48 @@
+"""What a card says of averaged weights: a few sentences, and the figures they were chosen by."""
+
+from __future__ import annotations
+
+from st_biomed.release.run_data import AveragingData
+
+
+def averaging_sentences(averaging: AveragingData) -> list[str]:
+    """What was averaged, and how the share was chosen.
+
+    Args:
+        averaging: Of a record; of a recipe where it has a base and a trained model, and of ``st-biomed average`` otherwise.
+    """
+    models = averaging["models"]
+    if not models:
+        return []
+    if models[-1]["name"] != "trained":
+        parts = [f"{model['weight']:g} of {model['name']} (`{model['digest'][:12]}`)" for model in models]
+        return [f"The weights are the average of {len(models)} encoders: {', '.join(parts)}."]
+    base, weight = models[0]["name"], models[-1]["weight"]
+    said = [
+        f"The weights are averages of those that were trained and those of {base}, where training started: a share of "
+        f"{weight:g} is the trained one's (WiSE-FT, arXiv:2109.01903)."
+        if weight
+        else f"No share of the trained weights was better on dev: the weights are those of {base}, where training started, "
+        "and nothing is released as improved."
+    ]
+    if averaging["curve"]:
+        lost = f"more than {averaging['tolerance']:g} of its largest value" if averaging["tolerance"] else "anything"
+        said.append(
+            f"The share was chosen on {', '.join(f'`{name}`' for name in averaging['metrics'])}: the one with the largest mean "
+            f"gain over {base} of those at which no metric loses {lost}, the smallest of equal ones."
+        )
+    return said
+
+
+def averaging_table(averaging: AveragingData) -> str:
+    """The figures at each share as a Markdown table; empty where there are none."""
+    if not averaging["curve"]:
+        return ""
+    names, chosen = averaging["metrics"], averaging["models"][-1]["weight"]
+    lines = [f"| share of the trained weights | {' | '.join(names)} |", f"|--:|{'--:|' * len(names)}"]
+    for point in averaging["curve"]:
+        figures = (point["figures"].get(name) for name in names)
+        cells = ["–" if figure is None else f"{figure:.4f}" for figure in figures]
+        share = f"**{point['weight']:g}**" if point["weight"] == chosen else f"{point['weight']:g}"
+        lines.append(f"| {share} | {' | '.join(cells)} |")
+    return "\n".join(lines)

@@ -1,0 +1,138 @@
+"""The exponential moving average of an encoder's weights: what is measured and released in place of the last ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from sentence_transformers import SentenceTransformer
+from torch import Tensor
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from st_biomed.errors import InputError
+from st_biomed.losses.callbacks import checkpoint_folder, resumed_checkpoint
+
+FILE_NAME = "moving_average.safetensors"
+
+
+class MovingAverageCallback(TrainerCallback):
+    r"""Averages the trained weights of an encoder over the steps, :math:`s \leftarrow d\,s + (1 - d)\,\theta` after each.
+
+    The average begins with the weights that training starts from, which keep a share of :math:`d^T` after T steps. It is kept in
+    float32 (float64 for parameters that are).
+
+    * Where the trainer measures, it measures the average, and takes the best checkpoint by that.
+    * A checkpoint holds the weights as they are trained, and the average beside them in ``moving_average.safetensors``, from which
+      it goes on when training resumes.
+    * When training ends the encoder has the average: the last one, or that of the best checkpoint with
+      ``load_best_model_at_end``.
+
+    Several processes compute the same average of the same weights; the main one writes it. Batches with hard negatives are
+    found with the trained weights.
+
+    Args:
+        decay: d, above 0 and below 1.
+
+    Raises:
+        InputError: Another decay; when training begins, a resumed checkpoint without an average, or with one of another decay or
+            of other parameters.
+    """
+
+    def __init__(self, decay: float) -> None:
+        if not 0 < decay < 1:
+            raise InputError(f"ema_decay must be above 0 and below 1, found {decay}")
+        self.decay = decay
+        self.average: dict[str, Tensor] = {}
+        self._trained: dict[str, Tensor] = {}
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        parameters = _trained(kwargs["model"])
+        self.average = {name: _precise(parameter) for name, parameter in parameters.items()}
+        self._trained = {}
+        if state.global_step > 0:
+            self._read(resumed_checkpoint(args, state))
+
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self._put_back(kwargs["model"])
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        with torch.no_grad():
+            for name, parameter in _trained(kwargs["model"]).items():
+                shadow = self.average[name]
+                shadow.lerp_(parameter.to(shadow), 1 - self.decay)
+        self._put_in_to_measure(control, kwargs["model"])
+
+    def on_epoch_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self._put_in_to_measure(control, kwargs["model"])
+
+    def on_evaluate(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self._put_back(kwargs["model"])
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        if args.should_save and not state.is_hyper_param_search:
+            shadows = {name: shadow.detach().cpu().contiguous() for name, shadow in self.average.items()}
+            save_file(shadows, checkpoint_folder(args, state) / FILE_NAME, {"decay": repr(self.decay)})
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self._put_back(kwargs["model"])
+        if args.load_best_model_at_end and state.best_model_checkpoint is not None:
+            self._read(Path(state.best_model_checkpoint))
+        _write(kwargs["model"], self.average)
+
+    def _put_in_to_measure(self, control: TrainerControl, model: SentenceTransformer) -> None:
+        """On every process, since all of them embed what is measured."""
+        if control.should_evaluate and not self._trained:
+            self._trained = {name: parameter.detach().clone() for name, parameter in _trained(model).items()}
+            _write(model, self.average)
+
+    def _put_back(self, model: SentenceTransformer) -> None:
+        if self._trained:
+            _write(model, self._trained)
+            self._trained = {}
+
+    def _read(self, checkpoint: Path) -> None:
+        """Take the average of a checkpoint."""
+        file = checkpoint / FILE_NAME
+        if not file.is_file():
+            raise InputError(f"{file}: missing, the checkpoint was saved without --ema_decay; resume it without, too")
+        with safe_open(file, framework="pt") as saved:
+            decay = float((saved.metadata() or {}).get("decay", "nan"))
+            found = {name: saved.get_tensor(name) for name in saved.keys()}  # noqa: SIM118
+        if decay != self.decay:
+            raise InputError(
+                f"{file}: is an average with --ema_decay {decay}, found {self.decay}; resume with the same"
+            )
+        shapes = {name: shadow.shape for name, shadow in self.average.items()}
+        if {name: tensor.shape for name, tensor in found.items()} != shapes:
+            raise InputError(f"{file}: holds an average of other parameters than those that are trained here")
+        self.average = {name: found[name].to(shadow) for name, shadow in self.average.items()}
+
+
+def _trained(model: SentenceTransformer) -> dict[str, torch.nn.Parameter]:
+    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+
+
+def _precise(parameter: Tensor) -> Tensor:
+    return parameter.detach().to(torch.promote_types(parameter.dtype, torch.float32), copy=True)
+
+
+@torch.no_grad()
+def _write(model: SentenceTransformer, values: dict[str, Tensor]) -> None:
+    """Copy values into the trained parameters, rounded to their dtype."""
+    for name, parameter in _trained(model).items():
+        parameter.copy_(values[name])
