@@ -70,6 +70,14 @@ def invented(n_concepts: int, n_texts: int) -> Terminology:
                 "source": constant("", 0),
             }
         ),
+        "definitions": pa.table(
+            {
+                "concept": child[:0],
+                "text": text[:0],
+                "language": constant("", 0),
+                "source": constant("", 0),
+            }
+        ),
     }
     return Terminology(tables, {"INVENTED": SourceInfo("INVENTED", "Invented")}, {})
 

@@ -45,11 +45,29 @@ _NASTY = (
     "100%",
     "a, b; c",
 )
+_SYLLABLES = [
+    "flum",
+    "pa",
+    "mim",
+    "pic",
+    "ter",
+    "kia",
+    "or",
+    "ven",
+    "lus",
+    "da",
+    "qui",
+    "zor",
+    "bel",
+    "ti",
+    "gra",
+    "mo",
+]
 _BLOCK = 200_000
 
 
 def write_meta(folder: Path, names: int, relations: int, *, names_per_concept: float = 4.25, seed: int = 0) -> Path:
-    """Write MRCONSO, MRREL, MRSTY, MRCUI, MRSAB and, with their numbers of rows and bytes, MRFILES.
+    """Write MRCONSO, MRREL, MRSTY, MRCUI, MRDEF, MRSAB and, with their numbers of rows and bytes, MRFILES.
 
     Args:
         folder: Where to.
@@ -84,11 +102,16 @@ def write_meta(folder: Path, names: int, relations: int, *, names_per_concept: f
             file.write(
                 f"C{i:07d}|C{i:07d}|{source}_2|{source}|Vocabulary {source}||2|||2020AA||||{level}|1|1||||ENG|UTF-8|Y|Y|||\n"
             )
+    n_definitions = names // 34  # as many to a name as UMLS has
+    with (folder / "MRDEF.RRF").open("w", encoding="utf-8", newline="\n") as file:
+        for text in _definitions(rng, n_definitions, n_concepts):
+            file.write(text)
     n_rows = {
         "MRCONSO": names,
         "MRREL": relations,
         "MRSTY": n_concepts,
         "MRCUI": n_concepts // 50,
+        "MRDEF": n_definitions,
         "MRSAB": len(_SOURCES),
     }
     with (folder / "MRFILES.RRF").open("w", encoding="utf-8", newline="\n") as file:
@@ -99,27 +122,14 @@ def write_meta(folder: Path, names: int, relations: int, *, names_per_concept: f
     return folder
 
 
+def _words(rng: np.random.Generator) -> list[str]:
+    triples = rng.integers(len(_SYLLABLES), size=(20_000, 3)).tolist()
+    return ["".join(_SYLLABLES[i] for i in row) for row in triples]
+
+
 def _names(rng: np.random.Generator, n_rows: int, n_concepts: int) -> Iterator[str]:
     """Lines of MRCONSO in the order of the concepts."""
-    syllables = [
-        "flum",
-        "pa",
-        "mim",
-        "pic",
-        "ter",
-        "kia",
-        "or",
-        "ven",
-        "lus",
-        "da",
-        "qui",
-        "zor",
-        "bel",
-        "ti",
-        "gra",
-        "mo",
-    ]
-    words = ["".join(syllables[i] for i in row) for row in rng.integers(len(syllables), size=(20_000, 3)).tolist()]
+    words = _words(rng)
     counts = np.minimum(rng.geometric(n_concepts / n_rows, size=n_concepts), 60)
     counts[:: max(1, 100_000)] = 100
     concept_of = np.repeat(np.arange(1, n_concepts + 1), counts)[:n_rows]
@@ -169,6 +179,19 @@ def _relations(rng: np.random.Generator, n_rows: int, n_concepts: int) -> Iterat
                 f"C{one[i]:07d}|A{n:08d}|SCUI|{rel}|C{other[i]:07d}|A{n:08d}|SCUI|{rela}|R{n:08d}||{_SOURCES[p % 6]}|"
                 f"{_SOURCES[p % 6]}|||{'O' if p == 50 else 'N'}||\n"
             )
+        yield "".join(lines)
+
+
+def _definitions(rng: np.random.Generator, n_rows: int, n_concepts: int) -> Iterator[str]:
+    """Lines of MRDEF in the order of the concepts: 5 to 59 words."""
+    words = _words(rng)
+    concepts = np.sort(rng.integers(1, n_concepts + 1, size=n_rows))
+    for start in range(0, n_rows, _BLOCK):
+        lines = []
+        for n, concept in enumerate(concepts[start : start + _BLOCK].tolist(), start):
+            text = " ".join(words[w] for w in rng.integers(len(words), size=5 + n % 55).tolist())
+            flag = "O" if n % 40 == 7 else "N"
+            lines.append(f"C{concept:07d}|A{n:08d}|AT{n:08d}||{_SOURCES[n % 6]}|{text}.|{flag}||\n")
         yield "".join(lines)
 
 

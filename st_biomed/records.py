@@ -69,6 +69,27 @@ class Xref(NamedTuple):
     source: str = ""
 
 
+class Definition(NamedTuple):
+    """A sentence or more that says what a concept is.
+
+    Attributes:
+        code: The concept, a CURIE.
+        text: The definition; :func:`single_spaced` is what a terminology keeps of it.
+        language: ISO 639-1 code.
+        source: Name of the source the row comes from; empty for the reader's own ``SOURCE``.
+    """
+
+    code: str
+    text: str
+    language: str = "en"
+    source: str = ""
+
+
+def single_spaced(text: str) -> str:
+    """A definition with one space where there is white space, also where its source breaks a line, and none at the ends."""
+    return " ".join(text.split())
+
+
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
     """Where rows come from and what may be done with them.
@@ -79,7 +100,7 @@ class SourceInfo:
         version: Edition that was read; empty where the file does not say.
         license: SPDX identifier or a short phrase.
         url: Where the source is published.
-        redistributable: Whether its names may appear in a released file.
+        redistributable: Whether its names and definitions may appear in a released file.
     """
 
     name: str
@@ -93,7 +114,14 @@ class SourceInfo:
         return asdict(self)
 
 
-TABLE_OF: dict[type, str] = {Term: "terms", Parent: "parents", Relation: "relations", Type: "types", Xref: "xrefs"}
+TABLE_OF: dict[type, str] = {
+    Term: "terms",
+    Parent: "parents",
+    Relation: "relations",
+    Type: "types",
+    Xref: "xrefs",
+    Definition: "definitions",
+}
 """The table that records of a kind become rows of."""
 
 COLUMNS: dict[str, tuple[str, ...]] = {table: kind._fields for kind, table in TABLE_OF.items()}  # type: ignore[attr-defined]
@@ -117,7 +145,7 @@ class Rows(NamedTuple):
         yield from map(kind, *(self.columns[name].to_pylist() for name in COLUMNS[self.table]))
 
 
-Record: TypeAlias = Term | Parent | Relation | Type | Xref | Rows | SourceInfo
+Record: TypeAlias = Term | Parent | Relation | Type | Xref | Definition | Rows | SourceInfo
 """A reader may yield a ``SourceInfo`` to complete its module's ``SOURCE`` (say, with the file's version) or to add one."""
 
 

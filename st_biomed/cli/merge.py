@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.cli.read import tally_table
+from st_biomed.cli.read import echo_definitions, tally_table
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, FOLDER, PATH, check_value, one_of
 
@@ -84,4 +84,5 @@ def run(
         )
     if n_cyclic := merged.n_cyclic_parents:
         typer.echo(f"{n_cyclic:,} parents lie on cycles, which a hierarchy refuses: --without-cycles drops them")
+    echo_definitions(merged)
     typer.echo(f"{merged!r} saved to {output}")

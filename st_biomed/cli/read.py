@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from st_biomed.errors import InputError
 from st_biomed.readers import parse_options, reader, reader_names, reader_options
 from st_biomed.records import Tally
 from st_biomed.settings.checks import FOLDER
+
+if TYPE_CHECKING:
+    from st_biomed.terminology import Terminology
 
 
 def run(
@@ -48,6 +51,7 @@ def run(
         terminology = Terminology.read(source, path, **options)
         terminology.save(output)
     typer.echo(tally_table(terminology.tallies))
+    echo_definitions(terminology)
     typer.echo(f"{terminology!r} saved to {output} after {time.perf_counter() - start:.0f} s")
 
 
@@ -66,6 +70,13 @@ def _description(source: str) -> str:
     return "\n".join(
         [*shown, "", f"Options as --option key=value; by default {options}." if options else "No options."]
     )
+
+
+def echo_definitions(terminology: Terminology) -> None:
+    """How many definitions there are, where there are any."""
+    if terminology.n_definitions:
+        n_defined = int((terminology.concept_definitions.counts > 0).sum())
+        typer.echo(f"{terminology.n_definitions:,} definitions of {n_defined:,} concepts")
 
 
 def tally_table(tallies: Mapping[str, Tally]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from st_biomed.cli.read import tally_table
+from st_biomed.cli.read import echo_definitions, tally_table
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FOLDER, PATH
 
@@ -54,4 +54,5 @@ def run(
         part.save(output)
     stages = [stage for stage, done in (("subset", conditions), ("without cycles", without_cycles)) if done]
     typer.echo(tally_table({stage: part.tallies[stage] for stage in stages}))
+    echo_definitions(part)
     typer.echo(f"{part!r} saved to {output}")

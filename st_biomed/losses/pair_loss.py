@@ -33,7 +33,7 @@ class PairLoss(nn.Module, ABC):
     """A loss on the cosines or distances of the positive and negative pairs of a batch; a subclass says which.
 
     Texts that share a concept are positives, texts that share none are negatives: an ambiguous text is a negative of
-    none of its concepts. Without a lookup the labels are plain classes. A mined pair counts once, in however many triplets
+    none of its concepts. What a lookup says is neither counts for nothing. Without a lookup the labels are plain classes. A mined pair counts once, in however many triplets
     of a miner it stands; the published code of SapBERT, which hands lists of triplets over, counts it once for each.
 
     Args:
@@ -41,7 +41,8 @@ class PairLoss(nn.Module, ABC):
         miner: An object of :mod:`st_biomed.losses.miners`; ``None`` for all pairs.
         reduction: ``"mean_all"``, ``"mean_nonzero"`` or ``"sum"`` over what the loss is a list of.
         gather_across_devices: Whether the texts of all processes form one batch.
-        lookup: A terminology, or a lookup made from one, where the labels are its text ids.
+        lookup: A terminology, or a lookup made from one, where the labels are its text ids; a
+            :class:`~st_biomed.terminology.definition_lookup.DefinitionLookup` where they are definitions, too.
         mask_same_text: Whether a pair of one and the same string counts for nothing. If not, it is a positive pair.
             Needs a lookup.
 
@@ -129,7 +130,7 @@ class PairLoss(nn.Module, ABC):
 
 @torch.no_grad()
 def concept_pairs(labels: Tensor, lookup: ConceptLookup | None, *, mask_same_text: bool) -> tuple[Tensor, Tensor]:
-    """Positive and negative pairs of a batch, boolean ``[B, B]`` each.
+    """Positive and negative pairs of a batch, boolean ``[B, B]`` each; some pairs may be neither.
 
     Args:
         labels: Text ids, or classes without a lookup, ``[B]``.
@@ -146,8 +147,11 @@ def concept_pairs(labels: Tensor, lookup: ConceptLookup | None, *, mask_same_tex
         same = lookup.same_concept(labels, labels)
     negatives = ~same
     positives = same.fill_diagonal_(False)
-    if lookup is not None and mask_same_text:
-        positives &= ~lookup.same_text(labels, labels)
+    if lookup is not None:
+        if mask_same_text:
+            positives &= ~lookup.same_text(labels, labels)
+        if (neither := lookup.neither(labels, labels)) is not None:
+            negatives &= ~neither
     return positives, negatives
 
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.readers._curies import Header, curie, describe, relation_name
 from st_biomed.readers._once import Once
-from st_biomed.records import Parent, Record, Relation, Tally, Term, Type, Xref
+from st_biomed.records import Definition, Parent, Record, Relation, Tally, Term, Type, Xref, single_spaced
 from st_biomed.settings.keyword_options import listed
 
 SCOPES = ("EXACT", "BROAD", "NARROW", "RELATED")
 
 # Reasons of the tally that the readers share.
 LOGICAL = "parts of logical definitions"
-OTHER = "statements of other kinds (definitions, comments, ...)"
+OTHER = "statements of other kinds (comments, creators, ...)"
 
 
 @dataclass
@@ -33,6 +33,7 @@ class Statements:
         name: Its label; empty where it has none.
         obsolete: Whether it is no longer in use.
         synonyms: Pairs of a scope and a name.
+        definitions: What it is; one at most where the ontology is well-formed.
         types: Subsets and namespaces.
         xrefs: Pairs of a predicate and a CURIE or IRI.
         edges: Pairs of a relation, empty for is_a, and the CURIE or IRI it leads to.
@@ -43,6 +44,7 @@ class Statements:
     name: str = ""
     obsolete: bool = False
     synonyms: list[tuple[str, str]] = field(default_factory=list)
+    definitions: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
     xrefs: list[tuple[str, str]] = field(default_factory=list)
     edges: list[tuple[str, str]] = field(default_factory=list)
@@ -64,11 +66,13 @@ class Ontology:
         obsolete: bool,
         prefixes: str | Sequence[str],
         language: str,
+        definitions: bool,
     ) -> None:
         self.path = path
         self.tally = tally
         self.scopes = listed("scope", scopes, SCOPES)
         self.obsolete = obsolete
+        self.definitions = definitions
         self.prefixes = listed("prefix", prefixes)
         if not re.fullmatch("[a-z]{2}", language):
             raise InputError(f"language must be two letters of ISO 639-1, e.g. 'it', found {language!r}")
@@ -119,6 +123,7 @@ class Ontology:
         self._keep()
         yield Term(code, name, "preferred", self.language, self.source_of[code])
         yield from self._synonyms(code, name, term.synonyms)
+        yield from self._definitions(code, term.definitions)
         yield from self._links(code, term)
         for relation, parent in term.edges:
             self.edge(code, relation, parent)
@@ -176,6 +181,16 @@ class Ontology:
                 self._drop("empty names")
             elif self._reads(names, text):
                 yield Term(code, text, "synonym", self.language, self.source_of[code])
+
+    def _definitions(self, code: str, definitions: list[str]) -> Iterator[Record]:
+        once = Once(self.tally, "repeated definitions of a concept")
+        for text in map(single_spaced, definitions):
+            if not self.definitions:
+                self._drop("definitions")
+            elif not text:
+                self._drop("empty definitions")
+            elif self._reads(once, text):
+                yield Definition(code, text, self.language, self.source_of[code])
 
     def _links(self, code: str, term: Statements) -> Iterator[Record]:
         types = Once(self.tally, "repeated or empty types")

@@ -1,4 +1,4 @@
-"""Translations of an ontology's names: Babelon tables, such as those of HPO, and the tables of synonyms beside them.
+"""Translations of an ontology's names and definitions: Babelon tables, such as those of HPO, and the tables of synonyms beside them.
 
 The codes are the ontology's own, so that ``Terminology.merge`` puts the names beside the English ones; each language
 is a source of its own, ``HP-IT`` for the Italian names of HPO.
@@ -15,8 +15,9 @@ from typing import NamedTuple
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files.tables import read_header, read_table
 from st_biomed.readers._curies import curie, describe
+from st_biomed.readers._once import Once
 from st_biomed.readers._ontology import SCOPES
-from st_biomed.records import Record, SourceInfo, Tally, Term
+from st_biomed.records import Definition, Record, SourceInfo, Tally, Term, single_spaced
 from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
@@ -41,15 +42,26 @@ _STATUS_OF_SYNONYMS = ("status", "comment")  # some tables of synonyms have it w
 _SYNONYM = re.compile(
     r"(?:oboInOwl|oio):has(Exact|Broad|Narrow|Related)Synonym|oio:(exact|broad|narrow|related)Synonym"
 )
+_DEFINITION = "IAO:0000115"
 _LANGUAGE = re.compile(r"([a-z]{2,3})(-\w+)?")
 # The second line of a table of synonyms: "AL oboInOwl:hasExactSynonym@it SPLIT=|".
 _TEMPLATE = re.compile(r"AL? (\S+?)(?:@([\w-]+))?(?: SPLIT=(\S))?")
 
 
-class _Name(NamedTuple):
+class _Wanted(NamedTuple):
+    """Which translations are read."""
+
+    statuses: Sequence[str]
+    scopes: Sequence[str]
+    definitions: bool
+
+
+class _Text(NamedTuple):
+    """A translated name or definition."""
+
     code: str
     text: str
-    label: bool
+    predicate: str
     language: str
 
 
@@ -60,16 +72,17 @@ def records(
     synonyms: str | Path | None = None,
     statuses: str | Sequence[str] = "OFFICIAL,TRANSLATED,MANUALLY TRANSLATED",
     scopes: str | Sequence[str] = "EXACT",
+    definitions: bool = True,
 ) -> Iterator[Record]:
-    """Read translated labels as preferred names and translated synonyms as synonyms.
+    """Read translated labels as preferred names, translated synonyms as synonyms, and translated definitions.
 
     Of several labels of a term the first is preferred, the others are synonyms; a term without a label in what is read
-    has its first synonym as preferred name. Definitions are left out and counted.
+    has its first synonym as preferred name. The definition of a term without any name in what is read is left out.
 
     Args:
         path: A Babelon table (``hp-it.babelon.tsv``), a table of synonyms (``hp-it.synonyms.tsv``, whose second line
             is a ROBOT template that names the language), or DOID's ``doid-es-translated.tsv``.
-        tally: Counts the names of both tables; a cell of a table of synonyms holds several with ``|`` between.
+        tally: Counts the names and definitions of both tables; a cell of a table of synonyms holds several with ``|`` between.
         synonyms: A table of synonyms to read along; by default none.
         statuses: Statuses of the translations to read, with commas between: ``OFFICIAL``, ``TRANSLATED`` and ``MANUALLY
             TRANSLATED`` by default. ``CANDIDATE`` are proposals, many of a machine's, ``UNDER_REVIEW`` too;
@@ -77,6 +90,7 @@ def records(
             counts as ``OFFICIAL``.
         scopes: Scopes of the synonyms to read, with commas between: ``EXACT`` (default), ``BROAD``, ``NARROW``,
             ``RELATED``.
+        definitions: Whether to read definitions, as by default.
 
     Raises:
         InputError: With file and line: a code that is no CURIE, no language, an unknown predicate. Also: a table
@@ -84,19 +98,25 @@ def records(
     """
     if path is None:
         raise InputError("reader 'babelon' needs the path of a table of translations, e.g. hp-it.babelon.tsv")
-    chosen, wanted = listed("status", statuses), listed("scope", scopes, SCOPES)
-    names: dict[tuple[str, str], list[_Name]] = {}
+    wanted = _Wanted(listed("status", statuses), listed("scope", scopes, SCOPES), definitions)
+    names: dict[tuple[str, str], list[_Text]] = {}
+    defined: dict[tuple[str, str], list[str]] = {}
     met: set[str] = set()
     for table in [path] if synonyms is None else [path, Path(synonyms)]:
-        for name in _names(table, tally, chosen, wanted, met):
-            names.setdefault((name.code, name.language), []).append(name)
-    for status in chosen:
+        for row in _texts(table, tally, wanted, met):
+            if row.predicate == _DEFINITION:
+                defined.setdefault((row.code, row.language), []).append(row.text)
+            else:
+                names.setdefault((row.code, row.language), []).append(row)
+    for status in wanted.statuses:
         if status not in {*_STATUSES, *met}:
             # Remarks that stand where other tables have statuses would make a long list.
             allowed = {*_STATUSES, *filter(_STATUS.fullmatch, met)}
             raise unknown_name("status of reader 'babelon' (no translation has it)", status, allowed)
     sources: dict[tuple[str, str], str] = {}
-    for (code, language), found in names.items():
+    named = {code for code, _ in names}
+    once = Once(tally, "repeated definitions of a concept")
+    for code, language in dict.fromkeys([*names, *(key for key in defined if key[0] in named)]):
         prefix = code.partition(":")[0]
         if (prefix, language) not in sources:
             own = describe(prefix)
@@ -104,15 +124,20 @@ def records(
             yield own  # declares the prefix
             title = f"{own.title}, names in language {language!r}"
             yield replace(own, name=sources[prefix, language], title=title)
-        ordered = dict.fromkeys(name.text for name in sorted(found, key=lambda name: not name.label))
+        source, found = sources[prefix, language], names.get((code, language), [])
+        ordered = dict.fromkeys(name.text for name in sorted(found, key=lambda name: name.predicate != "rdfs:label"))
         tally.keep(len(ordered))
         tally.drop("repeated names of a concept", len(found) - len(ordered))
         for i, text in enumerate(ordered):
-            yield Term(code, text, "synonym" if i else "preferred", language, sources[prefix, language])
+            yield Term(code, text, "synonym" if i else "preferred", language, source)
+        for text in map(single_spaced, defined.pop((code, language), ())):
+            if once.keeps(code, language, text):
+                yield Definition(code, text, language, source)
+    tally.drop("definitions of a term without a name", sum(map(len, defined.values())))
 
 
-def _names(path: Path, tally: Tally, statuses: Sequence[str], scopes: Sequence[str], met: set[str]) -> Iterator[_Name]:
-    """The names of a table that are wanted; every other one is read and dropped. ``met`` takes up its statuses."""
+def _texts(path: Path, tally: Tally, wanted: _Wanted, met: set[str]) -> Iterator[_Text]:
+    """The names and definitions of a table that are wanted; every other one is read and dropped. ``met`` takes up its statuses."""
     header = {"_".join(name.lower().split()) for name in read_header(path, dialect="tsv_quoted")}
     columns = dict(_COLUMNS)
     if not header & set(columns["translation_language"]):
@@ -138,27 +163,27 @@ def _names(path: Path, tally: Tally, statuses: Sequence[str], scopes: Sequence[s
             raise InputError(f"{where}: {tongue[:40]!r} is no language, such as 'it'; 'translation_language' names it")
         status = cell.get("translation_status", "OFFICIAL")
         met.add(status)
-        reason = _reason(where, predicate, status, statuses, scopes)
+        reason = _reason(where, predicate, status, wanted)
         value = cell["translation_value"]
         for text in value.split(separator or "|") if template else [value]:
             tally.read()
             if reason or not text.strip():
-                tally.drop(reason or "empty names")
+                tally.drop(reason or ("empty definitions" if predicate == _DEFINITION else "empty names"))
             else:
-                yield _Name(code, text.strip(), predicate == "rdfs:label", language[1])
+                yield _Text(code, text.strip(), predicate, language[1])
 
 
-def _reason(where: str, predicate: str, status: str, statuses: Sequence[str], scopes: Sequence[str]) -> str:
-    """Why a name is dropped; empty where it is kept."""
+def _reason(where: str, predicate: str, status: str, wanted: _Wanted) -> str:
+    """Why a name or definition is dropped; empty where it is kept."""
     synonym = _SYNONYM.fullmatch(predicate)
     scope = (synonym[1] or synonym[2]).upper() if synonym else ""
-    if predicate == "IAO:0000115":
+    if predicate == _DEFINITION and not wanted.definitions:
         return "definitions"
-    if not synonym and predicate != "rdfs:label":
+    if not synonym and predicate not in ("rdfs:label", _DEFINITION):
         raise InputError(
             f"{where}: predicate {predicate[:40]!r} is none of rdfs:label, IAO:0000115 and oboInOwl:hasExactSynonym (or "
             "Broad, Narrow, Related)"
         )
-    if scope and scope not in scopes:
+    if scope and scope not in wanted.scopes:
         return f"{scope} synonyms"
-    return "" if status in statuses else f"translations with status {status or '(none)'}"
+    return "" if status in wanted.statuses else f"translations with status {status or '(none)'}"

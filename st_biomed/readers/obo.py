@@ -50,8 +50,9 @@ def records(
     obsolete: bool = False,
     prefixes: str | Sequence[str] = "",
     language: str = "en",
+    definitions: bool = True,
 ) -> Iterator[Record]:
-    """Read names, synonyms, is_a, relationships, cross-references and types.
+    """Read names, synonyms, definitions, is_a, relationships, cross-references and types.
 
     ``alt_id`` is a cross-reference of that predicate, and so are property values such as ``exactMatch``; a subset and a
     namespace that the term itself names are types. A relation is called what its typedef is, with underscores for
@@ -70,16 +71,25 @@ def records(
             ``RELATED``.
         obsolete: Whether to read obsolete terms too; by default not.
         prefixes: Prefixes of the terms to read, with commas between, e.g. ``"CL,UBERON"``; all by default.
-        language: ISO 639-1 code of the names; ``en`` by default.
+        language: ISO 639-1 code of the names and definitions; ``en`` by default.
+        definitions: Whether to read definitions, as by default.
 
     Raises:
         InputError: With file and line: no ``tag: value``, a term without an id, with two names or defined twice, a
-            synonym without quotes or of an unknown scope. Also: no term at all, a prefix that no term has.
+            synonym or definition without quotes, a synonym of an unknown scope. Also: no term at all, a prefix that no term has.
     """
     if path is None:
         raise InputError("reader 'obo' needs the path of an ontology, e.g. doid.obo")
     path = check_file(path)
-    ontology = Ontology(path, tally, scopes=scopes, obsolete=obsolete, prefixes=prefixes, language=language)
+    ontology = Ontology(
+        path,
+        tally,
+        scopes=scopes,
+        obsolete=obsolete,
+        prefixes=prefixes,
+        language=language,
+        definitions=definitions,
+    )
     labels: dict[str, str] = {}
     empty = True
     for stanza in _stanzas(path):
@@ -150,6 +160,11 @@ def _term(path: Path, stanza: _Stanza) -> Statements:
             if scope not in SCOPES:
                 raise InputError(f"{where}: scope {scope[:40]!r} of a synonym is none of {', '.join(SCOPES)}")
             term.synonyms.append((scope, _unescaped(quoted[1])))
+        elif tag == "def":
+            quoted = _QUOTED.match(value)
+            if not quoted:
+                raise InputError(f"{where}: a definition is a text in double quotes, found {value[:40]!r}")
+            term.definitions.append(_unescaped(quoted[1]))
         elif tag in ("is_a", "relationship"):
             words = _plain(value).split()
             if len(words) != 1 + (tag == "relationship"):

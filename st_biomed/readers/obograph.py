@@ -40,8 +40,9 @@ def records(
     obsolete: bool = False,
     prefixes: str | Sequence[str] = "",
     language: str = "en",
+    definitions: bool = True,
 ) -> Iterator[Record]:
-    """Read names, synonyms, is_a, other edges, cross-references and types of the classes of every graph.
+    """Read names, synonyms, definitions, is_a, other edges, cross-references and types of the classes of every graph.
 
     Alternative ids are cross-references with the predicate ``alt_id``, SKOS matches with theirs (``exactMatch``); subsets
     and namespaces are types. A relation is called what its property is, with underscores for spaces. IRIs become
@@ -57,7 +58,8 @@ def records(
             ``RELATED``.
         obsolete: Whether to read obsolete terms too; by default not.
         prefixes: Prefixes of the terms to read, with commas between, e.g. ``"MAXO,HP"``; all by default.
-        language: ISO 639-1 code of the names; ``en`` by default.
+        language: ISO 639-1 code of the names and definitions; ``en`` by default.
+        definitions: Whether to read definitions, as by default.
 
     Raises:
         InputError: No JSON (with its line), no OBO graph, a field of the wrong kind, a term that is defined twice in
@@ -66,7 +68,15 @@ def records(
     if path is None:
         raise InputError("reader 'obograph' needs the path of an OBO graph, e.g. hp.json")
     path = check_file(path)
-    ontology = Ontology(path, tally, scopes=scopes, obsolete=obsolete, prefixes=prefixes, language=language)
+    ontology = Ontology(
+        path,
+        tally,
+        scopes=scopes,
+        obsolete=obsolete,
+        prefixes=prefixes,
+        language=language,
+        definitions=definitions,
+    )
     labels: dict[str, str] = {}
     graphs = _objects(str(path), _document(path), "graphs")
     if not graphs:
@@ -133,6 +143,8 @@ def _term(where: str, node: dict[str, Any]) -> Statements:
         if not scope:
             raise InputError(f"{at}: 'pred' of a synonym is hasExactSynonym or the like, found {predicate[:40]!r}")
         term.synonyms.append((scope[1].upper(), _field(f"{at}.synonyms", synonym, "val", str)))
+    if definition := _field(at, meta, "definition", dict):
+        term.definitions.append(_field(f"{at}.definition", definition, "val", str))
     for xref in _objects(at, meta, "xrefs"):
         term.xrefs.append(("xref", _field(f"{at}.xrefs", xref, "val", str)))
     for subset in _field(at, meta, "subsets", list):
@@ -146,7 +158,7 @@ def _term(where: str, node: dict[str, Any]) -> Statements:
             term.xrefs.append((match, value))
         else:
             term.left_out[OTHER] += 1
-    term.left_out[OTHER] += len(_field(at, meta, "comments", list)) + ("definition" in meta)
+    term.left_out[OTHER] += len(_field(at, meta, "comments", list))
     return term
 
 

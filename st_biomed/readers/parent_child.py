@@ -17,7 +17,7 @@ from st_biomed.files.encodings import settled
 from st_biomed.files.gzipped import opened
 from st_biomed.files.tables import check_file, dialect_name, read_header, read_table
 from st_biomed.readers._once import Once
-from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term
+from st_biomed.records import Definition, Parent, Record, Relation, SourceInfo, Tally, Term, single_spaced
 
 SOURCE = SourceInfo(
     name="PARENT_CHILD",
@@ -33,6 +33,7 @@ _USUAL_NAMES = {
     "code": ("code", "id", "concept", "concept_id", "cui", "curie"),
     "string": ("string", "str", "name", "term", "label", "text", "code_text", "description"),
     "language": ("language", "lang"),
+    "definition": ("definition", "def"),
     "head": ("head", "subject", "subject_id", "source"),
     "relation": ("relation", "predicate", "predicate_id", "rela", "rel"),
     "tail": ("tail", "object", "object_id", "target"),
@@ -51,6 +52,7 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
     child: str | None = None,
     code: str | None = None,
     string: str | None = None,
+    definition: str | None = None,
     name: str | None = None,
     version: str = "",
     license: str = "not stated",
@@ -69,7 +71,7 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
 
     Args:
         path: The parent-child map; where ``strings`` is not given, the code-string table.
-        tally: Counts the rows of all tables; those of a table of strings and parents, twice.
+        tally: Counts the rows of all tables; those of a table of strings and parents, twice; and the definitions.
         strings: The code-string table. By default ``path`` is it.
         relations: A table of triples, by default none: ``head`` (or ``subject``, ``subject_id``, ``source``),
             ``relation`` (``predicate``, ``predicate_id``, ``rela``, ``rel``) and ``tail`` (``object``, ``object_id``,
@@ -86,6 +88,8 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
             ``concept_id``, ``cui``, ``curie``.
         string: Name of its string column; by default ``string``, ``str``, ``name``, ``term``, ``label``, ``text``,
             ``code_text``, ``description``.
+        definition: Name of its column of definitions, whose cells may be empty; by default ``definition`` or ``def``,
+            where there is one. A definition is of the code, in the language of its row.
         name: Short name of the source and prefix of its codes; by default made of the file's name.
         version: Edition of the source; by default 12 hexadecimal digits of the tables' SHA-256, so that two different
             tables of one name are two versions, which ``Terminology.merge`` refuses. Tables of one name that you
@@ -122,22 +126,28 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
         for table in dict.fromkeys([*tables, *triples])
     }
     known: set[str] = set()
-    told = _languages(tables[-1], forms[tables[-1]])
-    columns = {"code": code or _USUAL_NAMES["code"], "string": string or _USUAL_NAMES["string"]}
-    if told:
-        columns["language"] = _USUAL_NAMES["language"]
+    columns: dict[str, str | tuple[str, ...]] = {
+        "code": code or _USUAL_NAMES["code"],
+        "string": string or _USUAL_NAMES["string"],
+    }
+    for optional, given in (("language", None), ("definition", definition)):
+        if _has(tables[-1], optional, given, forms[tables[-1]]):
+            columns[optional] = given or _USUAL_NAMES[optional]
     rows = _rows(tables[-1], columns, forms[tables[-1]])
-    for concept, text, *said in _strings(rows, tally):
-        kind = "synonym" if concept in known else "preferred"
-        yield Term(f"{name}:{concept}", text, kind, "".join(said) or language, name)
+    for concept, text, spoken, meaning in _strings(rows, list(columns), language, tally):
+        if text:
+            kind = "synonym" if concept in known else "preferred"
+            yield Term(f"{name}:{concept}", text, kind, spoken, name)
         known.add(concept)
+        if meaning:
+            yield Definition(f"{name}:{concept}", meaning, spoken, name)
     for table in triples:
         rows = _rows(table, {one: _USUAL_NAMES[one] for one in ("head", "relation", "tail")}, forms[table])
         for head, relation, tail in _triples(rows, tally, known, None if missing == "drop" else tables[-1]):
             yield Relation(f"{name}:{head}", relation, f"{name}:{tail}", name)
     columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or _USUAL_NAMES["child"]}
     if len(tables) == 1:
-        if not _has_parents(tables[0], parent, forms[tables[0]]):
+        if not _has(tables[0], "parent", parent, forms[tables[0]]):
             return
         columns["child"] = child or code or _USUAL_NAMES["code"]
     empty = len(tables) > 1 or parent is not None
@@ -173,22 +183,23 @@ def _columns(path: Path, form: _Form) -> set[str]:
     return {"_".join(column.lower().split()) for column in header}
 
 
-def _languages(path: Path, form: _Form) -> bool:
-    """Whether a table of strings says which language each is in."""
-    return not _columns(path, form).isdisjoint(_USUAL_NAMES["language"])
+def _has(path: Path, column: str, given: str | None, form: _Form) -> bool:
+    """Whether a table of strings is to be read for a further column: it is named, or has one of the usual names.
 
-
-def _has_parents(path: Path, parent: str | None, form: _Form) -> bool:
-    """Whether a table of strings is to be read for parents too: a column is named, or has one of the usual names.
+    Args:
+        path: The table.
+        column: A key of ``_USUAL_NAMES``.
+        given: The name that it was given.
+        form: How the table is read.
 
     Raises:
         InputError: A column is named, but the table has no header.
     """
     columns = _columns(path, form)
     if columns:
-        return parent is not None or not columns.isdisjoint(_USUAL_NAMES["parent"])
-    if parent is not None:
-        raise InputError(f"{path}: has no header, so that no column can be called {parent!r} (parent)")
+        return given is not None or not columns.isdisjoint(_USUAL_NAMES[column])
+    if given is not None:
+        raise InputError(f"{path}: has no header, so that no column can be called {given!r} ({column})")
     return False
 
 
@@ -202,18 +213,30 @@ def _rows(path: Path, columns: dict[str, str | tuple[str, ...]], form: _Form) ->
         yield f"{path}:{line}", [cell.strip() for cell in cells]
 
 
-def _strings(rows: Iterator[tuple[str, Sequence[str]]], tally: Tally) -> Iterator[tuple[str, ...]]:
-    """The distinct rows of ``(code, string)``, or ``(code, string, language)``."""
-    strings = Once(tally, "repeated strings of a code")
+def _strings(
+    rows: Iterator[tuple[str, Sequence[str]]], columns: Sequence[str], language: str, tally: Tally
+) -> Iterator[tuple[str, str, str, str]]:
+    """Code, string, language and definition of each row.
+
+    A string or definition that is repeated or not there is empty; a language that is not there is ``language``.
+    """
+    strings, definitions = Once(tally, "repeated strings of a code"), Once(tally, "repeated definitions of a code")
     for where, row in rows:
-        code, string = row[:2]
+        cell = {"language": "", "definition": "", **dict(zip(columns, row))}
+        code, string, definition = cell["code"], cell["string"], single_spaced(cell["definition"])
+        spoken = cell["language"] or language
         tally.read()
         if not code:
             raise InputError(f"{where}: string {string!r} has no code")
         if not string:
             raise InputError(f"{where}: code {code!r} has an empty string")
-        if strings.keeps(*row):
-            yield tuple(row)
+        if not strings.keeps(code, string, spoken):
+            string = ""
+        if definition:
+            tally.read()
+            if not definitions.keeps(code, definition, spoken):
+                definition = ""
+        yield code, string, spoken, definition
 
 
 def _pairs(

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
+from st_biomed.records import Definition, Parent, Record, Relation, SourceInfo, Tally, Term, Type
 
 SOURCE = SourceInfo(
     name="TOY",
@@ -38,6 +38,7 @@ def records(
     depth: int = 3,
     branching: int = 4,
     synonyms: int = 3,
+    definitions: bool = False,
 ) -> Iterator[Record]:
     """Invent diseases of ``trees`` glands, each a tree of concepts, and the glands themselves.
 
@@ -47,11 +48,12 @@ def records(
 
     Args:
         path: Must be ``None``; nothing is read.
-        tally: Counts the names.
+        tally: Counts the names and definitions.
         trees: Number of glands, and so of disease trees; 7 by default.
         depth: Levels of each tree; 3 by default.
         branching: Children of each disease that is not a leaf; 4 by default.
         synonyms: Most synonyms of a disease, 0 to 3 (default); successive concepts have 0, 1, ... of them in turn.
+        definitions: Whether four in five of the diseases, and all glands, have a definition; by default not.
 
     Raises:
         InputError: A path was given, or a number is out of range.
@@ -69,7 +71,9 @@ def records(
             f"found {trees + (depth - 1) * branching}"
         )
     for record in _records(trees, depth, branching, synonyms):
-        if isinstance(record, Term):
+        if isinstance(record, Definition) and not definitions:
+            continue
+        if isinstance(record, Term | Definition):
             tally.read()
             tally.keep()
         yield record
@@ -89,6 +93,8 @@ def _records(trees: int, depth: int, branching: int, synonyms: int) -> Iterator[
                 code = _disease(tree, branch)
                 words = [adjectives[i][child] for i, child in enumerate(branch)][::-1]
                 yield from _names(code, words, gland, n_diseases, synonyms)
+                if n_diseases % 5 != 4:
+                    yield Definition(code, _definition(words, gland))
                 yield Type(code, "disorder")
                 yield Relation(code, "has_site", f"TOY:G{tree}")
                 if branch:
@@ -107,6 +113,7 @@ def _glands(glands: list[str]) -> Iterator[Record]:
         code = f"TOY:G{tree}"
         yield Term(code, f"{gland} gland")
         yield Term(code, gland, "synonym")
+        yield Definition(code, f"An organ that nobody has, which makes the juice of the {gland}.")
         yield Type(code, "organ")
         yield Parent(code, "TOY:G")
         if tree:
@@ -123,6 +130,14 @@ def _names(code: str, words: list[str], gland: str, number: int, synonyms: int) 
     )
     for turn in range(number % (synonyms + 1)):
         yield Term(code, turns[(number + turn) % 3], "synonym")
+
+
+def _definition(words: list[str], gland: str) -> str:
+    """What a disease is: what is above it, and what the first of its adjectives adds."""
+    if not words:
+        return f"A condition in which the {gland} makes too much or too little of its juice."
+    above = " ".join([*words[1:], gland, "disease"])
+    return f"Any {above} in which the tissue of the {gland} is found to be {words[0]} under the microscope."
 
 
 def _shared(tree: int, glands: list[str], adjectives: list[list[str]]) -> Iterator[Record]:

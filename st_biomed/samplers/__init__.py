@@ -7,6 +7,7 @@ and so is identical in every process. The training arguments take the small call
 from __future__ import annotations
 
 from st_biomed.samplers.arguments import BatchesByName, TrainingBatches, remember
+from st_biomed.samplers.definitions import DefinitionBatches, DefinitionBatchSampler, DefinitionPlan
 from st_biomed.samplers.epoch_callback import EpochCallback
 from st_biomed.samplers.graph import GraphBatches, GraphBatchSampler, GraphPlan
 from st_biomed.samplers.graph_collator import GraphCollator
@@ -20,6 +21,9 @@ from st_biomed.samplers.synonyms import SynonymBatches, SynonymBatchSampler, Syn
 
 __all__ = [
     "BatchesByName",
+    "DefinitionBatchSampler",
+    "DefinitionBatches",
+    "DefinitionPlan",
     "EpochCallback",
     "GraphBatchSampler",
     "GraphBatches",

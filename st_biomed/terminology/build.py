@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from st_biomed.readers._normalizers import single_spaced_column
 from st_biomed.records import COLUMNS, TABLE_OF, Record, Rows, SourceInfo, Tally
 
 _BLOCK = 1 << 16  # single records that are put into columns together
@@ -22,6 +23,7 @@ _ENDS = {
     "relations": {"head": "head", "tail": "tail"},
     "types": {"code": "concept"},
     "xrefs": {"code": "concept"},
+    "definitions": {"code": "concept"},
 }
 """The columns of a table that hold codes, and what they are called once these are indices."""
 
@@ -31,6 +33,7 @@ _ORDER = {
     "relations": ("head", "relation", "tail", "source"),
     "types": ("concept", "type"),
     "xrefs": ("concept", "predicate", "target", "source"),
+    "definitions": ("concept", "text", "language", "source"),
 }
 """The columns of a finished table; its rows are sorted by them from left to right."""
 
@@ -40,8 +43,9 @@ def assemble(
 ) -> tuple[dict[str, pa.Table], dict[str, SourceInfo], dict[str, Tally]]:
     """Sort codes, texts and rows, and replace codes and texts by their indices.
 
-    A parent, relation, type or cross-reference of a concept without any term is dropped and counted, and so are
-    repeated records, a synonym that equals its concept's preferred term, self-loops and empty texts.
+    A parent, relation, type, cross-reference or definition of a concept without any term is dropped and counted, and so
+    are repeated records, a synonym that equals its concept's preferred term, self-loops, empty texts and empty
+    definitions. White space within a definition becomes one space, as sources break its lines.
 
     Args:
         records: Records and columns of records in any order.
@@ -127,12 +131,16 @@ def _collect(
 
 
 def _encoded(table: str, columns: Mapping[str, pa.Array], source: str) -> dict[str, pa.Array]:
-    """The columns of some rows: texts stripped, everything else dictionary-encoded; the default source filled in."""
+    """The columns of some rows: texts stripped, everything else dictionary-encoded; the default source filled in.
+
+    White space within a definition becomes one space.
+    """
     out = {}
     for name in COLUMNS[table]:
         column = columns[name]
         if name == "text":
-            out[name] = pc.utf8_trim_whitespace(column.cast(pa.string()))
+            stripped = single_spaced_column if table == "definitions" else pc.utf8_trim_whitespace
+            out[name] = stripped(column.cast(pa.string()))
             continue
         column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         values = column.dictionary.cast(pa.string())
@@ -144,12 +152,8 @@ def _encoded(table: str, columns: Mapping[str, pa.Array], source: str) -> dict[s
 
 def _names(columns: dict[str, pa.ChunkedArray], tally: Tally) -> dict[str, pa.Table]:
     """Concepts, texts and terms."""
-    filled = pc.not_equal(columns["text"], "")
-    n_rows, n_filled = len(filled), pc.sum(filled).as_py() or 0
-    if n_filled < n_rows:
-        columns = {name: column.filter(filled) for name, column in columns.items()}
-    columns["text"] = columns["text"].dictionary_encode()
-    tally.drop("empty terms", n_rows - n_filled)
+    columns = _filled("terms", columns, tally)
+    n_filled = len(columns["text"])
     # By kind last, so that of two equal names of a concept the preferred one comes first.
     values, index = _indexed(columns, ("code", "text", "language", "source", "kind"))
     concept, text, language, source, kind = _distinct(index, [len(each) for each in values])
@@ -178,9 +182,21 @@ def _names(columns: dict[str, pa.ChunkedArray], tally: Tally) -> dict[str, pa.Ta
     }
 
 
+def _filled(table: str, columns: dict[str, pa.ChunkedArray], tally: Tally) -> dict[str, pa.ChunkedArray]:
+    """The rows with a text, which is dictionary-encoded then; others are dropped and counted."""
+    filled = pc.not_equal(columns["text"], "")
+    n_empty = len(filled) - (pc.sum(filled).as_py() or 0)
+    if n_empty:
+        columns = {name: column.filter(filled) for name, column in columns.items()}
+        tally.drop(f"empty {table}", n_empty)
+    return {**columns, "text": columns["text"].dictionary_encode()}
+
+
 def _links(table: str, columns: dict[str, pa.ChunkedArray], codes: pa.Array, tally: Tally) -> pa.Table:
     """A table whose rows point at concepts: those that do, each once."""
     ends, order = _ENDS[table], _ORDER[table]
+    if "text" in columns:
+        columns = _filled(table, columns, tally)
     values, index = _indexed(columns, COLUMNS[table])
     known = np.ones(len(index[0]), dtype=bool)
     names, sizes = dict(zip(COLUMNS[table], values)), {}
@@ -200,13 +216,14 @@ def _links(table: str, columns: dict[str, pa.ChunkedArray], codes: pa.Array, tal
     distinct = _distinct([rows[name][known] for name in order], [sizes[name] for name in order])
     tally.drop(f"repeated {table}", int(known.sum()) - len(distinct[0]))
     tally.keep(len(distinct[0]))
-    finals = set(ends.values())
-    return pa.table(
-        {
-            name: column if name in finals else pa.DictionaryArray.from_arrays(column, names[name])
-            for name, column in zip(order, distinct)
-        }
-    )
+    columns_of_table = {}
+    for name, column in zip(order, distinct):
+        if name == "text":
+            column = names[name].take(pa.array(column))
+        elif name not in ends.values():
+            column = pa.DictionaryArray.from_arrays(column, names[name])
+        columns_of_table[name] = column
+    return pa.table(columns_of_table)
 
 
 def _indexed(columns: dict[str, pa.ChunkedArray], names: Sequence[str]) -> tuple[list[pa.Array], list[np.ndarray]]:

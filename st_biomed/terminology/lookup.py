@@ -73,5 +73,9 @@ class ConceptLookup:
         """Whether two rows are the same string, boolean ``[A, B]``, for text ids ``[A]`` and ``[B]``."""
         return labels_a[:, None] == labels_b[None, :]
 
+    def neither(self, labels_a: Tensor, labels_b: Tensor) -> Tensor | None:
+        """Pairs that are neither positive nor negative, boolean ``[A, B]``; ``None`` where there are none of them."""
+        return None
+
     def __repr__(self) -> str:
         return f"ConceptLookup({self.n_texts:,} texts, terminology {self.digest[:12]})"

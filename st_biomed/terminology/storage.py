@@ -19,10 +19,13 @@ from st_biomed.files import check_output, read_whole, replacing
 from st_biomed.files.sealed import Seal
 from st_biomed.records import SourceInfo, Tally
 
-TABLES = ("concepts", "texts", "terms", "parents", "relations", "types", "xrefs")
+TABLES = ("concepts", "texts", "terms", "parents", "relations", "types", "xrefs", "definitions")
 HEADER = "terminology.json"
 _FILES = [f"{name}.parquet" for name in TABLES]
-_SEAL = Seal(HEADER, 3, "Terminology.save or `st-biomed read`", "read or save the terminology again")
+_SEAL = Seal(HEADER, 4, "Terminology.save or `st-biomed read`", "read or save the terminology again")
+_OPTIONAL = ("xrefs", "definitions")
+"""Tables that the digest leaves out where they have no row, so that a terminology without them keeps its digest."""
+
 _DIGESTED = 1 << 20  # rows that go into the digest at a time
 _DESCRIBED = ("name", "title", "version", "licence", "url", "redistributable")
 """The words for a source in the digest; another word would make another digest of the same content."""
@@ -95,11 +98,11 @@ def _read_tables(
 
 
 def digest_of(tables: Mapping[str, pa.Table], sources: Mapping[str, SourceInfo]) -> str:
-    """SHA-256 of the tables and of the sources' descriptions; cross-references count only where there are some."""
+    """SHA-256 of the tables and of the sources' descriptions; those of ``_OPTIONAL`` count only where they have rows."""
     sha = hashlib.sha256()
     for name in TABLES:
         table = tables[name]
-        if name == "xrefs" and not table.num_rows:
+        if name in _OPTIONAL and not table.num_rows:
             continue
         sha.update(f"{name}:{table.num_rows}".encode())
         for column in table.column_names:

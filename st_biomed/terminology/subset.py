@@ -91,12 +91,35 @@ def on_cycles(child: np.ndarray, parent: np.ndarray, n_concepts: int) -> np.ndar
     return component[child] == component[parent]
 
 
+def of_same(
+    tables: Mapping[str, pa.Table], column: str, allowed: Sequence[str] | None, tally: Tally
+) -> dict[str, pa.Table]:
+    """The tables without the rows of another language or source; the terms stay as they are.
+
+    Args:
+        tables: All tables of a terminology.
+        column: ``"language"`` or ``"source"``.
+        allowed: Its values to keep; ``None`` for all.
+        tally: Counts the rows that go.
+    """
+    part = dict(tables)
+    if allowed is None:
+        return part
+    values = pa.array(list(allowed), pa.string())
+    for name, table in tables.items():
+        if name != "terms" and column in table.column_names:
+            part[name] = table.filter(pc.is_in(table[column], value_set=values))
+            tally.drop(f"{name} of another {column}", table.num_rows - part[name].num_rows)
+    return part
+
+
 _ENDS = {
     "terms": {"concept": "concepts", "text": "texts"},
     "parents": {"child": "concepts", "parent": "concepts"},
     "relations": {"head": "concepts", "tail": "concepts"},
     "types": {"concept": "concepts"},
     "xrefs": {"concept": "concepts"},
+    "definitions": {"concept": "concepts"},
 }
 """Table to its columns that are indices, and of what."""
 

@@ -28,9 +28,9 @@ class TerminologyTables:
         readings: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self.tables = {name: tables[name].combine_chunks() for name in TABLES}
-        (self.concepts, self.texts, self.terms, self.parents, self.relations, self.types, self.xrefs) = (
-            self.tables.values()
-        )
+        self.concepts, self.texts, self.terms = (self.tables[name] for name in ("concepts", "texts", "terms"))
+        self.parents, self.relations, self.types = (self.tables[name] for name in ("parents", "relations", "types"))
+        self.xrefs, self.definitions = self.tables["xrefs"], self.tables["definitions"]
         self.sources = dict(sorted(sources.items()))
         self.tallies = dict(tallies)
         self.readings = [dict(reading) for reading in readings]
@@ -42,6 +42,10 @@ class TerminologyTables:
     @property
     def n_texts(self) -> int:
         return self.texts.num_rows
+
+    @property
+    def n_definitions(self) -> int:
+        return self.definitions.num_rows
 
     @cached_property
     def codes(self) -> list[str]:
@@ -108,6 +112,17 @@ class TerminologyTables:
         """Text ids that name more than one concept."""
         return np.flatnonzero(self.text_concepts.counts > 1)
 
+    @cached_property
+    def definition_strings(self) -> list[str]:
+        """The string of each row of ``definitions``, ``[K]``."""
+        return self.definitions["text"].to_pylist()
+
+    @cached_property
+    def concept_definitions(self) -> CSR:
+        """Concept to its rows of ``definitions``."""
+        rows = np.arange(self.n_definitions, dtype=np.int32)
+        return CSR.from_pairs(self.definitions["concept"].to_numpy(), rows, self.n_concepts)
+
     def concept_names(self, code: str) -> list[str]:
         """All names of a concept, given its code."""
         return [self.strings[text] for text in self.concept_texts.row(self.concept(code))]
@@ -145,6 +160,8 @@ class TerminologyTables:
             "relations": self.relations.num_rows,
             "types": self.types.num_rows,
             "xrefs": self.xrefs.num_rows,
+            "definitions": self.n_definitions,
+            "concepts with a definition": int((self.concept_definitions.counts > 0).sum()),
             "concepts with synonyms": int((names > 1).sum()),
             "ambiguous texts": len(self.ambiguous_texts),
             "names per concept": round(float(names.mean()), 2) if len(names) else 0.0,

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from st_biomed import __version__
 from st_biomed.errors import InputError
@@ -20,7 +19,7 @@ from st_biomed.readers import check_options, parse_options, reader, reader_names
 from st_biomed.records import Record, Rows, SourceInfo, Tally
 from st_biomed.terminology.build import assemble, sources_of
 from st_biomed.terminology.storage import read_tables, write_tables
-from st_biomed.terminology.subset import and_below, having, mask, renumbered, with_codes
+from st_biomed.terminology.subset import and_below, having, mask, of_same, renumbered, with_codes
 from st_biomed.terminology.tables import TerminologyTables
 
 _ENDS = {"concept": "code", "child": "child", "parent": "parent", "head": "head", "tail": "tail"}
@@ -41,8 +40,10 @@ class Terminology(TerminologyTables):
         relations: ``head, relation, tail, source``.
         types: ``concept, type``.
         xrefs: ``concept, predicate, target, source``; ``target`` is a CURIE of any terminology.
+        definitions: ``concept, text, language, source``, sorted; ``text`` is the definition itself, which is no name and
+            has no text id.
         sources: Source name to :class:`SourceInfo`.
-        tables: The seven above by name.
+        tables: The eight above by name.
         tallies: Stage name to :class:`Tally`: one for each reader's rows, one for the records made from them.
         readings: What was read and how: ``reader``, ``path`` (its last part), ``options`` and ``version`` of this package.
 
@@ -114,11 +115,12 @@ class Terminology(TerminologyTables):
     def from_records(cls, records: Iterable[Record], source: SourceInfo) -> Terminology:
         """Build the tables from a stream of records.
 
-        A parent, relation or type that points at a concept without any term is dropped and counted, and so are
-        repeated records, self-loops and empty texts.
+        A record that points at a concept without any term is dropped and counted, and so are repeated records,
+        self-loops and empty texts.
 
         Args:
-            records: Terms, parents, relations, types and source descriptions in any order.
+            records: Terms, parents, relations, types, cross-references, definitions and source descriptions in any
+                order.
             source: The source of records that name none.
         """
         return cls(*assemble(records, source))
@@ -133,11 +135,11 @@ class Terminology(TerminologyTables):
         texts, names = self.texts["text"].combine_chunks(), self._code_column
         if codes:
             names = pa.array([codes.get(code, code) for code in self.codes], pa.string())
-        for table in ("terms", "parents", "relations", "types", "xrefs"):
+        for table in ("terms", "parents", "relations", "types", "xrefs", "definitions"):
             for batch in self.tables[table].to_batches(max_chunksize=1 << 20):
                 columns = {}
                 for name in batch.schema.names:
-                    if name == "text":
+                    if name == "text" and table == "terms":
                         columns[name] = texts.take(batch[name])
                     elif name in _ENDS:
                         columns[_ENDS[name]] = pa.DictionaryArray.from_arrays(batch[name], names)
@@ -206,8 +208,8 @@ class Terminology(TerminologyTables):
             below: Codes of roots: these and all concepts below them.
             types: Semantic types of the concepts.
             texts: Text ids, or a boolean mask ``[T]``.
-            languages: Languages of the terms to keep.
-            sources: Sources of the terms, parents, relations and cross-references to keep.
+            languages: Languages of the terms and definitions to keep.
+            sources: Sources of the terms, parents, relations, cross-references and definitions to keep.
 
         Raises:
             InputError: An index, code, type, language or source that is not there, or nothing is left.
@@ -235,13 +237,8 @@ class Terminology(TerminologyTables):
             keep &= met
         if not keep.any():
             raise InputError("subset: no term is left")
-        part = dict(self.tables)
-        part["terms"] = self.terms.filter(pa.array(keep))
-        if sources is not None:
-            allowed = pa.array(list(sources), pa.string())
-            for table in ("parents", "relations", "xrefs"):
-                part[table] = part[table].filter(pc.is_in(part[table]["source"], value_set=allowed))
-                tally.drop(f"{table} of another source", self.tables[table].num_rows - part[table].num_rows)
+        part = {**self.tables, "terms": self.terms.filter(pa.array(keep))}
+        part = of_same(of_same(part, "language", languages, tally), "source", sources, tally)
         tables = renumbered(self.tables, part, tally)
         kept = sources_of(tables, self.sources, self.sources)
         return Terminology(tables, kept, {**self.tallies, "subset": tally}, self.readings)

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from st_biomed.training_data.columns import MENTION_PAIRS, NAMES, RELATIONS, SampleKind, terminology_digest
+from st_biomed.training_data.columns import (
+    DEFINITIONS,
+    MENTION_PAIRS,
+    NAMES,
+    RELATIONS,
+    SampleKind,
+    terminology_digest,
+)
 from st_biomed.training_data.concept_graph import ConceptGraph
+from st_biomed.training_data.definitions import definitions_dataset
 from st_biomed.training_data.fewshot import FewShotSplit, few_shot_names
 from st_biomed.training_data.held_out_concepts import Splits, split_by_concept, split_by_subtree, without_benchmark
 from st_biomed.training_data.high_level_concepts import HighLevelConcepts, child_concepts, top_concepts
@@ -13,6 +21,7 @@ from st_biomed.training_data.relation_lookup import RelationLookup
 from st_biomed.training_data.relations import relation_pairs
 
 __all__ = [
+    "DEFINITIONS",
     "MENTION_PAIRS",
     "NAMES",
     "RELATIONS",
@@ -24,6 +33,7 @@ __all__ = [
     "SampleKind",
     "Splits",
     "child_concepts",
+    "definitions_dataset",
     "few_shot_names",
     "mention_pairs",
     "names_dataset",

@@ -57,6 +57,12 @@ class SampleKind:
 
 
 NAMES = SampleKind("names", ("text",), "the text id of the name", Value("int64"))
+DEFINITIONS = SampleKind(
+    "names and definitions",
+    ("text",),
+    "the text id of the name, or the number of names plus the row of the definition",
+    Value("int64"),
+)
 RELATIONS = SampleKind(
     "relations",
     ("name_a", "name_b"),

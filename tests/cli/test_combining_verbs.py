@@ -82,6 +82,19 @@ def test_merge_says_what_became_one_and_what_contradicts_itself(run: Callable, t
     assert Terminology.load(tmp_path / "cut", verify=True).parents.num_rows == 0
 
 
+def test_every_verb_counts_the_definitions(run: Callable, tmp_path: Path):
+    """Catches definitions that a person cannot know of, and a line about none where there are none."""
+    toy, part, both = (tmp_path / name for name in ("toy", "part", "both"))
+    sizes = ("--option", "trees=2", "--option", "branching=2")
+    assert (
+        "14 definitions of 14 concepts" in run("read", "toy", "-o", toy, *sizes, "--option", "definitions=true").stdout
+    )
+    assert "6 definitions of 6 concepts" in run("subset", toy, "-o", part, "--below", "TOY:D0").stdout
+    assert "14 definitions of 14 concepts" in run("merge", toy, part, "-o", both).stdout
+    assert ["definitions", "6"] in [line.split() for line in run("stats", part).stdout.splitlines()]
+    assert "definitions" not in run("read", "toy", "-o", tmp_path / "bare", *sizes).stdout
+
+
 def test_subset_cuts_cycles(run: Callable, tmp_path: Path):
     records = [Term("A:1", "flumpa"), Term("A:2", "terkia"), Term("B:1", "drod"), Parent("A:1", "A:2")]
     records += [Parent("A:2", "A:1"), Parent("B:1", "A:1")]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
 from st_biomed.readers import (
+    Definition,
     Parent,
     Record,
     Relation,
@@ -29,6 +30,7 @@ from st_biomed.readers import (
     reader,
     reader_options,
 )
+from st_biomed.records import single_spaced
 from st_biomed.terminology import Terminology
 from tests.readers.mutations import check_contract, check_survives, mutated
 
@@ -105,6 +107,13 @@ class ReaderContract:
             assert term.text
             assert term.text == term.text.strip()
 
+    def test_no_definition_is_empty_or_has_lines(self, records: list[Record]) -> None:
+        """Catches line breaks of the source, which are no part of what it says."""
+        for record in records:
+            if isinstance(record, Definition):
+                assert record.text
+                assert record.text == single_spaced(record.text)
+
     def test_a_concept_has_one_preferred_name_and_no_name_twice(self, records: list[Record]) -> None:
         """Catches a synonym equal to the title, which would count as a positive pair of one text."""
         preferred = Counter(term.code for term in _terms(records) if term.kind == "preferred")
@@ -174,6 +183,7 @@ def _codes(records: list[Record]) -> list[str]:
         Term: ("code",),
         Type: ("code",),
         Xref: ("code",),
+        Definition: ("code",),
         Parent: ("child", "parent"),
         Relation: ("head", "tail"),
         SourceInfo: (),

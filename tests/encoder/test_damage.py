@@ -18,7 +18,7 @@ from st_biomed.kge.trained import model_for
 from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.linking import ConceptIndex
 from st_biomed.metrics.significance import PairedTest, Units
-from st_biomed.records import Parent, Record, Relation, SourceInfo, Term, Type, Xref
+from st_biomed.records import Definition, Parent, Record, Relation, SourceInfo, Term, Type, Xref
 from st_biomed.samplers.neighbor_table import NeighborTable
 from st_biomed.terminology import Terminology
 from tests.kge.graphs import wheel
@@ -80,6 +80,7 @@ def terminology(number: int) -> Terminology:
             Term(f"{prefix}:{i}", f"gradtha {i}", "synonym", "it"),
         ]
         records += [Type(f"{prefix}:{i}", f"T{i % 3}"), Xref(f"{prefix}:{i}", f"X:{i}")]
+        records += [Definition(f"{prefix}:{i}", f"What flumpa {i} of {prefix} is.")]
         if i:
             records += [
                 Parent(f"{prefix}:{i}", f"{prefix}:{i // 2}"),

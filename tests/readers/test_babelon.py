@@ -63,18 +63,35 @@ def test_what_is_left_out_is_counted_by_status() -> None:
     """Catches a machine's proposals read as translations, and a definition read as a name."""
     terminology = Terminology.read("babelon", LABELS, synonyms=SYNONYMS)
     assert terminology.tallies["babelon rows"].to_dict() == {
-        "read": 16,
-        "kept": 8,
+        "read": 20,
+        "kept": 9,
         "dropped": {
             "RELATED synonyms": 1,
-            "definitions": 1,
+            "definitions of a term without a name": 1,
+            "empty definitions": 1,
             "empty names": 1,
+            "repeated definitions of a concept": 1,
             "repeated names of a concept": 1,
             "template lines": 1,
-            "translations with status CANDIDATE": 2,
+            "translations with status CANDIDATE": 3,
             "translations with status NOT_TRANSLATED": 1,
         },
     }
+
+
+def test_translated_definitions_stand_beside_the_names() -> None:
+    """Catches a definition read as a synonym, in English, or of a concept that nothing here names."""
+    terminology = Terminology.read("babelon", LABELS)
+    assert terminology.definitions.to_pylist() == [
+        {
+            "concept": terminology.concept("ZORB:0000001"),
+            "text": 'Una malattia "qualsiasi" della flumpa.',
+            "language": "it",
+            "source": "ZORB-IT",
+        }
+    ]
+    without = Terminology.read("babelon", LABELS, definitions=False)
+    assert (without.n_definitions, without.tallies["babelon rows"].dropped["definitions"]) == (0, 5)
 
 
 def test_statuses_and_scopes_choose_the_names() -> None:
@@ -211,8 +228,13 @@ def test_hpo_labels(realdata: Path, name: str, language: str, n_rows: int, n_off
     terminology = Terminology.read("babelon", realdata / "multilingual" / "hpo" / f"hp-{name}.tsv.gz")
     tally = terminology.tallies["babelon rows"]
     assert tally.n_read == n_rows
-    assert tally.n_kept + tally.dropped["repeated names of a concept"] == n_official
-    assert terminology.stats()["terms by language"] == {language: tally.n_kept}
+    n_names = tally.n_kept - terminology.n_definitions
+    assert n_names + tally.dropped["repeated names of a concept"] == n_official
+    assert terminology.n_definitions + tally.dropped["definitions of a term without a name"] == {
+        "fr": 473,
+        "pt": 1,
+    }.get(language, 0)
+    assert terminology.stats()["terms by language"] == {language: n_names}
     assert set(terminology.sources) == {f"HP-{language.upper()}"}
 
 
@@ -239,18 +261,25 @@ def test_hpo_synonyms(realdata: Path, name: str, n_rows: int, n_split: int, n_of
 @pytest.mark.realdata
 def test_dutch_is_all_candidates(realdata: Path) -> None:
     path = realdata / "multilingual" / "hpo" / "hp-nl.babelon.older.tsv.gz"
-    with pytest.raises(InputError, match="no term was read .*12,448 translations with status CANDIDATE"):
+    with pytest.raises(InputError, match="no term was read .*12,486 translations with status CANDIDATE"):
         Terminology.read("babelon", path)
-    assert Terminology.read("babelon", path, statuses="CANDIDATE").n_concepts == 12_448
+    candidates = Terminology.read("babelon", path, statuses="CANDIDATE")
+    assert (candidates.n_concepts, candidates.n_definitions) == (12_448, 12_486 - 12_448)
 
 
 @pytest.mark.realdata
 def test_doid_in_spanish_has_5981_translations(realdata: Path) -> None:
-    """8,361 lines, of which 2,380 are parts of remarks over several; 2,046 are definitions, 113 synonyms not exact."""
+    """8,361 lines, of which 2,380 are parts of remarks over several; 2,046 are definitions, 113 synonyms not exact.
+
+    The label of 1,573 terms that are defined is not translated there.
+    """
     doid = Terminology.read("babelon", realdata / "multilingual" / "doid-es-translated.tsv.gz")
     tally = doid.tallies["babelon rows"]
     assert tally.n_read == 5_981
-    assert tally.n_kept + tally.dropped["repeated names of a concept"] == 5_981 - 2_046 - 113
+    assert doid.n_definitions == 2_046 - 1_573
+    assert tally.dropped["definitions of a term without a name"] == 1_573
+    n_names = tally.n_kept - doid.n_definitions
+    assert n_names + tally.dropped["repeated names of a concept"] == 5_981 - 2_046 - 113
     assert set(doid.sources) == {"DOID-ES"}
     assert doid.sources["DOID-ES"].redistributable
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Record, Relation, SourceInfo, Tally, Term, Xref, obo
+from st_biomed.readers import Definition, Record, Relation, SourceInfo, Tally, Term, Xref, obo
 from st_biomed.readers._curies import curie, relation_name
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
@@ -58,13 +58,14 @@ def test_names_are_unescaped_and_lose_qualifiers_and_comments() -> None:
 def test_nothing_is_lost_without_a_reason() -> None:
     """Catches statements that hold under a condition, or not at all, taken for plain ones."""
     assert read()[1].to_dict() == {
-        "read": 46,
-        "kept": 20,
+        "read": 48,
+        "kept": 22,
         "dropped": {
             "BROAD synonyms": 1,
             "NARROW synonyms": 1,
             "RELATED synonyms": 2,
             "cross-references that are no CURIE": 1,
+            "empty definitions": 1,
             "obsolete terms": 1,
             "parents and relations of a concept that was not read": 2,
             "parents and relations of a concept to itself": 1,
@@ -76,12 +77,27 @@ def test_nothing_is_lost_without_a_reason() -> None:
             "repeated or empty types": 1,
             "repeated parents and relations": 1,
             "stanzas that are neither term nor typedef": 1,
-            "statements of other kinds (definitions, comments, ...)": 3,
+            "statements of other kinds (comments, creators, ...)": 2,
             "terms whose id is no CURIE": 1,
             "terms without a name": 1,
             "typedefs": 2,
         },
     }
+
+
+def test_definitions_are_unescaped_and_stand_on_one_line() -> None:
+    r"""Catches a definition that ends at its first quote, keeps "\n", or takes its references along."""
+    records, _ = read()
+    assert [record for record in records if isinstance(record, Definition)] == [
+        Definition("ZORB:0000001", 'A disorder of the flumpa: "any" of them.', "en", "ZORB"),
+        Definition(
+            "ZORB:0000002", "A flumpa disorder with mimps of type {1}, see http://zorb.example/mimp.", "en", "ZORB"
+        ),
+    ]
+    records, tally = read(definitions=False)
+    assert not [record for record in records if isinstance(record, Definition)]
+    assert tally.dropped["definitions"] == 3
+    assert tally.adds_up()
 
 
 def test_relations_are_called_what_their_typedef_is() -> None:
@@ -224,6 +240,7 @@ def test_a_gzipped_file_with_windows_line_ends_is_the_same(tmp_path: Path) -> No
         ("[Term]\nid: Z:1\nname: a\nname: b\n", r"x.obo:4: term 'Z:1' has a second name, 'b'"),
         ("[Term]\nid: Z:1\nname: a\n\n[Term]\nid: Z:1\nname: b\n", r"x.obo:5: term Z:1 is defined twice"),
         ("[Term]\nid: Z:1\nname: a\nsynonym: b EXACT []\n", r"x.obo:4: a synonym is a text in double quotes"),
+        ("[Term]\nid: Z:1\nname: a\ndef: b []\n", r"x.obo:4: a definition is a text in double quotes, found 'b"),
         ('[Term]\nid: Z:1\nname: a\nsynonym: "b" EXACTLY []\n', r"x.obo:4: scope 'EXACTLY' of a synonym is none of"),
         ("[Term]\nid: Z:1\nname: a\nis_a: Z:2 Z:3\n", r"x.obo:4: is_a needs a term, found 'Z:2 Z:3'"),
         ("[Term]\nid: Z:1\nname: a\nrelationship: Z:3\n", r"x.obo:4: relationship needs a relation and a term"),

@@ -42,6 +42,12 @@ class TestLanguagesAndRelations(ReaderContract):
     damaged_options = {"missing": "drop"}
 
 
+class TestDefinitions(ReaderContract):
+    reader = "parent_child"
+    path = FIXTURES / "gland_definitions.csv"
+    damaged_options = {"missing": "drop"}
+
+
 def table(folder: Path, name: str, text: str) -> Path:
     (folder / name).write_text(text, "utf-8")
     return folder / name
@@ -69,6 +75,35 @@ def test_the_two_tables_become_a_hierarchy() -> None:
         "repeated map rows": 1,
         "repeated strings of a code": 1,
     }
+
+
+def test_a_column_of_definitions_is_read() -> None:
+    """Catches a definition lost with the repeated string beside it, one that is two for a line break, and empty ones."""
+    terminology = Terminology.read("parent_child", FIXTURES / "gland_definitions.csv", name="G")
+    codes = terminology.codes
+    assert [(codes[r["concept"]], r["language"], r["text"]) for r in terminology.definitions.to_pylist()] == [
+        ("G:F", "en", "A disease of the flumpa, whatever its cause."),
+        ("G:F", "it", "Una malattia della flumpa."),
+        ("G:F1", "en", 'A disease of the flumpa that is "mimpic".'),
+    ]
+    assert terminology.tallies["parent_child rows"].dropped == {
+        "map rows of a root": 4,
+        "repeated definitions of a code": 1,
+        "repeated map rows": 1,
+        "repeated strings of a code": 1,
+    }
+
+
+def test_the_column_of_definitions_may_have_any_name(tmp_path: Path) -> None:
+    """Catches a column that is named and passed over."""
+    path = table(tmp_path, "t.csv", "code,name,what it is\nF,flumpa,A gland.\n")
+    assert Terminology.read("parent_child", path).n_definitions == 0
+    assert Terminology.read("parent_child", path, definition="what it is").definition_strings == ["A gland."]
+    with pytest.raises(InputError, match="t.csv.* 'meaning'"):
+        Terminology.read("parent_child", path, definition="meaning")
+    bare = table(tmp_path, "bare.csv", "F,flumpa\n")
+    with pytest.raises(InputError, match=r"has no header, so that no column can be called 'meaning' \(definition\)"):
+        Terminology.read("parent_child", bare, header=False, definition="meaning")
 
 
 def test_strings_alone_are_synonyms_without_a_hierarchy() -> None:

@@ -89,6 +89,29 @@ def test_icd10cm_2019_as_an_order_file_hangs_every_code_below_its_category(
     assert n_roots(without) == len(categories)
 
 
+@pytest.mark.parametrize(
+    ("name", "of_all", "in_use"),
+    [
+        ("hp.v2024-04-26.json", 15_934, 15_929),
+        ("doid.2024-01-31.obo", 9_731, 9_146),  # 9,733 lines, two of them of typedefs
+        ("ncit-disease-2018-06-08.json", 17_180, 17_180),
+        ("ordo-2_6-2018-07-12.json", 5_166, 5_166),
+        ("maxo.2024-05-24.json", 12_816, 12_816),
+        ("uberon.2015-04-23.obo", 10_859, 10_586),
+        ("cl.2017-04-14.obo", 4_714, 4_619),
+        ("bio-chebi.2023-03-10.obo", 0, 0),
+    ],
+)
+def test_definitions_of_ontologies(realdata: Path, name: str, of_all: int, in_use: int) -> None:
+    """Obsolete terms too, and those in use; each concept has one at most."""
+    path, source = realdata / "ontologies" / f"{name}.gz", "obo" if name.endswith("obo") else "obograph"
+    terminology = Terminology.read(source, path)
+    stats = terminology.stats()
+    assert stats["definitions"] == stats["concepts with a definition"] == in_use
+    assert Terminology.read(source, path, obsolete=True).n_definitions == of_all
+    assert not any("\n" in text or "  " in text for text in terminology.definition_strings)
+
+
 def test_ontologies_are_united_over_the_cuis_that_both_refer_to(realdata: Path) -> None:
     """DOID, MONDO's mapping set and HPO, without UMLS: what two of them map to one CUI, and no third claims, is one."""
     folder = realdata / "ontologies"

@@ -288,6 +288,8 @@ def change(path: Path, line: int, old: str, new: str) -> None:
         ("MRCONSO", 6, "C9900001", "D9900001", r"MRCONSO.RRF:6: 'D9900001' is no concept identifier"),
         ("MRREL", 7, "C9900008", "C990", r"MRREL.RRF:7: 'C990' is no concept identifier"),
         ("MRSTY", 2, "|T033", "", r"MRSTY.RRF:2: 5 cells, expected 6"),
+        ("MRDEF", 6, "|S1", "", r"MRDEF.RRF:6: 7 cells, expected 8"),
+        ("MRDEF", 3, "C9900001", "C99", r"MRDEF.RRF:3: 'C99' is no concept identifier"),
     ],
 )
 def test_a_broken_line_is_named(file: str, line: int, old: str, new: str, message: str, tmp_path: Path):
@@ -345,7 +347,7 @@ def test_a_block_says_which_line_it_begins_on(monkeypatch: pytest.MonkeyPatch):
     assert blocks[1].lines[0] == 1 + len(blocks[0]["CUI1"])
 
 
-@pytest.mark.parametrize("name", ["MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRSAB", "MRFILES"])
+@pytest.mark.parametrize("name", ["MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRDEF", "MRSAB", "MRFILES"])
 @settings(
     max_examples=settings.default.max_examples // 4,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -354,17 +356,24 @@ def test_a_block_says_which_line_it_begins_on(monkeypatch: pytest.MonkeyPatch):
 def test_no_damage_ends_in_a_traceback(name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("meta")
     for path in META.iterdir():
-        if path.stem in (name, "MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRSAB"):  # MRFILES would notice a lost row first
+        if path.stem in (
+            name,
+            "MRCONSO",
+            "MRREL",
+            "MRSTY",
+            "MRCUI",
+            "MRDEF",
+            "MRSAB",
+        ):  # MRFILES would notice a lost row first
             shutil.copy(path, folder)
     damaged = data.draw(mutated((META / f"{name}.RRF").read_bytes(), separator=b"|"))
     (folder / f"{name}.RRF").write_bytes(damaged)
     check_survives("umls", folder, trade_names=True, normalizer="coder")
 
 
-def test_the_tally_counts_every_line_of_the_four_files():
-    lines = sum(
-        len((META / f"{name}.RRF").read_bytes().splitlines()) for name in ("MRCONSO", "MRREL", "MRSTY", "MRCUI")
-    )
+def test_the_tally_counts_every_line_of_the_five_files():
+    files = ("MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRDEF")
+    lines = sum(len((META / f"{name}.RRF").read_bytes().splitlines()) for name in files)
     tally = Tally()
     assert list(reader("umls").records(META, tally=tally))
     assert tally.n_read == lines

@@ -29,7 +29,8 @@ def renamed(folder: Path, **sources: str) -> Path:
 
 def lines_of_the_files() -> int:
     return sum(
-        len((META / f"{file}.RRF").read_bytes().splitlines()) for file in ("MRCONSO", "MRREL", "MRSTY", "MRCUI")
+        len((META / f"{file}.RRF").read_bytes().splitlines())
+        for file in ("MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRDEF")
     )
 
 

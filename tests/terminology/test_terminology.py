@@ -13,7 +13,7 @@ import pytest
 from st_biomed import __version__
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.readers import Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
+from st_biomed.readers import Definition, Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
 from st_biomed.records import COLUMNS, TABLE_OF
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.build import _distinct
@@ -37,6 +37,9 @@ RECORDS: list[Record] = [
     Type("O:1", "disorder"),
     Xref("S:2", "Z:9", "exactMatch"),
     Xref("S:2", "Z:10"),
+    Definition("S:2", "A common viral infection of the nose."),
+    Definition("S:2", "Infezione virale del naso.", "it", "O"),
+    Definition("S:1", "A state with less heat than is usual."),
 ]
 
 
@@ -130,6 +133,7 @@ def test_order_and_repetition_of_records_do_not_matter(terminology: Terminology)
         "repeated relations": 1,
         "repeated types": 2,
         "repeated xrefs": 2,
+        "repeated definitions": 3,
     }
 
 
@@ -142,6 +146,9 @@ def test_order_and_repetition_of_records_do_not_matter(terminology: Terminology)
         [Relation("S:1", "worse_in", "S:2")],
         [Type("S:1", "disorder")],
         [Xref("S:1", "Z:9")],
+        [Definition("S:1", "Another one.")],
+        [Definition("S:2", "A common viral infection of the nose.", "it")],
+        [Definition("S:2", "A common viral infection of the nose.", source="O")],
         [SourceInfo("O", "Other", version="3", license="secret")],
     ],
 )
@@ -160,6 +167,8 @@ def test_what_points_nowhere_is_dropped_and_counted() -> None:
         Relation("S:1", "worse_in", "S:1"),
         Type("S:9", "x"),
         Xref("S:9", "Z:1"),
+        Definition("S:9", "Not there."),
+        Definition("S:1", " \n "),
     ]
     terminology = Terminology.from_records(records, SOURCE)
     tally = terminology.tallies["records"]
@@ -172,6 +181,8 @@ def test_what_points_nowhere_is_dropped_and_counted() -> None:
         "parents of a concept without a term": 1,
         "types of a concept without a term": 1,
         "xrefs of a concept without a term": 1,
+        "definitions of a concept without a term": 1,
+        "empty definitions": 1,
     }
 
 
@@ -214,6 +225,7 @@ def test_subset_by_concepts_renumbers_all_tables(terminology: Terminology, as_ma
     assert part.strings == ["acute rhinitis", "cold", "illness"]
     assert {r for r in content(part) if isinstance(r, Parent)} == {Parent("S:2", "S:10", "S")}
     assert not [r for r in content(part) if isinstance(r, Relation)]
+    assert part.definition_strings == ["A common viral infection of the nose.", "Infezione virale del naso."]
     assert {r for r in content(part) if isinstance(r, Type)} == {Type("S:2", "disorder")}
     tally = part.tallies["subset"]
     assert tally.adds_up()
@@ -284,8 +296,8 @@ def test_loading_names_what_is_wrong(terminology: Terminology, tmp_path: Path) -
     with pytest.raises(InputError, match="texts.parquet: truncated"):
         Terminology.load(folder, verify=True)
     header = folder / "terminology.json"
-    header.write_text(header.read_text().replace('"format": 3', '"format": 2'))
-    with pytest.raises(InputError, match="format 2, this version reads 3; read or save the terminology again"):
+    header.write_text(header.read_text().replace('"format": 4', '"format": 3'))
+    with pytest.raises(InputError, match="format 3, this version reads 4; read or save the terminology again"):
         Terminology.load(folder)
 
 
@@ -328,6 +340,7 @@ def test_stats_count_what_is_there(terminology: Terminology) -> None:
         "relations": 1,
         "types": 2,
     }
+    assert (stats["definitions"], stats["concepts with a definition"]) == (3, 2)
     assert stats["concepts with synonyms"] == 2
     assert stats["ambiguous texts"] == 2
     assert stats["terms by language"] == {"en": 6, "it": 1}

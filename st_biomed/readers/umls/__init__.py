@@ -15,11 +15,12 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers._normalizers import NORMALIZERS
 from st_biomed.readers.umls.asked import AskedFor
 from st_biomed.readers.umls.concepts import of_types, read_history, read_types
+from st_biomed.readers.umls.definitions import read_definitions
 from st_biomed.readers.umls.folder import MetaFolder
 from st_biomed.readers.umls.links import RELATIONS, read_links
 from st_biomed.readers.umls.names import read_names
 from st_biomed.readers.umls.semantic_types import ITALIAN_TYPES
-from st_biomed.readers.umls.vocabularies import all_described, described
+from st_biomed.readers.umls.vocabularies import all_described, described, spoken
 from st_biomed.records import Record, SourceInfo, Tally
 from st_biomed.settings.keyword_options import listed
 
@@ -82,14 +83,16 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     relations: str | None = None,
     inverses: bool = True,
     least_relation_rows: int = 1,
+    definitions: bool = True,
 ) -> Iterator[Record]:
-    """Read names, parents, relations, semantic types and the history of concepts.
+    """Read names, parents, relations, semantic types, definitions and the history of concepts.
 
-    A row is a line of MRCONSO, MRREL, MRSTY or MRCUI. A name stands once for each source that has it. One row of a
+    A row is a line of MRCONSO, MRREL, MRSTY, MRCUI or MRDEF. A name stands once for each source that has it. One row of a
     concept is its preferred name: English before other languages, then TS = P, STT = PF, ISPREF = Y, then the first
     in the file. A row of MRREL says that its *second* concept has the relation to its first: with REL = PAR or CHD it
     becomes a parent, otherwise a relation from the second to the first. A concept that was merged into another one is
-    a cross-reference of that with the predicate ``replaces``.
+    a cross-reference of that with the predicate ``replaces``. A definition is in the language that MRSAB says of its
+    vocabulary, else in the one language of its names.
 
     The vocabularies do not agree on what is above what, so that parents of all of them make cycles, which a hierarchy
     refuses. A hierarchy of UMLS is that of one vocabulary (``relation_sources="SNOMEDCT_US"``, or a subset by source),
@@ -109,18 +112,18 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     where there is no MRSAB, is not redistributable, and neither is the source ``UMLS`` itself.
 
     Args:
-        path: The META folder: MRCONSO.RRF and, where they are there, MRREL, MRSTY, MRCUI, MRSAB, MRDOC and MRFILES;
+        path: The META folder: MRCONSO.RRF and, where they are there, MRREL, MRSTY, MRCUI, MRDEF, MRSAB, MRDOC and MRFILES;
             plain, gzipped or in pieces (``MRCONSO.RRF.aa.gz``).
-        tally: Counts the lines of MRCONSO, MRREL, MRSTY and MRCUI, blank ones too, and the identifiers in ``concepts``.
+        tally: Counts the lines of MRCONSO, MRREL, MRSTY, MRCUI and MRDEF, blank ones too, and the identifiers in ``concepts``.
             Trade names of a drug are further records of rows that are counted already.
         preset: ``"sapbert"``, ``"italian"`` or ``"bergamot"``: the paper's choice of the options below; those that are given win. By
             default none.
-        languages: LAT of the names to keep, e.g. ``["ENG"]``; all by default.
-        sources: SAB of the names to keep; all by default.
+        languages: LAT of the names and definitions to keep, e.g. ``["ENG"]``; all by default.
+        sources: SAB of the names and definitions to keep; all by default.
         relation_sources: SAB of the parents and relations to keep, each of which MRREL has; by default those of
             ``sources``, whether MRREL has them or not; empty for all.
         term_types: TTY of the names to keep; all by default.
-        keep_suppressed: Whether to keep names and relations with SUPPRESS = O, E or Y, as the papers do; by default not.
+        keep_suppressed: Whether to keep names, relations and definitions with SUPPRESS = O, E or Y, as the papers do; by default not.
         semantic_types: TUI of the concepts to keep, each with the types below it in the semantic network; all by
             default.
         semantic_groups: Groups of semantic types to keep, besides ``semantic_types``: ``ACTI``, ``ANAT``, ``CHEM``,
@@ -136,6 +139,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
         inverses: Whether to keep both of two inverse relations, as by default; if not, the first by name of each pair
             in MRDOC.
         least_relation_rows: Relations of fewer kept rows are rare, and dropped; by default 1, which drops none.
+        definitions: Whether to read MRDEF where it is there, as by default.
 
     Raises:
         InputError: No MRCONSO there, a file without one of its pieces or with another number of rows than MRFILES
@@ -197,5 +201,14 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
         links.rows(names.known),
         types.rows(names.known),
         history.rows(names.known, SOURCE.name),
+        read_definitions(
+            folder,
+            names.known,
+            language_of=spoken(folder, names.languages),
+            sources=of_names["sources"],
+            languages=of_names["languages"],
+        )
+        if definitions
+        else (),
     )
     yield from all_described(rows, folder, vocabularies, SOURCE)

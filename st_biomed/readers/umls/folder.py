@@ -25,12 +25,13 @@ COLUMNS = {
     "MRCUI": "CUI1 VER REL RELA MAPREASON CUI2 MAPIN",
     "MRSAB": "VCUI RCUI VSAB RSAB SON SF SVER VSTART VEND IMETA RMETA SLC SCC SRL TFR CFR CXTY TTYL ATNL LAT CENC CURVER "
     "SABIN SSN SCIT",
+    "MRDEF": "CUI AUI ATUI SATUI SAB DEF SUPPRESS CVF",
     "MRDOC": "DOCKEY VALUE TYPE EXPL",
     "MRFILES": "FIL DES FMT CLS RWS BTS",
 }
 """File to its columns as every release has them; MRFILES.RRF, where it is there, has the last word."""
 
-_TALLIED = ("MRCONSO", "MRREL", "MRSTY", "MRCUI")
+_TALLIED = ("MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRDEF")
 
 
 class MetaFolder:
@@ -38,7 +39,7 @@ class MetaFolder:
 
     Args:
         path: The folder.
-        tally: Counts the rows of MRCONSO, MRREL, MRSTY and MRCUI.
+        tally: Counts the rows of MRCONSO, MRREL, MRSTY, MRCUI and MRDEF.
         keep_suppressed: Whether rows with SUPPRESS = O, E or Y are kept.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -41,10 +42,13 @@ class Names:
     Attributes:
         present: Whether MRCONSO has a concept, boolean by number.
         known: Whether a concept has a kept name, boolean by number.
+        languages: SAB to each LAT that a row of it has, kept or not.
     """
 
-    def __init__(self, blocks: list[_Block], best: np.ndarray, present: np.ndarray) -> None:
-        self._blocks, self._best, self.present = blocks, best, present
+    def __init__(
+        self, blocks: list[_Block], best: np.ndarray, present: np.ndarray, languages: dict[str, set[str]]
+    ) -> None:
+        self._blocks, self._best, self.present, self.languages = blocks, best, present, languages
         self.known = best < _NO_NAME
 
     def rows(self, trade_names: tuple[np.ndarray, np.ndarray]) -> Iterator[Rows]:
@@ -98,12 +102,15 @@ def read_names(
     best = np.full(N_NUMBERS, _NO_NAME)
     present = np.zeros(N_NUMBERS, dtype=bool)
     met: dict[str, set[str]] = {option: set() for option in _FILTERS}
+    languages: dict[str, set[str]] = defaultdict(set)
     start = 0
     read = ("CUI", "LAT", "TS", "STT", "ISPREF", "SAB", "TTY", "STR", "SUPPRESS")
     for block in folder.blocks("MRCONSO", read, plain=("STR",)):
         size = len(block["STR"])
         numbers = folder.numbers("MRCONSO", block, "CUI")
         present[numbers] = True
+        for source, language in _pairs(block["SAB"], block["LAT"]):
+            languages[source].add(language)
         conditions: dict[str, np.ndarray | None] = {}
         for option, column in _FILTERS.items():
             met[option].update(block[column].dictionary.to_pylist())
@@ -129,13 +136,13 @@ def read_names(
             columns = {
                 "code": _with_values(kept["CUI"], pc.binary_join_element_wise("UMLS", kept["CUI"].dictionary, ":")),
                 "text": texts if filled.true_count == len(texts) else texts.filter(filled),
-                "language": _with_values(kept["LAT"], _iso(kept["LAT"].dictionary)),
+                "language": _with_values(kept["LAT"], iso(kept["LAT"].dictionary)),
                 "source": kept["SAB"],
             }
             blocks.append(_Block(columns, numbers[keep], rank[keep]))
     for option, values in met.items():
         _check_met(folder, option, filters[option] or (), values, presets.get(option))
-    return Names(blocks, best, present)
+    return Names(blocks, best, present, languages)
 
 
 def _check_met(folder: MetaFolder, option: str, asked: Sequence[str], met: set[str], preset: str | None) -> None:
@@ -153,10 +160,18 @@ def _check_met(folder: MetaFolder, option: str, asked: Sequence[str], met: set[s
         folder.tally.mention(f"MRCONSO: {option} {value} of preset {preset!r}, which no row has")
 
 
+def _pairs(one: pa.Array, other: pa.Array) -> Iterator[tuple[str, str]]:
+    """The pairs of values that stand side by side in two dictionary-encoded columns."""
+    width = len(other.dictionary)
+    packed = one.indices.to_numpy().astype(np.int64) * width + other.indices.to_numpy()
+    for pair in np.flatnonzero(np.bincount(packed)).tolist():
+        yield one.dictionary[pair // width].as_py(), other.dictionary[pair % width].as_py()
+
+
 def _with_values(column: pa.Array, values: pa.Array) -> pa.Array:
     return pa.DictionaryArray.from_arrays(column.indices, values)
 
 
-def _iso(languages: pa.Array) -> pa.Array:
+def iso(languages: pa.Array) -> pa.Array:
     """LAT as ISO 639-1 codes; those that are not known in lower case."""
     return pa.array([_LANGUAGES.get(name, name.lower()) for name in languages.to_pylist()], pa.string())

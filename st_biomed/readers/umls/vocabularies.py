@@ -1,8 +1,8 @@
-"""The vocabularies inside UMLS: their versions, and who may redistribute their names."""
+"""The vocabularies inside UMLS: their versions and languages, and who may redistribute their names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from st_biomed.readers.umls.folder import MetaFolder
@@ -22,6 +22,21 @@ def described(folder: MetaFolder, whole: SourceInfo) -> Iterator[SourceInfo]:
                 license = f"UMLS source restriction level {level}"
                 yield SourceInfo(name, title or name, version, license, whole.url, redistributable=level == "0")
     yield replace(whole, version=release)
+
+
+def spoken(folder: MetaFolder, met: Mapping[str, set[str]]) -> dict[str, str]:
+    """SAB to LAT: what MRSAB says of the current version, else the one language of its names.
+
+    Args:
+        folder: The files.
+        met: SAB to each LAT that MRCONSO has of it.
+    """
+    found = {source: next(iter(languages)) for source, languages in met.items() if len(languages) == 1}
+    for block in folder.blocks("MRSAB", ("RSAB", "LAT", "CURVER")):
+        for name, language, current in zip(*(column.to_pylist() for column in block.values())):
+            if current == "Y" and language:
+                found[name] = language
+    return found
 
 
 def all_described(

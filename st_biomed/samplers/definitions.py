@@ -1,0 +1,164 @@
+"""Batches of names with definitions of their concepts, siblings among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+
+import numpy as np
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError
+from st_biomed.samplers.arguments import TerminologyBatches
+from st_biomed.samplers.base import EpochBatchSampler, HostArguments
+from st_biomed.samplers.relatives import Relatives
+from st_biomed.samplers.rows import DefinitionRows
+from st_biomed.terminology import Terminology
+from st_biomed.training_data.definitions import definitions_dataset
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+_TRIES = 8  # siblings that are drawn of each anchor, until the batch has enough different ones
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefinitionPlan:
+    """Who shares a batch.
+
+    Attributes:
+        siblings: Share of the concepts of a batch that are siblings of others in it, rounded down: hard negatives, whose
+            definitions often differ in a word. From 0 up to, but not including, 1.
+
+    Raises:
+        InputError: A share out of range.
+    """
+
+    siblings: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.siblings < 1:
+            raise InputError(f"siblings must be at least 0 and less than 1, found {self.siblings}")
+
+
+class DefinitionBatchSampler(EpochBatchSampler):
+    """Every batch holds ``batch_size / 2`` different concepts, each with one of its names and one of its definitions.
+
+    BioLORD-2023 brings names and definitions together by pairs of them (Remy, Demuynck and Demeester 2024). An epoch goes
+    through all concepts that have both once, as anchors in random order, up to less than a batch; name and definition are
+    drawn anew every epoch. The rest of a batch are siblings of its anchors: concepts under a common parent, which have
+    both, too. What the anchors lack in siblings that are not in the batch yet is made up by any other concepts.
+
+    Rows stand in pairs, a name and its definition: first the anchors', then the siblings'.
+
+    Args:
+        dataset: What :func:`~st_biomed.training_data.definitions.definitions_dataset` gives, or a selection of its rows.
+        batch_size: Rows of every batch, an even number of at least 4.
+        terminology: Where the labels come from.
+        plan: Who shares a batch.
+        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
+
+    Attributes:
+        n_anchors: Anchors of a batch.
+        n_siblings: Siblings of a batch.
+        n_skipped: Concepts with a name in the dataset that are left out, having no definition there.
+
+    Raises:
+        InputError: An odd or too small batch, no concept with both, or too few for one batch.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        batch_size: int,
+        *,
+        terminology: Terminology,
+        plan: DefinitionPlan = DefinitionPlan(),
+        **host: Unpack[HostArguments],
+    ) -> None:
+        super().__init__(dataset, batch_size, **host)
+        if batch_size < 4 or batch_size % 2:
+            raise InputError(
+                f"batch_size must be an even number of at least 4, a name and a definition each; found {batch_size}"
+            )
+        self.plan = plan
+        self.rows = DefinitionRows(dataset, terminology)
+        both = (self.rows.names.counts > 0) & (self.rows.definitions.counts > 0)
+        self.n_skipped = int((self.rows.names.counts > 0).sum() - both.sum())
+        self._concepts = np.flatnonzero(both)
+        self.n_siblings = int(plan.siblings * (batch_size // 2))
+        self.n_anchors = batch_size // 2 - self.n_siblings
+        if not len(self._concepts):
+            raise InputError(f"none of {self.n_skipped:,} concepts with a name in the dataset has a definition there")
+        if len(self._concepts) < batch_size // 2:
+            raise InputError(
+                f"batch_size {batch_size} is too large: {len(self._concepts):,} concepts have a name and a definition"
+            )
+        child, parent = (terminology.parents[end].to_numpy() for end in ("child", "parent"))
+        parents = CSR.from_pairs(child, parent, terminology.n_concepts)
+        children = CSR.from_pairs(parent[both[child]], child[both[child]], terminology.n_concepts)
+        self._siblings = Relatives([(parents, children)])
+
+    def __len__(self) -> int:
+        return len(self._concepts) // self.n_anchors
+
+    def __iter__(self) -> Iterator[list[int]]:
+        anchors = np.random.default_rng([self.seed, self.epoch]).permutation(self._concepts)
+        for i in range(len(self)):
+            rng = np.random.default_rng([self.seed, self.epoch, i])
+            chosen = anchors[i * self.n_anchors : (i + 1) * self.n_anchors]
+            concepts = np.concatenate([chosen, self._others(rng, chosen)])
+            labels = [self._one_of(rng, kind, concepts) for kind in (self.rows.names, self.rows.definitions)]
+            yield self.rows.of(np.stack(labels, axis=1).reshape(-1)).tolist()
+
+    def _others(self, rng: np.random.Generator, anchors: np.ndarray) -> np.ndarray:
+        """Different siblings of some of the anchors, then any concepts where these are too few, ``[n_siblings]``."""
+        if not self.n_siblings:
+            return anchors[:0]
+        drawn = self._siblings.draw(rng, rng.permutation(anchors), _TRIES).T.reshape(-1)
+        drawn = drawn[(drawn >= 0) & ~np.isin(drawn, anchors)]
+        _, first = np.unique(drawn, return_index=True)
+        siblings = drawn[np.sort(first)][: self.n_siblings]
+        short = self.n_siblings - len(siblings)
+        if not short:
+            return siblings
+        free = np.setdiff1d(self._concepts, np.concatenate([anchors, siblings]), assume_unique=True)
+        return np.concatenate([siblings, rng.choice(free, short, replace=False)])
+
+    @staticmethod
+    def _one_of(rng: np.random.Generator, labels: CSR, concepts: np.ndarray) -> np.ndarray:
+        """One label of each concept, drawn evenly, ``[N]``."""
+        rank = (rng.random(len(concepts)) * labels.counts[concepts]).astype(np.int64)
+        return labels.indices[labels.indptr[concepts] + rank]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefinitionBatches(TerminologyBatches, DefinitionPlan):
+    """Makes a :class:`DefinitionBatchSampler`; options are those of :class:`DefinitionPlan`."""
+
+    sampler_class: ClassVar = DefinitionBatchSampler
+
+    @classmethod
+    def of(
+        cls,
+        terminology: Terminology,
+        path: str | Path | None = None,
+        *,
+        dataset: Dataset | None = None,
+        **options: Any,
+    ) -> Self:
+        """The batches of a terminology's names and definitions.
+
+        Args:
+            terminology: Where the labels come from.
+            path: Folder where it is saved; needed only to unpickle the batches in another process.
+            dataset: The training dataset, if it is not that of all names and definitions.
+            **options: The attributes of the plan.
+
+        Raises:
+            InputError: No definition, or what the plan refuses.
+        """
+        dataset = definitions_dataset(terminology) if dataset is None else dataset
+        return super().of(terminology, path, dataset=dataset, **options)
