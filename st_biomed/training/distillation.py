@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,8 @@ from st_biomed.settings.checks import WEIGHT, about, one_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+
+    from st_biomed.training.parts import Part
 
 
 @dataclass
@@ -52,6 +54,24 @@ class DistillationArguments:
         vectors = teacher_vectors(model, texts, folder, bf16=bf16)
         return with_distillation(loss, vectors, weight=self.distillation, target=self.distillation_target)
 
+    def distilled_parts(
+        self, parts: Mapping[str, Part], model: SentenceTransformer, folder: Path, *, bf16: bool = False
+    ) -> dict[str, nn.Module]:
+        """The losses of the parts, with self-distillation those whose rows are texts by label.
+
+        Relation pairs, whose labels are concepts, stay without it.
+
+        Args:
+            parts: By name.
+            model, folder, bf16: As for :meth:`distilled`.
+        """
+        return {
+            name: self.distilled(part.loss, model, part.rows["text"], folder, bf16=bf16)
+            if "text" in part.rows.column_names
+            else part.loss
+            for name, part in parts.items()
+        }
+
 
 def teacher_vectors(
     model: SentenceTransformer, texts: Sequence[str], folder: Path, *, bf16: bool = False
@@ -72,4 +92,4 @@ def teacher_vectors(
     """
     embed = model_embedder(model, bf16=bf16)
     store = VectorStore(folder, {"model": model_digest(model), "bf16": bf16}, embed, dtype="float16")
-    return store(texts)
+    return store(list(texts))
