@@ -14,45 +14,30 @@ import st_biomed.settings.early  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NamedTuple
 
-from datasets import Dataset
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
-from torch import nn
+from sentence_transformers import SentenceTransformerTrainingArguments
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.evaluators.tree.arguments import TreeArguments
-from st_biomed.hierarchy import DISTANCES, Hierarchy
-from st_biomed.hierarchy.kinships import KINSHIPS
+from st_biomed.hierarchy import Hierarchy
 from st_biomed.losses.callbacks import TerminologyDigestCallback
-from st_biomed.losses.ordinal_arguments import OrdinalArguments
-from st_biomed.losses.preset_arguments import PresetArguments
 from st_biomed.samplers import (
-    BatchesByName,
     EpochCallback,
-    RankAlignedMixing,
-    ShuffledBatches,
-    SynonymBatches,
-    TrainingBatches,
 )
-from st_biomed.samplers.partner_arguments import PartnerArguments
-from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
+from st_biomed.settings.checks import PATH, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
+from st_biomed.training.parts import PartArguments
 from st_biomed.training.readings import hiprbert_readings
-from st_biomed.training_data import RelationLookup, names_dataset, relation_pairs
 
 PARTS = ("synonyms", "relations", "hierarchy")
 
 
 @dataclass
-class HiPrBERTArguments(TreeArguments, PartnerArguments, OrdinalArguments, PresetArguments, EncoderArguments):
+class HiPrBERTArguments(TreeArguments, PartArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
     terminology: list[str] = field(
@@ -61,25 +46,9 @@ class HiPrBERTArguments(TreeArguments, PartnerArguments, OrdinalArguments, Prese
             "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged", PATH
         ),
     )
-    distance: str = field(
-        default="sibling_parent", metadata=about("sibling_parent (3.3), lca_depth or hops", one_of(*DISTANCES))
-    )
-    levels: list[str] = field(
-        default_factory=lambda: ["sibling", "parent_child"],
-        metadata=about(
-            "kinships from near to far, for sibling_parent (3.3; more of them: 5)", one_of(*KINSHIPS, called="kinship")
-        ),
-    )
     parts: list[str] = field(
         default_factory=lambda: list(PARTS), metadata=about("what to train on (4.1)", one_of(*PARTS, called="part"))
     )
-    shared_concept_negatives: bool = field(
-        default=False, metadata={"help": "relation pairs that share a concept are negatives (the published code)"}
-    )
-    temperature: float = field(
-        default=1.0, metadata=about("mixing of the parts: 1 is by size, larger is flatter", at_least(1))
-    )
-    max_pairs_per_concept: int = field(default=50, metadata=about("synonym pairs a concept and epoch", COUNT))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -137,10 +106,13 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     model = recipe.encoder()
 
     # Data and loss of each part.
-    parts = training_parts(recipe, model, train, folders.work / "terminology", training.seed)
+    parts = {
+        name: recipe.part(name, model, train, folders.work / "terminology", training.seed)
+        for name in recipe.parts
+        if name != "relations" or train.relations.num_rows
+    }
     losses = {name: part.loss for name, part in parts.items()}
-    training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
-    training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=recipe.temperature)
+    recipe.mix(training, parts)
 
     # Train.
     averaging = recipe.averaging(model, recipe.base_model, trees.dev, bf16=training.bf16)
@@ -185,51 +157,6 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
         shown=shown,
         averaging=averaging,
     )
-
-
-class Part(NamedTuple):
-    """What one kind of pairs brings to the training."""
-
-    rows: Dataset
-    loss: nn.Module
-    batches: TrainingBatches
-
-
-def training_parts(
-    recipe: HiPrBERTArguments, model: SentenceTransformer, train: Terminology, folder: Path, seed: int
-) -> dict[str, Part]:
-    """What ``recipe.parts`` names, relations only where there are any."""
-    parts: dict[str, Part] = {}
-    for name in recipe.parts:
-        if name == "synonyms":
-            parts[name] = synonyms(recipe, model, train, folder)
-        elif name == "hierarchy":
-            parts[name] = kin(recipe, model, train, folder)
-        elif train.relations.num_rows:
-            parts[name] = relations(recipe, model, train, seed)
-    return parts
-
-
-def synonyms(recipe: HiPrBERTArguments, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
-    """Names of one concept against mined names of others (3.4, 3.5)."""
-    loss = recipe.multi_similarity(model, recipe.synonym_preset, train, **recipe.embedding())
-    batches = SynonymBatches.of(train, folder, max_pairs_per_concept=recipe.max_pairs_per_concept)
-    return Part(names_dataset(train), loss, batches)
-
-
-def relations(recipe: HiPrBERTArguments, model: SentenceTransformer, train: Terminology, seed: int) -> Part:
-    """Names of related concepts against mined names of other pairs ("We do the same for UMLS relational data", 3.4)."""
-    lookup = RelationLookup(train, shared_concept_negatives=recipe.shared_concept_negatives)
-    loss = recipe.multi_similarity(model, recipe.relation_preset, lookup, **recipe.embedding())
-    pairs = relation_pairs(train, seed=seed)
-    return Part(pairs, loss, ShuffledBatches.of(pairs))
-
-
-def kin(recipe: HiPrBERTArguments, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
-    """Anchors and their partners at every distance (3.4), under the ordinal loss (3.5)."""
-    hierarchy = Hierarchy(train, recipe.distance, levels=recipe.levels)
-    loss = recipe.ordinal_loss(model, hierarchy, **recipe.embedding())
-    return Part(names_dataset(train), loss, recipe.partner_batches(hierarchy, folder))
 
 
 if __name__ == "__main__":

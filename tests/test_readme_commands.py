@@ -90,7 +90,7 @@ def tiny(tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> SentenceTra
         pytest.param(README_TEXT, 6, 1, {"figure.svg", "mine"}, id="README"),
         pytest.param(
             GUIDES_TEXT,
-            22,
+            23,
             3,
             {
                 "linked.tsv",

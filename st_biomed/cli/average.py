@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.encoder.foreign import FLAG_HELP
+from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError, shown
 from st_biomed.settings.checks import FOLDER, PATH, Check
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from st_biomed.losses.nca import NCALoss as NCALoss
     from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss as OrdinalMultiSimilarityLoss
     from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss as BarlowTwinsLoss
+    from st_biomed.losses.self_distillation import CachedDistilledLoss as CachedDistilledLoss
+    from st_biomed.losses.self_distillation import DistilledLoss as DistilledLoss
+    from st_biomed.losses.self_distillation import SelfDistillationLoss as SelfDistillationLoss
 
 _HOME = {
     "MultiSimilarityLoss": "st_biomed.losses.multi_similarity",
@@ -61,6 +64,9 @@ _HOME = {
     "EntityLinkingLoss": "st_biomed.losses.entity_linking",
     "KnowledgeInjectionLoss": "st_biomed.losses.knowledge_injection",
     "FewShotLoss": "st_biomed.losses.few_shot",
+    "SelfDistillationLoss": "st_biomed.losses.self_distillation",
+    "DistilledLoss": "st_biomed.losses.self_distillation",
+    "CachedDistilledLoss": "st_biomed.losses.self_distillation",
     "FewShotNegativesCallback": "st_biomed.losses.few_shot_callbacks",
     "FewShotValidationCallback": "st_biomed.losses.few_shot_callbacks",
     "loss_by_name": "st_biomed.losses.by_name",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
@@ -26,8 +26,8 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
     from all processes needs them on the same dataset. With temperature T a dataset of n blocks gets a share
     proportional to ``n ** (1 / T)`` of as many blocks as there are altogether, and at least one: 1 takes every batch
     once, larger values favor small datasets up to equal shares, which are then gone through several times with new
-    batches. A last block that is short begins the dataset anew. Datasets whose batches are all taken in order, as in
-    evaluation, are never reweighted.
+    batches. Shares say directly which part of all blocks each dataset gets. A last block that is short begins the dataset
+    anew. Datasets whose batches are all taken in order, as in evaluation, are never reweighted.
 
     Args:
         dataset: The datasets one after another.
@@ -35,10 +35,11 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         generator: Ignored: an epoch depends on ``seed`` and ``epoch`` alone, in every process.
         seed: Seed.
         temperature: T, at least 1.
+        shares: A number above 0 for each dataset, in their order, in place of a temperature; they need not add up to 1.
 
     Raises:
-        InputError: A temperature below 1, nothing to mix, or one dataset object under two names (the host has then
-            given both the same name).
+        InputError: A temperature below 1, shares with a temperature, another number of shares, nothing to mix, or one
+            dataset object under two names (the host has then given both the same name).
     """
 
     def __init__(
@@ -49,9 +50,15 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         seed: int = 0,
         *,
         temperature: float = 1.0,
+        shares: Sequence[float] = (),
     ) -> None:
         if not temperature >= 1:
             raise InputError(f"temperature must be at least 1, found {temperature}")
+        if shares and (temperature != 1 or len(shares) != len(batch_samplers) or not min(shares) > 0):
+            raise InputError(
+                f"shares must be {len(batch_samplers)} numbers above 0, one for each dataset, without a temperature; "
+                f"found {list(shares)} and temperature {temperature}"
+            )
         if len({id(each) for each in dataset.datasets}) < len(dataset.datasets):
             raise InputError(
                 "one dataset object stands under two names: make one for each, e.g. call names_dataset twice"
@@ -59,11 +66,13 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         super().__init__(dataset, batch_samplers, generator, seed)
         self.world_size = get_world_size()
         if all(isinstance(sampler.sampler, SequentialSampler) for sampler in batch_samplers):
-            temperature = 1.0
+            temperature, shares = 1.0, ()
         batches = np.array([len(sampler) for sampler in batch_samplers])
         if not batches.any():
             raise InputError(f"nothing to mix: none of {len(batches)} datasets fills a batch of {self.batch_size}")
-        self.blocks = _shares(-(-batches // self.world_size), temperature)
+        blocks = -(-batches // self.world_size)
+        weights = np.array(shares) if shares else blocks ** (1 / temperature)
+        self.blocks = blocks if temperature == 1 and not shares else _shared_out(blocks, weights)
         self._passes = -(-self.blocks * self.world_size // np.maximum(batches, 1))
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -92,10 +101,11 @@ class RankAlignedMixing:
     """What is given to the training arguments as ``multi_dataset_batch_sampler``.
 
     Attributes:
-        temperature: See :class:`RankAlignedBatchSampler`.
+        temperature, shares: See :class:`RankAlignedBatchSampler`.
     """
 
     temperature: float = 1.0
+    shares: tuple[float, ...] = ()
 
     def __call__(
         self,
@@ -105,14 +115,14 @@ class RankAlignedMixing:
         seed: int = 0,
     ) -> RankAlignedBatchSampler:
         """The host's interface for a callable ``multi_dataset_batch_sampler``."""
-        return RankAlignedBatchSampler(dataset, batch_samplers, generator, seed, temperature=self.temperature)
+        return RankAlignedBatchSampler(
+            dataset, batch_samplers, generator, seed, temperature=self.temperature, shares=self.shares
+        )
 
 
-def _shares(blocks: np.ndarray, temperature: float) -> np.ndarray:
-    """As many blocks as there are, shared out by ``blocks ** (1 / temperature)`` with largest remainders."""
-    if temperature == 1:
-        return blocks
-    weight = np.where(blocks > 0, blocks ** (1 / temperature), 0.0)
+def _shared_out(blocks: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """As many blocks as there are, shared out by the weights of the datasets with largest remainders."""
+    weight = np.where(blocks > 0, weights, 0.0)
     exact = weight / weight.sum() * blocks.sum()
     shares = np.where(blocks > 0, np.maximum(1, np.floor(exact)), 0).astype(np.int64)
     short = int(blocks.sum() - shares.sum())

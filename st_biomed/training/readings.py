@@ -52,6 +52,23 @@ def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
     return sentences
 
 
+def open_encoder_readings(recipe: Any) -> list[str]:
+    """Of the parts, and of what keeps the encoder near its base model."""
+    sentences = hiprbert_readings(recipe, recipe.parts)
+    if "definitions" in recipe.parts:
+        sentences.append(
+            "A definition is contrasted with the names and definitions of the batch (InfoNCE, temperature "
+            f"{recipe.definition_temperature}); those of a concept that shares a name with its own count for nothing. "
+            f"{recipe.siblings:.0%} of the concepts of a batch are siblings of others in it."
+        )
+    if recipe.distillation:
+        sentences.append(
+            f"The {recipe.distillation_target} of the names and definitions of each batch are held near those of the base "
+            f"model with weight {recipe.distillation:g}."
+        )
+    return sentences
+
+
 def bergamot_readings(recipe: Any) -> list[str]:
     """Of BERGAMOT's text loss, and of its graph where there is one."""
     sentences = [

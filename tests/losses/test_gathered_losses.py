@@ -1,9 +1,10 @@
-"""MS loss v3 and Barlow Twins in two processes, each with half of the names, learn what one learns from all."""
+"""MS loss v3, Barlow Twins and self-distillation in two processes, each with half of the names, learn what one learns from all."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
@@ -12,7 +13,13 @@ from torch import Tensor, nn
 
 from tests.fresh import START
 
-KINDS = ("kge table", "kge similarity given", "barlow twins, one column", "barlow twins, two columns")
+KINDS = (
+    "kge table",
+    "kge similarity given",
+    "barlow twins, one column",
+    "barlow twins, two columns",
+    "self-distillation",
+)
 LABELS = torch.tensor([0, 1, 2, 0, 3, 1, 4, 4])
 
 
@@ -22,6 +29,7 @@ def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
 
     from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
     from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
+    from st_biomed.losses.self_distillation import SelfDistillationLoss
 
     generator = torch.Generator().manual_seed(6)
     weight = torch.randn(5, 5, generator=generator, dtype=torch.float64, requires_grad=True)
@@ -36,6 +44,9 @@ def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
     elif kind == "kge similarity given":
         loss = KGEMarginMultiSimilarityLoss(None, None, miner=None, **options)
         value = loss.compute_loss_from_embeddings(columns[:1], labels, kge_similarity=graph_similarity(LABELS))
+    elif kind == "self-distillation":
+        loss = SelfDistillationLoss(None, np.eye(5), **options)
+        value = loss.compute_loss_from_embeddings(columns[:1], labels)
     else:
         loss = BarlowTwinsLoss(None, 0.3, **options)
         columns = columns[:1] if "one" in kind else columns

@@ -20,6 +20,7 @@ from recipes import (
     hiprbert,
     italian_kge,
     knowledge_injection,
+    open_encoder,
     sapbert,
     sapbert_finetune,
 )
@@ -44,6 +45,7 @@ ENDINGS = {
     ),
     "sapbert_finetune": (sapbert_finetune, "sapbert_finetune_paper.yaml", ("--linking", "{zorb}", "--smoke", "true")),
     "hiprbert": (hiprbert, "hiprbert_smoke.yaml", ()),
+    "open_encoder": (open_encoder, "open_encoder_smoke.yaml", ()),
     "bergamot": (bergamot, "bergamot_smoke.yaml", ("--graph", "sage")),
     "fewshot_names": (fewshot_names, "fewshot_names_smoke.yaml", ("--shots", "1", "--seeds", "{seed}")),
     "extend_bert": (extend_bert, "extend_bert_smoke.yaml", ("--corpus", "{texts}", "--vocabulary_size", "0")),

@@ -16,6 +16,7 @@ from recipes.hiprbert import HiPrBERTArguments
 from recipes.italian_kge import ItalianArguments
 from recipes.kge import KGEArguments
 from recipes.knowledge_injection import InjectionArguments
+from recipes.open_encoder import OpenEncoderArguments
 from recipes.sapbert import SapBERTArguments
 from recipes.sapbert_finetune import FinetuningArguments
 from st_biomed.errors import InputError
@@ -31,6 +32,7 @@ ARGUMENTS: dict[str, tuple[type[Any], ...]] = {  # the longest beginning counts
     "italian_kge": (ItalianArguments, SentenceTransformerTrainingArguments),
     "kge": (KGEArguments, KGESettings),
     "knowledge_injection": (InjectionArguments, SentenceTransformerTrainingArguments),
+    "open_encoder": (OpenEncoderArguments, SentenceTransformerTrainingArguments),
     "sapbert": (SapBERTArguments, SentenceTransformerTrainingArguments),
     "sapbert_finetune": (FinetuningArguments, SentenceTransformerTrainingArguments),
 }

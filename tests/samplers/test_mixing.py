@@ -14,7 +14,7 @@ from torch.utils.data import ConcatDataset, SequentialSampler
 import st_biomed.samplers.mixing
 from st_biomed.errors import InputError
 from st_biomed.samplers import RankAlignedBatchSampler, RankAlignedMixing, ShuffledBatchSampler
-from st_biomed.samplers.mixing import _shares
+from st_biomed.samplers.mixing import _shared_out
 from tests.contracts.batch_contract import BatchContract, batches
 
 B = 4
@@ -112,7 +112,7 @@ def test_temperature_favors_the_small():
 @pytest.mark.parametrize("temperature", [1.0, 1.5, 3.0, float("inf")])
 def test_shares_add_up_and_leave_nobody_out(temperature):
     blocks = np.array([1_000_000, 1, 37, 0, 5_000])
-    shares = _shares(blocks, temperature)
+    shares = _shared_out(blocks, blocks ** (1 / temperature))
     assert shares.sum() >= blocks.sum()
     assert shares.sum() <= blocks.sum() + 3
     assert ((shares > 0) == (blocks > 0)).all()
@@ -137,6 +137,21 @@ def test_a_dataset_that_fills_no_batch_is_passed_over():
     parts = datasets(2, 12)
     samplers = [DefaultBatchSampler(SequentialSampler(part), B, True) for part in parts]
     assert len(batches(RankAlignedBatchSampler(ConcatDataset(parts), samplers))) == 3
+
+
+def test_shares_say_how_many_batches_each_dataset_gives():
+    """Catches shares of the batches of each dataset, in place of those of the run."""
+    sampler = mixed(400, 100, 4, shares=(1, 2, 1))  # 126 batches in all
+    assert sampler.blocks.tolist() == [32, 63, 31]
+    assert Counter(owners(sampler, batches(sampler))) == {0: 32, 1: 63, 2: 31}
+
+
+@pytest.mark.parametrize(
+    "options", [{"shares": (1, 2)}, {"shares": (1, 0, 1)}, {"shares": (1, 1, 1), "temperature": 2}]
+)
+def test_shares_that_do_not_fit_are_refused(options):
+    with pytest.raises(InputError, match="shares must be 3 numbers above 0, one for each dataset, without a temp"):
+        mixed(400, 100, 4, **options)
 
 
 @pytest.mark.parametrize("temperature", [0.5, 0.0, -1.0, float("nan")])

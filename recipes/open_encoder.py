@@ -1,0 +1,193 @@
+"""An encoder of biomedical terms from open sources alone, which keeps what its base model knew.
+
+    st-biomed unite evaluation/open_terminology.yaml --output data/open
+    python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml
+
+Reads terminologies, holds out what benchmarks measure, trains on synonyms, definitions, the hierarchy and relations in one
+run while self-distillation holds the cosines of the base model, averages the weights with the base model's by a rule on dev,
+and writes a folder that plain sentence-transformers loads. Every argument of the trainer is an argument here too;
+``--help-all`` lists them.
+"""
+
+from __future__ import annotations
+
+import st_biomed.settings.early  # noqa: F401 # isort: skip
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sentence_transformers import SentenceTransformerTrainingArguments
+from sentence_transformers.base.evaluation import BaseEvaluator
+from transformers import set_seed
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
+from st_biomed.evaluators.data_folder import open_terminology
+from st_biomed.evaluators.entity_linking.settings import LinkingSuite
+from st_biomed.evaluators.shared import SharedEvaluator
+from st_biomed.evaluators.tree.settings import TreeSettings
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.linking_data.held_out_names import hold_out_names
+from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.samplers import EpochCallback
+from st_biomed.settings.checks import PATH, SEED, SIZE, about, one_of
+from st_biomed.settings.recipe import read_settings, run_recipe
+from st_biomed.terminology import Terminology
+from st_biomed.training.arguments import measured_in_training
+from st_biomed.training.distillation import DistillationArguments
+from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
+from st_biomed.training.finish import measure_and_release
+from st_biomed.training.output import OutputFolders, output_folders
+from st_biomed.training.parts import MixedPartArguments
+from st_biomed.training.readings import open_encoder_readings
+from st_biomed.training_data import without_benchmark
+
+PARTS = ("synonyms", "definitions", "hierarchy", "relations")
+
+
+@dataclass
+class OpenEncoderArguments(DistillationArguments, MixedPartArguments):
+    """What is trained on, what is held out of it, and what is measured."""
+
+    terminology: list[str] = field(
+        default_factory=lambda: ["icd10cm"],
+        metadata=about(
+            "a reader's name, reader:path, or a folder written by `st-biomed unite`; several are merged", PATH
+        ),
+    )
+    parts: list[str] = field(
+        default_factory=lambda: list(PARTS), metadata=about("what to train on", one_of(*PARTS, called="part"))
+    )
+    trees: list[str] = field(
+        default_factory=list,
+        metadata=about("tree benchmarks, whose dev and test sub-trees are held out and measured", BENCHMARK),
+    )
+    held_out_names: int = field(
+        default=1000, metadata=about("synonyms held out for dev, and for test, and linked; 0 for none", SIZE)
+    )
+    benchmarks: list[str] = field(
+        default_factory=list, metadata=about("what is measured before and after besides", BENCHMARK)
+    )
+    split_seed: int = field(default=0, metadata=about("seed of the names that are held out", SEED))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    train(*read_settings((OpenEncoderArguments, SentenceTransformerTrainingArguments), argv))
+
+
+def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments) -> None:
+    """One run."""
+    check(recipe)
+    if recipe.smoke:
+        training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 4, 16, 4
+        recipe.partners = [1] * len(recipe.partners)
+    training = recipe.training_arguments(training)
+    with output_folders(training, "open_encoder", recipe.overwrite, base_model=recipe.base_model) as folders:
+        run(recipe, training, folders)
+
+
+def check(recipe: OpenEncoderArguments) -> None:
+    """Refuse before anything is read what its use would refuse later.
+
+    Raises:
+        InputError: No terminology or part, a part twice or unknown, shares that are not one for each part, or a benchmark
+            that is none of trees.
+    """
+    for name, values in (("terminology", recipe.terminology), ("parts", recipe.parts)):
+        if not values or len(set(values)) < len(values):
+            raise InputError(f"{name}: one or several different ones are needed, found {' '.join(values) or 'none'}")
+    for name in recipe.parts:
+        if name not in PARTS:
+            raise unknown_name("part", name, PARTS)
+    recipe.check_shares(recipe.parts)
+    recipe.repeats_by_source()
+    for name in recipe.trees:
+        read_benchmark_settings(name, TreeSettings)
+
+
+class Data(NamedTuple):
+    """What is read, trained on and measured."""
+
+    whole: Terminology
+    train: Terminology
+    suite: LinkingSuite
+    dev: SharedEvaluator | None
+
+
+def read(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments) -> Data:
+    """The terminologies without what is measured, and what measures it."""
+    # Read.
+    whole = train = read_terminology(recipe.terminology)
+    options = {"show_progress_bar": not training.disable_tqdm, **recipe.measuring(training)}
+    suite = LinkingSuite(**options)
+
+    # Hold out: whole sub-trees with all of their names, then names of what is left.
+    devs: list[BaseEvaluator] = []
+    for name in recipe.trees:
+        settings = read_benchmark_settings(name, TreeSettings)
+        trees = settings.hold_out(Hierarchy(open_terminology(settings.sources)), **options)
+        for part in (trees.splits.dev, trees.splits.test):
+            train = without_benchmark(train, codes=part.codes, names=part.strings)
+        suite.take(trees.test)
+        devs.append(trees.dev)
+    if recipe.held_out_names:
+        train, held_out = hold_out_names(
+            train, n_dev=recipe.held_out_names, n_test=recipe.held_out_names, seed=recipe.split_seed
+        )
+        suite.add(held_out, "held-out-names")
+    suite.take_benchmarks(recipe.benchmarks, **options)
+    devs += [] if suite.dev is None else suite.dev.evaluators
+    print(f"{whole!r}\ntrained on: {train!r}\nmeasured: {suite}")
+    return Data(whole, train, suite, SharedEvaluator(devs) if devs else None)
+
+
+def run(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
+    """From the terminologies to the release folder."""
+    whole, train, suite, dev = read(recipe, training)
+    set_seed(training.seed)
+
+    # Model.
+    model = recipe.encoder()
+
+    # Data and loss of each part.
+    parts = {
+        name: recipe.part(name, model, train, folders.work / "terminology", training.seed) for name in recipe.parts
+    }
+    losses = recipe.distilled_parts(parts, model, folders.work / "teacher", bf16=training.bf16)
+    recipe.mix(training, parts)
+
+    # Train.
+    before = measure_before(suite, model, training)
+    averaging = recipe.averaging(model, recipe.base_model, dev, bf16=training.bf16)
+    folders.begin_in_main(training, train)
+    record = record_run(
+        "open_encoder",
+        recipe,
+        training,
+        losses,
+        terminologies=[whole],
+        description="An encoder of biomedical terms, trained on open terminologies.",
+        readings=open_encoder_readings(recipe),
+        headline=suite.headline,
+    )
+    trainer = train_encoder(
+        model,
+        recipe,
+        training,
+        {name: part.rows for name, part in parts.items()},
+        losses,
+        record,
+        TerminologyDigestCallback(losses),
+        EpochCallback(),
+        dev=measured_in_training(training, dev),
+    )
+
+    # Measure and release.
+    measure_and_release(
+        model, suite, folders, record, before=before, terminologies=[whole], trainer=trainer, averaging=averaging
+    )
+
+
+if __name__ == "__main__":
+    run_recipe(main)

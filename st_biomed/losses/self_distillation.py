@@ -1,0 +1,221 @@
+"""Self-distillation: the encoder in training keeps the geometry of the frozen encoder that it started from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError
+from st_biomed.losses.arguments import number, one_of
+from st_biomed.losses.cached import CachedLoss
+from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, unit_rows
+
+TARGETS = ("cosines", "vectors")
+
+
+class SelfDistillationLoss(nn.Module):
+    r"""Keep what a frozen encoder knows of the texts of a batch (Park et al. 2019, relational knowledge distillation).
+
+    For B texts with the student's unit vectors z and the teacher's unit vectors t::
+
+        cosines:  weight / (B (B - 1)) sum_i sum_{j != i} (z_i . z_j - t_i . t_j)^2
+        vectors:  weight / B sum_i (1 - z_i . t_i)
+
+    ``cosines`` holds the similarity of each pair of texts and leaves the space free to rotate; teacher and student may have
+    different dimensions. ``vectors`` holds each text in its place, as BioLORD-2023 distills (Remy et al. 2024). The
+    teacher's vectors are computed once, before training.
+
+    Args:
+        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        teacher: The teacher's vectors, ``[N, D]``; may be memory-mapped. It stays on the CPU, a batch's rows go to the
+            device of the embeddings. It belongs to no ``state_dict``.
+        weight: Factor of the loss.
+        target: ``"cosines"`` or ``"vectors"``.
+        gather_across_devices: Whether the texts of all processes form one batch.
+
+    Inputs: one or more text columns; ``label`` int64 ``[B]``, or ``[B, n]`` for n columns: the rows of the teacher.
+
+    Raises:
+        InputError: An argument out of its range.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        teacher: np.ndarray,
+        weight: float = 1.0,
+        *,
+        target: str = "cosines",
+        gather_across_devices: bool = False,
+    ) -> None:
+        super().__init__()
+        if np.ndim(teacher) != 2 or not len(teacher):
+            raise InputError(f"teacher must be vectors [N, D], found shape {list(np.shape(teacher))}")
+        self.model: Any = model
+        self.teacher = teacher
+        self.weight = number("weight", weight, above=0.0)
+        self.target = one_of("target", target, TARGETS)
+        self.gather_across_devices = gather_across_devices
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
+        from st_biomed.losses.embed import embed_columns
+
+        return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)
+
+    def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
+        """The loss of a batch.
+
+        Args:
+            embeddings: One ``[B, D]`` per text column.
+            labels: Rows of the teacher, ``[B]``, or ``[B, n]`` for n columns.
+
+        Returns:
+            A scalar, differentiable once.
+
+        Raises:
+            InputError: Labels that are no rows of the teacher, or vectors of another dimension where the target is
+                ``"vectors"``.
+        """
+        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
+        labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
+        with full_precision(rows):
+            student = unit_rows(rows)
+            teacher = unit_rows(self.teacher_rows(labels).to(rows))
+            if self.target == "vectors":
+                return self.weight * self._apart(student, teacher)
+            differences = student @ student.T - teacher @ teacher.T
+            differences = differences - torch.diag(differences.diagonal())
+            return self.weight * differences.square().sum() / max(1, len(rows) * (len(rows) - 1))
+
+    def _apart(self, student: Tensor, teacher: Tensor) -> Tensor:
+        """The mean of one minus the cosine of each text's two vectors, ``[B, D]`` each."""
+        if student.shape != teacher.shape:
+            raise InputError(
+                f"target 'vectors' needs a teacher of {student.shape[1]} dimensions like the student, "
+                f"found {teacher.shape[1]}; use 'cosines'"
+            )
+        return (1 - torch.linalg.vecdot(student, teacher)).sum() / max(1, len(student))
+
+    def teacher_rows(self, labels: Tensor) -> Tensor:
+        """The teacher's vectors of a batch on the CPU, ``[B, D]``.
+
+        Raises:
+            InputError: With the range of labels found and allowed.
+        """
+        rows = labels.cpu().numpy()
+        if len(rows) and (rows.min() < 0 or rows.max() >= len(self.teacher)):
+            raise InputError(
+                f"labels are rows of the teacher from 0 to {len(self.teacher) - 1}, "
+                f"found {rows.min()} to {rows.max()}: was the dataset made from other texts?"
+            )
+        return torch.from_numpy(np.asarray(self.teacher[rows]))
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters, for cards and records."""
+        return {
+            "target": self.target,
+            "weight": self.weight,
+            "teacher": f"{len(self.teacher)} vectors",
+            "gather_across_devices": self.gather_across_devices,
+        }
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of the loss."""
+        return """
+@inproceedings{park2019relational,
+    title = {Relational Knowledge Distillation},
+    author = {Park, Wonpyo and Kim, Dongju and Lu, Yan and Cho, Minsu},
+    booktitle = {Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition},
+    pages = {3967--3976},
+    year = {2019}
+}
+"""
+
+
+class DistilledLoss(nn.Module):
+    """A loss together with the self-distillation of the same batch: the texts are embedded once for both.
+
+    Args:
+        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        loss: A loss of this package whose labels are text ids ``[B]``; made without a model.
+        distillation: A :class:`SelfDistillationLoss` whose teacher has a row for each text id; made without a model.
+
+    Raises:
+        InputError: A loss that has a model of its own, or that embeds its texts part by part.
+    """
+
+    def __init__(self, model: nn.Module | None, loss: nn.Module, distillation: SelfDistillationLoss) -> None:
+        super().__init__()
+        for name, part in (("loss", loss), ("distillation", distillation)):
+            if isinstance(part, CachedLoss):
+                raise InputError(f"{name}: is a cached loss; make CachedDistilledLoss of the loss that it caches")
+            if getattr(part, "model", None) is not None:
+                raise InputError(f"{name}: has a model of its own; make it with None in its place")
+        self.model: Any = model
+        self.loss: Any = loss
+        self.distillation = distillation
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
+        from st_biomed.losses.embed import embed_columns
+
+        return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)
+
+    def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
+        """The sum of both losses of embeddings ``[B, D]``, one for every text column, and their text ids."""
+        value = self.loss.compute_loss_from_embeddings(embeddings, labels)
+        return value + self.distillation.compute_loss_from_embeddings(embeddings, labels)
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters of both, for cards and records."""
+        return {
+            "loss": type(self.loss).__name__,
+            **self.loss.get_config_dict(),
+            "distillation": self.distillation.get_config_dict(),
+        }
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of the distillation; the host adds that of the loss itself."""
+        return self.distillation.citation
+
+
+class CachedDistilledLoss(CachedLoss):
+    """:class:`DistilledLoss` over large batches: its arguments, and those of :class:`CachedLoss`."""
+
+    loss_class = DistilledLoss
+
+
+def with_distillation(
+    loss: Any, teacher: np.ndarray, *, weight: float, target: str = "cosines"
+) -> DistilledLoss | CachedDistilledLoss:
+    """A loss that has its model, cached or not, together with self-distillation of its batches.
+
+    Args:
+        loss: A loss of this package whose labels are text ids ``[B]``; its model moves to the new loss.
+        teacher: The teacher's vectors by text id, ``[N, D]``.
+        weight: Factor of the distillation.
+        target: ``"cosines"`` or ``"vectors"``.
+
+    Raises:
+        InputError: As :class:`SelfDistillationLoss`.
+    """
+    inner: Any = loss.loss if isinstance(loss, CachedLoss) else loss
+    distillation = SelfDistillationLoss(
+        None, teacher, weight, target=target, gather_across_devices=inner.gather_across_devices
+    )
+    model, loss.model = loss.model, None
+    if not isinstance(loss, CachedLoss):
+        return DistilledLoss(model, loss, distillation)
+    return CachedDistilledLoss(
+        model,
+        inner,
+        distillation,
+        mini_batch_size=loss.mini_batch_size,
+        mini_batch_num_tokens=loss.mini_batch_num_tokens,
+        show_progress_bar=loss.show_progress_bar,
+    )

@@ -1,0 +1,150 @@
+"""What a terminology is trained on, in parts: synonyms, definitions, relations and the hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from datasets import Dataset
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from torch import nn
+
+from st_biomed.errors import InputError
+from st_biomed.hierarchy import DISTANCES, Hierarchy
+from st_biomed.hierarchy.kinships import KINSHIPS
+from st_biomed.losses.cached import CachedInfoNCELoss
+from st_biomed.losses.info_nce import InfoNCELoss
+from st_biomed.losses.ordinal_arguments import OrdinalArguments
+from st_biomed.losses.preset_arguments import PresetArguments
+from st_biomed.samplers import BatchesByName, RankAlignedMixing, ShuffledBatches, SynonymBatches, TrainingBatches
+from st_biomed.samplers.definitions import DefinitionBatches
+from st_biomed.samplers.partner_arguments import PartnerArguments
+from st_biomed.settings.checks import COUNT, about, above, at_least, one_of, within
+from st_biomed.terminology import Terminology
+from st_biomed.terminology.definition_lookup import DefinitionLookup
+from st_biomed.training.arguments import EncoderArguments
+from st_biomed.training_data import RelationLookup, definitions_dataset, names_dataset, relation_pairs
+
+
+class Part(NamedTuple):
+    """What one kind of pairs brings to the training."""
+
+    rows: Dataset
+    loss: nn.Module
+    batches: TrainingBatches
+
+
+@dataclass
+class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, EncoderArguments):
+    """How each part is trained on; the sections are HiPrBERT's."""
+
+    distance: str = field(
+        default="sibling_parent", metadata=about("sibling_parent (3.3), lca_depth or hops", one_of(*DISTANCES))
+    )
+    levels: list[str] = field(
+        default_factory=lambda: ["sibling", "parent_child"],
+        metadata=about(
+            "kinships from near to far, for sibling_parent (3.3; more of them: 5)", one_of(*KINSHIPS, called="kinship")
+        ),
+    )
+    shared_concept_negatives: bool = field(
+        default=False, metadata={"help": "relation pairs that share a concept are negatives (the published code)"}
+    )
+    temperature: float = field(
+        default=1.0, metadata=about("mixing of the parts: 1 is by size, larger is flatter", at_least(1))
+    )
+    max_pairs_per_concept: int = field(default=50, metadata=about("synonym pairs a concept and epoch", COUNT))
+
+    def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
+        """What one part brings.
+
+        Args:
+            name: synonyms, relations or hierarchy.
+            model: The encoder.
+            train: What is trained on.
+            folder: Where it is saved.
+            seed: Of what is drawn once.
+        """
+        if name == "synonyms":
+            return self._synonyms(model, train, folder)
+        return self._hierarchy(model, train, folder) if name == "hierarchy" else self._relations(model, train, seed)
+
+    def mix(self, training: SentenceTransformerTrainingArguments, parts: Mapping[str, Part]) -> None:
+        """Have the trainer take the batches of the parts in one run."""
+        training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
+        training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=self.temperature)
+
+    def _synonyms(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
+        """Names of one concept against mined names of others (3.4, 3.5)."""
+        loss = self.multi_similarity(model, self.synonym_preset, train, **self.embedding())
+        batches = SynonymBatches.of(train, folder, max_pairs_per_concept=self.max_pairs_per_concept)
+        return Part(names_dataset(train), loss, batches)
+
+    def _relations(self, model: SentenceTransformer, train: Terminology, seed: int) -> Part:
+        """Names of related concepts against mined names of other pairs ("We do the same for UMLS relational data", 3.4)."""
+        lookup = RelationLookup(train, shared_concept_negatives=self.shared_concept_negatives)
+        loss = self.multi_similarity(model, self.relation_preset, lookup, **self.embedding())
+        pairs = relation_pairs(train, seed=seed)
+        return Part(pairs, loss, ShuffledBatches.of(pairs))
+
+    def _hierarchy(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
+        """Anchors and their partners at every distance (3.4), under the ordinal loss (3.5)."""
+        hierarchy = Hierarchy(train, self.distance, levels=self.levels)
+        loss = self.ordinal_loss(model, hierarchy, **self.embedding())
+        return Part(names_dataset(train), loss, self.partner_batches(hierarchy, folder))
+
+
+@dataclass
+class MixedPartArguments(PartArguments):
+    """Parts in given shares, definitions among them."""
+
+    shares: list[float] = field(
+        default_factory=list,
+        metadata=about("share of the steps of each part, in their order; by size by default", above(0)),
+    )
+    definition_temperature: float = field(
+        default=0.05, metadata=about("temperature of InfoNCE between names and definitions", above(0))
+    )
+    siblings: float = field(
+        default=0.25, metadata=about("share of siblings in a batch of definitions, hard negatives", within("[0, 1)"))
+    )
+    pivot_language: str | None = field(
+        default=None,
+        metadata={"help": "synonyms within each language and of each language with this one, e.g. en; all by default"},
+    )
+
+    def check_shares(self, parts: list[str]) -> None:
+        """Refuse shares that are not one for each part.
+
+        Raises:
+            InputError: Another number of them, or a temperature besides.
+        """
+        if self.shares and (len(self.shares) != len(parts) or self.temperature != 1):
+            raise InputError(
+                f"shares: one for each of {' '.join(parts)} is needed, and no temperature; found {len(self.shares)}"
+            )
+
+    def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
+        """As :meth:`PartArguments.part`, definitions besides."""
+        if name != "definitions":
+            return super().part(name, model, train, folder, seed)
+        lookup = DefinitionLookup(train)
+        options: dict[str, Any] = {
+            "miner": None,
+            "lookup": lookup,
+            "gather_across_devices": self.gather_across_devices,
+        }
+        loss = (
+            InfoNCELoss(model, self.definition_temperature, **options)
+            if self.mini_batch_size is None
+            else CachedInfoNCELoss(model, self.definition_temperature, mini_batch_size=self.mini_batch_size, **options)
+        )
+        return Part(definitions_dataset(train), loss, DefinitionBatches.of(train, folder, siblings=self.siblings))
+
+    def mix(self, training: SentenceTransformerTrainingArguments, parts: Mapping[str, Part]) -> None:
+        """As :meth:`PartArguments.mix`, in the given shares."""
+        super().mix(training, parts)
+        if self.shares:
+            training.multi_dataset_batch_sampler = RankAlignedMixing(shares=tuple(self.shares))

@@ -1,0 +1,90 @@
+"""The open encoder's recipe, shrunk: four parts in one run, held near the base model, averaged and released."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from recipes import open_encoder
+from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.settings.recipe import run_recipe
+from st_biomed.terminology import Terminology
+from st_biomed.training_data import split_by_subtree
+
+CONFIGS = Path(open_encoder.__file__).parent / "configs"
+SMOKE = str(CONFIGS / "open_encoder_smoke.yaml")
+TREES = """name: toy_tree
+evaluator: tree
+settings: {sources: ['toy'], depth: 1, dev: 0.2, test: 0.2, pairs_per_class: 20}
+"""
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
+    monkeypatch.setattr(sys, "argv", ["open_encoder.py", SMOKE, *map(str, arguments)])
+    open_encoder.main()
+
+
+@pytest.fixture(scope="module")
+def release(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The release of a smoke run that measures trees."""
+    folder = tmp_path_factory.mktemp("recipe")
+    (folder / "trees.yaml").write_text(TREES)
+    given = ["--base_model", tiny_bert_folder, "--output_dir", folder / "out", "--trees", folder / "trees.yaml"]
+    with pytest.MonkeyPatch.context() as patch:
+        run(patch, *given)
+    return folder / "out"
+
+
+def test_the_release_loads_and_records_all_four_parts(release: Path):
+    """Catches a part that is dropped, and distillation of the relation pairs, whose labels are concepts."""
+    assert SentenceTransformer(str(release), device="cpu").encode(["acute disease"]).shape == (1, 16)
+    record = json.loads((release / "run.json").read_text())
+    losses = {part: loss["loss"] for part, loss in record["losses"].items()}
+    assert losses == {
+        "synonyms": "DistilledLoss",
+        "definitions": "DistilledLoss",
+        "hierarchy": "DistilledLoss",
+        "relations": "MultiSimilarityLoss",
+    }
+    assert {"toy_tree_test", "held-out-names"} <= record["results"].keys()
+
+
+def test_nothing_that_is_measured_is_trained_on(release: Path):
+    """Catches held-out sub-trees, or names equal to theirs, in the training."""
+    train = Terminology.load(Path(f"{release}-training") / "terminology")
+    splits = split_by_subtree(Hierarchy(Terminology.read("toy")), depth=1, dev=0.2, test=0.2)
+    for part in (splits.dev, splits.test):
+        assert not set(part.codes) & set(train.codes)
+        assert not {name.lower() for name in part.strings} & {name.lower() for name in train.strings}
+    assert train.n_definitions and train.relations.num_rows and train.parents.num_rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--parts", "synonym"], "unknown part 'synonym'.*did you mean 'synonyms'"),
+        (["--parts", "synonyms", "synonyms"], "parts: one or several different ones are needed"),
+        (
+            ["--shares", "1", "2"],
+            "shares: one for each of synonyms definitions hierarchy relations is needed.*found 2",
+        ),
+        (["--trees", "mayosrs"], "mayosrs"),
+    ],
+)
+def test_bad_arguments_are_refused_before_anything_is_read(monkeypatch, arguments, message):
+    monkeypatch.setattr(open_encoder, "read_terminology", None)
+    with pytest.raises(InputError, match=message):
+        run(monkeypatch, *arguments)
+
+
+def test_a_terminology_without_definitions_is_one_line(tiny_bert_folder, tmp_path, monkeypatch, capsys):
+    given = ["--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", "--terminology", "toy"]
+    with pytest.raises(SystemExit) as left:
+        run_recipe(lambda: run(monkeypatch, *given))
+    assert left.value.code == 2
+    assert "no definitions" in capsys.readouterr().err.splitlines()[-1]
