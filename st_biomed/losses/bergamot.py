@@ -1,4 +1,4 @@
-"""BERGAMOT: text and graph learn from each other, and the text encoder is what remains."""
+"""BERGAMOT: a text encoder and a graph encoder learn from each other; the text encoder is released."""
 
 from __future__ import annotations
 
@@ -38,35 +38,37 @@ class BergamotLoss(nn.Module):
         + relation_weight   the relation loss, mean over edges and views
 
     "The resulting training loss is obtained as the sum of these four losses: L_sap + L_node + L_int + lambda_dgi L_dgi";
-    lambda, which the paper does not print, is .1. Each view has a corruption of its own. All distinct names of a step are
-    embedded once. An edge counts once, and none from a node to itself. A step without edges (on all processes) has no graph:
-    it learns from the texts as SapBERT does. What has weight 0 is not computed.
+    lambda, which the paper does not state, is .1. Each view has its own corruption. All distinct names of a step are
+    embedded once. An edge counts once; edges from a node to itself do not count. A step without edges (on all
+    processes) has no graph and learns from the texts like SapBERT. Terms with weight 0 are not computed.
 
     Several processes with ``gather_across_devices`` learn what one process learns from all of their targets: the vectors and
     labels of the targets are gathered, DGI sums up and discriminates all of them, the relation loss is a mean over all edges.
-    Edges change places within a process, and no edge leads to a concept of another process.
+    Edges are permuted within a process, and no edge leads to a concept of another process.
 
-    The graph encoder and the other parameters of the loss need :class:`~st_biomed.losses.LossParametersCallback`; they are
-    part of checkpoints, never of the model.
+    The graph encoder and the other parameters of the loss need :class:`~st_biomed.losses.LossParametersCallback`. They
+    are saved in checkpoints, never in the model.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
-        graph_encoder: Of :mod:`st_biomed.modules.graph_encoder`, as wide as the model; ``None`` where no term needs a graph.
-        node_weight: Of the node-node loss.
-        intermodal_weight: Of the intermodal loss.
-        dgi_weight: Of deep graph infomax.
-        text_weight: Of the loss between names.
-        relation: A relation loss besides, which BERGAMOT does not have.
-        relation_weight: Its weight.
-        cross_view: Whether the intermodal loss pairs a text with the graph of the other view, as GEBERT's paper does.
-        corruption: What changes places in a corrupted neighborhood: targets (``"trg"``) or sources (``"src"``) of edges.
-        seed: Of the corruptions, which follow from it and the number of steps so far.
-        gather_across_devices: Whether the targets of all processes form one batch; they need equally many.
-        lookup: A terminology, or a lookup made from one, where the labels are its text ids.
-        mask_same_text: Whether a pair of one and the same string counts for nothing in the text loss. Needs a lookup.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
+        graph_encoder: From :mod:`st_biomed.modules.graph_encoder`, with the width of the model; ``None`` if no term
+            needs a graph.
+        node_weight: Weight of the node-node loss.
+        intermodal_weight: Weight of the intermodal loss.
+        dgi_weight: Weight of deep graph infomax.
+        text_weight: Weight of the loss between names.
+        relation: An additional relation loss, which BERGAMOT does not have.
+        relation_weight: Weight of the relation loss.
+        cross_view: Whether the intermodal loss pairs a text with the graph of the other view, as in GEBERT's paper.
+        corruption: The ends that are permuted in a corrupted neighborhood: targets (``"trg"``) or sources (``"src"``)
+            of edges.
+        seed: Seed of the corruptions, which depend on it and the number of steps so far.
+        gather_across_devices: Whether the targets of all processes form one batch; each process needs the same number.
+        lookup: A terminology, or a lookup made from one, if the labels are its text ids.
+        mask_same_text: Whether the text loss ignores pairs of identical strings. Needs a lookup.
 
     Raises:
-        InputError: An argument out of its range, or an encoder of another width than the model.
+        InputError: An argument out of range, or an encoder whose width differs from the model's.
 
     Inputs:
         ============================================================ ===========================================
@@ -155,7 +157,7 @@ class BergamotLoss(nn.Module):
         Args:
             embeddings: One matrix, the vectors of the distinct texts ``[T, D]``.
             labels: Text ids of the two names of the B targets, or classes without a lookup, ``[B, 2]``.
-            graph: The nodes, of which the targets are the first, and the edges between them.
+            graph: The nodes, beginning with the targets, and the edges between them.
 
         Returns:
             Scalars by name; those of the graph are 0 in a step without edges.

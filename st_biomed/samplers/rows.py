@@ -1,4 +1,4 @@
-"""Which rows of a dataset are the names of a concept."""
+"""The rows of a dataset that are names of a concept."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class NameRows:
     """The names of a terminology that a dataset holds, as text ids, and their rows.
 
     Args:
-        dataset: What ``names_dataset`` made of the terminology, or a selection of its rows in any order.
-        terminology: Where the labels come from.
+        dataset: The ``names_dataset`` of the terminology, or a selection of its rows in any order.
+        terminology: The terminology of the labels.
 
     Attributes:
         names: Concept to the text ids that are in the dataset.
@@ -54,5 +54,5 @@ class NameRows:
         self.names = CSR.from_pairs(concept[held], every.indices[held], every.n_rows)
 
     def of(self, texts: np.ndarray) -> np.ndarray:
-        """The rows of text ids, same shape."""
+        """The rows of text ids, in the same shape."""
         return texts if self._row is None else self._row[texts]

@@ -27,7 +27,7 @@ _LONG = 400  # characters of the parser's own messages
 _SWITCHES = ("push_to_hub", "resume_from_checkpoint")  # text that may be a truth value
 
 PUSH_TO_HUB = (
-    "repository on the Hub that the release folder is published in at the end, owner/name: a new or an empty one, private "
+    "owner/name of a new or empty repository on the Hub, to which the release folder is published at the end; private "
     "unless --hub_private_repo false; --hub_token and --hub_revision (a branch) are as in the library"
 )
 
@@ -79,7 +79,9 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
                 self.epilog = (
                     f"{len({action.dest for action in trainer})} more are the trainer's: --help-all lists them."
                 )
-            super().add_argument("--help-all", action="help", help="all arguments, those of the trainer too")
+            super().add_argument(
+                "--help-all", action="help", help="show all arguments, including those of the trainer"
+            )
 
         def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
             found, unused = super().parse_known_args(args, namespace)

@@ -22,11 +22,12 @@ from st_biomed.training_data.names import names_dataset
 class ContextArguments(CorpusArguments):
     """The corpus, and how long and how many the contexts of a term are (the Italian paper, sections 3.1 and 4)."""
 
-    language: str = field(default="it", metadata={"help": "language of the terms that are looked for; empty for all"})
+    language: str = field(default="it", metadata={"help": "language of the terms; empty for all languages"})
     window: int = field(default=32, metadata=about("tokens of a context (3.1)", COUNT))
-    contexts_per_term: int = field(default=4, metadata=about("contexts of a term that are kept (4)", COUNT))
+    contexts_per_term: int = field(default=4, metadata=about("maximum number of contexts per term (4)", COUNT))
     bare_names: bool = field(
-        default=False, metadata={"help": "train on the names themselves, too, most of which no text may mention"}
+        default=False,
+        metadata={"help": "also train on the bare names, most of which may never be mentioned in a text"},
     )
 
     def rows(self, terminology: Terminology, tokenizer: Any) -> tuple[Dataset, Coverage | None]:

@@ -12,7 +12,7 @@ def draw_distinct(rng: np.random.Generator, sizes: np.ndarray, k: int) -> tuple[
     larger than ``k`` gives all its integers.
 
     Args:
-        rng: Where the randomness comes from.
+        rng: The random generator.
         sizes: How many integers each row has, ``[N]``.
         k: How many to draw.
 
