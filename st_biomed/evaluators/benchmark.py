@@ -1,4 +1,4 @@
-"""What is measured, in a file, so that two figures of one name mean the same."""
+"""Benchmarks as files, so that two figures with the same name are comparable."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ FOLDER = "evaluation/benchmarks"
 
 
 class EvaluatorSettings(Protocol):
-    """The settings of one kind of evaluator: a dataclass whose fields, but for ``name``, are the keys of ``settings``."""
+    """The settings of one kind of evaluator: a dataclass whose fields, except ``name``, are the keys of ``settings``."""
 
     name: str
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[EmbeddingEvaluator]:
-        """What the figures that are reported come from.
+        """The evaluators of the reported figures.
 
         Args:
-            as_published: Score as the paper's script does where that differs from what is sound.
-            **options: For each evaluator, ``name`` apart.
+            as_published: Score like the paper's script where it differs from the sound method.
+            **options: Options of each evaluator, except ``name``.
         """
         ...
 
@@ -58,13 +58,13 @@ def settings_class(kind: str) -> type[EvaluatorSettings]:
 
 @dataclass(frozen=True)
 class Data:
-    """What a benchmark is made of.
+    """The data of a benchmark.
 
     Attributes:
-        files: Files and folders it needs, below the folder of data.
-        source: Where they can be had.
-        version: Which ones they are.
-        license: Under which terms.
+        files: Files and folders it needs, below the data folder.
+        source: Where to get them.
+        version: Their version.
+        license: Their license.
     """
 
     files: list[str] = field(default_factory=list)
@@ -75,16 +75,16 @@ class Data:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark: an evaluator, its settings, its data and what was published on it.
+    """A benchmark: an evaluator, its settings, its data and published figures.
 
     Attributes:
         name: Prefix of its metrics.
         evaluator: Its kind, one of :func:`evaluator_kinds`.
         settings: The settings of that evaluator's protocol.
-        title: What it is, in a line.
-        data: What it is made of.
+        title: One-line description.
+        data: Its data.
         published: Figures from the literature that were measured by this protocol.
-        path: The file it was read from.
+        path: The file of the benchmark.
     """
 
     name: str
@@ -100,10 +100,11 @@ class Benchmark:
         """Read a benchmark.
 
         Args:
-            name: A file, or the name of one of ``evaluation/benchmarks``, which an installation has too.
+            name: A file, or the name of a benchmark in ``evaluation/benchmarks``, which is also part of an
+                installation.
 
         Raises:
-            InputError: No such file, a key or value that does not belong there, or figures of another protocol.
+            InputError: No such file, an invalid key or value, or figures of another protocol.
         """
         path = benchmark_file(name)
         written = filled(_Written, read_yaml(path), str(path))
@@ -122,7 +123,7 @@ class Benchmark:
         """The settings as the evaluator's own dataclass.
 
         Raises:
-            InputError: An unknown evaluator, or settings that are not its.
+            InputError: An unknown evaluator, or settings of another evaluator.
         """
         where = str(self.path or self.name)
         try:
@@ -132,7 +133,7 @@ class Benchmark:
         return filled(cls, self.settings, f"{where}: settings", name=self.name)
 
     def missing(self) -> list[str]:
-        """The files it needs that are neither here nor below the folder of data."""
+        """The files it needs that are neither here nor below the data folder."""
         return [file for file in self.data.files if not data_path(file).exists()]
 
 
@@ -149,7 +150,7 @@ class _Written:
 
 
 def benchmark_file(name: str | Path) -> Path:
-    """A path as it is, or one of the benchmarks that come along.
+    """A path as given, or the file of a packaged benchmark.
 
     Raises:
         InputError: Neither.
@@ -165,10 +166,11 @@ def benchmark_file(name: str | Path) -> Path:
 
 
 def benchmark_files(names: Iterable[str | Path]) -> list[Path]:
-    """The files of benchmarks, each once.
+    """The distinct files of benchmarks.
 
     Args:
-        names: As :meth:`Benchmark.read` takes them, and folders: all their ``.yaml`` files, sorted.
+        names: Names as in :meth:`Benchmark.read`, and folders, which stand for all their ``.yaml`` files in sorted
+            order.
 
     Raises:
         InputError: As :func:`benchmark_file`, or a folder without such a file.
@@ -186,13 +188,14 @@ def benchmark_files(names: Iterable[str | Path]) -> list[Path]:
 
 
 def chosen_benchmarks(names: Iterable[str | Path]) -> list[Benchmark]:
-    """Benchmarks that can be measured here.
+    """The selected benchmarks, whose data must be present.
 
     Args:
-        names: As :func:`benchmark_files` takes them; ``none`` alone for none, in place of those of a configuration.
+        names: Names as in :func:`benchmark_files`; a single ``none`` selects none, in place of those of a
+            configuration.
 
     Raises:
-        InputError: No such benchmark, or files that it needs and that are not there.
+        InputError: No such benchmark, or missing data files.
     """
     names = list(names)
     chosen = [] if names in (["none"], [""]) else [Benchmark.read(path) for path in benchmark_files(names)]
@@ -218,11 +221,11 @@ def _no_benchmark(name: str, value: str) -> str | None:
 
 
 BENCHMARK = Check(_no_benchmark)
-"""The check of an option: a name or a file; ``none`` or nothing for none. Whether its data are there is asked later."""
+"""The check of an option: a name or a file; ``none`` or empty for none. The data are checked later."""
 
 
 def benchmark_names() -> dict[str, Path]:
-    """The benchmarks that come along: name to file, sorted."""
+    """The packaged benchmarks: name to file, sorted."""
     folder = bundled_folder(FOLDER)
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))} if folder else {}
 

@@ -1,4 +1,4 @@
-"""Which sub-trees a recipe holds out of training and measures, as arguments."""
+"""Recipe arguments for the sub-trees that are held out of training and measured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from st_biomed.settings.checks import COUNT, PATTERN, SEED, SIZE, about, within
 
 @dataclass
 class TreeArguments:
-    """A frozen protocol, or the numbers of one."""
+    """A frozen protocol, or the settings of a new one."""
 
     subtrees: str = field(
         default="", metadata=about("regular expression for the codes of the roots of held-out sub-trees", PATTERN)
