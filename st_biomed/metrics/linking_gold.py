@@ -11,7 +11,7 @@ from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 
 GOLD_MATCHES = ("any", "exact", "first")
-"""A candidate with one of the gold ids; with exactly the ids of a group (or of all groups together); of only the first group."""
+"""A candidate with one of the gold ids; with exactly the ids of a group (or of all groups); of only the first group."""
 
 NIL = ("skip", "error")
 MISSING_GOLD = ("count_as_miss", "skip")

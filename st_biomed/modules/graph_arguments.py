@@ -1,4 +1,4 @@
-"""Which graph encoder a recipe trains beside the text encoder, as arguments."""
+"""Recipe arguments for the graph encoder that is trained with the text encoder."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class GraphArguments:
         """The graph encoder with new weights, or ``None`` for ``"none"``.
 
         Args:
-            width: D of its vectors, that of the text encoder.
-            n_relations: Of the graph.
+            width: D, the width of the text encoder.
+            n_relations: Number of relations of the graph.
 
         Raises:
-            InputError: Numbers that do not fit together.
+            InputError: Inconsistent numbers.
         """
         shared: dict[str, Any] = {
             "layers": self.graph_layers,
