@@ -52,7 +52,7 @@ def run(
     JSON Lines output has the field concepts.
     """
     if output is not None and output.exists() and not overwrite:
-        raise InputError(f"{output}: is there already; --overwrite replaces it")
+        raise InputError(f"{output}: already exists; --overwrite replaces it")
     from st_biomed.files import check_writable
 
     if output is not None:
@@ -65,14 +65,14 @@ def run(
 
     kind = format_of(source, form)
     if output is not None and source is not None and output.exists() and output.samefile(source):
-        raise InputError(f"--output {output}: is the file of the mentions; write to another one")
+        raise InputError(f"--output {output}: is also the input file; choose another file")
     n, without_text, nil = 0, 0, 0
     with _writer(output) as file:
         table = read_mentions(typer.get_binary_stream("stdin") if source is None else source, kind, column)
         opened = ConceptIndex.load(index, verify=verify, trust_remote_code=trust_remote_code)
         name = model or opened.manifest.model
         if not name:
-            raise InputError(f"{index}: records no model, since it was built with an object; give --model")
+            raise InputError(f"{index}: records no model, because it was built from a model object; pass --model")
         if threshold is not None and opened.manifest.similarity == "cosine" and not -1 <= threshold <= 1:
             raise InputError(f"--threshold {threshold:g}: the scores of {index} are cosines, from -1 to 1")
         opened.use(name, device=device)

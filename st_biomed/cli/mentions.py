@@ -80,7 +80,7 @@ def run(
     files_of(texts, form)
     caps = Caps(per_term, per_concept, keep.value, seed)
     if sequences and not caps.unlimited:
-        raise InputError("--sequences keeps every mention: --per-term and --per-concept are for contexts")
+        raise InputError("--sequences cannot be combined with --per-term or --per-concept, which limit contexts")
     policy = policy_of(language)
     if stop_words is not None:
         listed = (text.strip() for _, text in read_lines(stop_words))

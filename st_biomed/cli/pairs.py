@@ -37,7 +37,7 @@ def run(
     from st_biomed.training_data.name_pairs import name_lines, pair_lines
 
     if output.exists() and not overwrite:
-        raise InputError(f"{output}: is there already; --overwrite replaces it")
+        raise InputError(f"{output}: already exists; --overwrite replaces it")
     check_writable(output, file=True)
     tally = Tally()
     with writing(output) as draft, draft.open("w", encoding="utf-8") as file:

@@ -44,7 +44,7 @@ def concepts(
 
     check_picture(output)
     if len(set(models)) < len(models):
-        raise InputError(f"models: each is drawn once, found {' '.join(models)}")
+        raise InputError(f"models: each model may be given once, found {' '.join(models)}")
     opened = Terminology.open(terminology)
     from st_biomed.plots.concept_map import concept_map, draw_names
 

@@ -42,7 +42,7 @@ def run(
 ) -> None:
     """Check a release and print the plan for publishing it on the Hub; --push executes it. Private unless --public."""
     if repository is None and (legacy is None or push):
-        raise InputError("release needs a repository to publish in, owner/name, or --legacy FOLDER to write")
+        raise InputError("release needs a repository, owner/name, or --legacy FOLDER")
     if legacy is not None:
         from st_biomed.release.legacy import save_legacy
 

@@ -39,4 +39,4 @@ def _unknown_settings(recipe: str, settings: str) -> NoReturn:
     packaged = (
         sorted(path.name for path in folder.glob(f"{recipe.split('_')[0]}_*.yaml")) if folder is not None else []
     )
-    raise InputError(f"{settings}: no such file; packaged with the recipe are {', '.join(packaged)}")
+    raise InputError(f"{settings}: no such file; packaged configurations are {', '.join(packaged)}")

@@ -161,7 +161,7 @@ def benchmark_file(name: str | Path) -> Path:
     if Path(name).suffix in ("", ".yaml") and Path(name).stem in known:
         return known[Path(name).stem]
     if Path(name).suffix == ".yaml" or "/" in str(name):
-        raise InputError(f"{name}: no such file, a YAML file of a benchmark is needed")
+        raise InputError(f"{name}: no such file; expected a YAML file of a benchmark")
     raise unknown_name("benchmark", str(name), known)
 
 
@@ -181,7 +181,7 @@ def benchmark_files(names: Iterable[str | Path]) -> list[Path]:
         if Path(name).is_dir() and str(name) not in benchmark_names():
             files = sorted(Path(name).glob("*.yaml"))
             if not files:
-                raise InputError(f"{name}: holds no benchmark, none of its files ends in .yaml")
+                raise InputError(f"{name}: holds no benchmark (no file ending in .yaml)")
         for file in map(benchmark_file, files):
             found.setdefault(file.resolve(), file)
     return list(found.values())
@@ -202,8 +202,8 @@ def chosen_benchmarks(names: Iterable[str | Path]) -> list[Benchmark]:
     for one in chosen:
         if missing := one.missing():
             raise InputError(
-                f"{one.name}: needs {', '.join(missing)} in the folder of data that ST_BIOMED_DATA names "
-                f"({one.data.source}); leave it out, or give none in place of all"
+                f"{one.name}: needs {', '.join(missing)} in the data folder of ST_BIOMED_DATA "
+                f"({one.data.source}); leave the benchmark out, or use none for no benchmark"
             )
     return chosen
 
@@ -240,5 +240,5 @@ def read_benchmark_settings(name: str | Path, cls: type[AnySettings]) -> AnySett
     settings = benchmark.evaluator_settings()
     if not isinstance(settings, cls):
         wanted = next(kind for kind in evaluator_kinds() if settings_class(kind) is cls)
-        raise InputError(f"{benchmark.path}: is measured by {benchmark.evaluator!r}, one of {wanted!r} is needed")
+        raise InputError(f"{benchmark.path}: has evaluator {benchmark.evaluator!r}, expected {wanted!r}")
     return settings

@@ -78,8 +78,8 @@ def read_published(entries: Sequence[Any], protocol: object, where: str) -> list
             found = _setting(protocol, setting)
             if found != wanted:
                 raise InputError(
-                    f"{at}: was measured with {setting} {wanted!r}, the benchmark has {found!r}: figures stand beside their "
-                    "own protocol alone"
+                    f"{at}: was measured with {setting} {wanted!r}, the benchmark has {found!r}: published figures are shown only "
+                    "with their own protocol"
                 )
         for j, figure in enumerate(one.figures):
             each = filled(_Figure, figure, f"{at}: figures[{j}]")

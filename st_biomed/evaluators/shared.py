@@ -51,7 +51,7 @@ class SharedEvaluator(SequentialEvaluator):
             if name is None:
                 raise InputError(f"evaluators: {type(one).__name__} has no primary metric before it is called")
             if names.count(name) > 1:
-                raise InputError(f"evaluators: two of them report {name!r}: give each a name of its own")
+                raise InputError(f"evaluators: two of them report {name!r}; give them different names")
 
     def __call__(  # type: ignore[override]  # the host's evaluators narrow the model's type as well
         self, model: SentenceTransformer, output_path: str | None = None, epoch: int = -1, steps: int = -1

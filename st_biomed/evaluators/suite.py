@@ -66,7 +66,7 @@ class EvaluatorSuite:
             InputError: An evaluator with this name exists already.
         """
         if evaluator.name in {one.name for one in self.tests}:
-            raise InputError(f"two benchmarks are called {evaluator.name!r}")
+            raise InputError(f"two benchmarks have the name {evaluator.name!r}")
         self.tests.append(evaluator)
 
     def joined(self, other: EvaluatorSuite) -> EvaluatorSuite:

@@ -57,7 +57,7 @@ class VectorStore:
         if dtype not in DTYPES:
             raise unknown_name("cache_dtype", dtype, DTYPES)
         if Path(folder).exists() and not Path(folder).is_dir():
-            raise InputError(f"cache_dir: {folder} is a file, a folder is needed")
+            raise InputError(f"cache_dir: {folder} is a file; expected a folder")
         self.key = {**key, "dtype": dtype, "format": _FORMAT}
         self.dtype, self.piece = np.dtype(dtype).newbyteorder("<"), piece
         self._embed = embed
@@ -96,7 +96,7 @@ class VectorStore:
         remedy = f"remove {self.folder}, and its vectors are embedded anew"
         said = read_sealed(self.folder / _KEY, remedy)
         if said["key"] != self.key:
-            raise InputError(f"{self.folder / _KEY}: is of another store; {remedy}")
+            raise InputError(f"{self.folder / _KEY}: belongs to another store; {remedy}")
         return int(said["dimension"])
 
     def _refresh(self) -> None:

@@ -161,7 +161,7 @@ def train_stage(
     trainer.train()
     seconds = time.perf_counter() - started
     if not validation.losses:
-        raise InputError("max_steps and num_train_epochs: training ended before the names were seen once")
+        raise InputError("max_steps and num_train_epochs: training ends before every name is seen once")
     module.eval().requires_grad_(False)
     return TrainedStage(module, split, loss, validation.losses, validation.best_epoch, seconds)
 

@@ -42,7 +42,5 @@ def check_order(levels: list[list[tuple[int, int]]]) -> None:
         for i, j in level:
             core = (i - 1, j - 1)
             if i and core not in nearer:
-                raise InputError(
-                    f"levels: {names[i, j]!r} contains {names[core]!r}, which must stand at a nearer level"
-                )
+                raise InputError(f"levels: {names[i, j]!r} contains {names[core]!r}, which must be at a nearer level")
         nearer.update(level)

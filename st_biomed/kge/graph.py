@@ -57,7 +57,7 @@ class KnowledgeGraph:
         for kind in ("entities", "relations"):
             names = tuple(getattr(self, kind))
             if len(set(names)) < len(names):
-                raise InputError(f"{kind}: {Counter(names).most_common(1)[0][0]!r} is there twice")
+                raise InputError(f"{kind}: {Counter(names).most_common(1)[0][0]!r} occurs twice")
             object.__setattr__(self, kind, names)
         for part in PARTS:
             object.__setattr__(self, part, self._checked(part))
@@ -75,7 +75,7 @@ class KnowledgeGraph:
             if wrong.any():
                 row = int(wrong.argmax())
                 raise InputError(
-                    f"{part}: {end} of triple {row + 1} has to be from 0 to {len(known) - 1}, found {triples[row, column]}"
+                    f"{part}: {end} of triple {row + 1} must be from 0 to {len(known) - 1}, found {triples[row, column]}"
                 )
         return np.ascontiguousarray(triples, dtype=np.int64)
 

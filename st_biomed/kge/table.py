@@ -65,7 +65,7 @@ class KGETable:
         self.codes = tuple(codes[i] for i in order)
         for code, following in zip(self.codes, self.codes[1:]):
             if code == following:
-                raise InputError(f"codes: {code} is there twice")
+                raise InputError(f"codes: {code} occurs twice")
         self.vectors = vectors[order]
         finite = np.isfinite(self.vectors).all(axis=1)
         if not finite.all():

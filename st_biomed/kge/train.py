@@ -103,7 +103,7 @@ def train_into(
         check_folder(folder, overwrite=overwrite or resume)
         if begun.is_file() and not resume:
             if not overwrite:
-                raise InputError(f"{begun}: is of a training that was interrupted; resume it, or overwrite it")
+                raise InputError(f"{begun}: belongs to an interrupted training; resume it, or overwrite it")
             begin_anew(folder)
         with replacing(folder, resumable=True) as draft:
             if resume and not overwrite and not begun.is_file() and (folder / CHECKPOINT).is_file():
@@ -212,10 +212,10 @@ class _Run:
             about, numbers = state["about"], state["numbers"]
         except Exception as error:  # torch raises whatever the pickle in a damaged file makes it raise
             said = " ".join(str(error).split())[:200]
-            raise InputError(f"{path}: cannot be read as a checkpoint ({said}); begin anew without it") from error
+            raise InputError(f"{path}: cannot be read as a checkpoint ({said}); start again without it") from error
         for name, value in self._about().items():
             if about.get(name) != value:
-                raise InputError(f"{path}: is of a run with {name} {about.get(name)!r}, found {value!r}")
+                raise InputError(f"{path}: belongs to a run with {name} {about.get(name)!r}, found {value!r}")
         self.model.load_state_dict(state["model"])
         self.epochs.load_optimizer_states(state["optimizers"])
         self.best, self.history = state["best"], state["history"]

@@ -106,7 +106,7 @@ class TrainedKGE:
 def _read(folder: Path) -> tuple[KGEModel, KnowledgeGraph, KGESettings, tuple[Mapping[str, float], ...]]:
     bound = SEAL.read(folder)
     if SETTINGS not in bound["files"]:
-        raise InputError(f"{folder}: holds a table of vectors without the model that they are of")
+        raise InputError(f"{folder}: holds a table of vectors without its model")
     SEAL.check(folder, bound, [*_TABLE, *_BESIDE])
     graph = KnowledgeGraph.load(folder / GRAPH)
     try:
@@ -147,4 +147,4 @@ def device_named(name: str | torch.device | None) -> torch.device:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         said = str(error).splitlines()[0]
-        raise InputError(f"device {str(name)!r} is not there: {said}") from error
+        raise InputError(f"device {str(name)!r} is not available: {said}") from error

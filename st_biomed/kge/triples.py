@@ -189,7 +189,7 @@ def _turn_inverses(
                 raise unknown_name("relation among the inverses", one, names)
         if name == inverse:
             raise InputError(
-                f"inverses: {name!r} is no inverse of itself; symmetric relations are found by themselves"
+                f"inverses: {name!r} cannot be its own inverse; symmetric relations are detected automatically"
             )
         rows = triples[:, 1] == names.index(inverse)
         triples[rows] = triples[rows][:, ::-1]

@@ -106,7 +106,7 @@ class Catalog:
             InputError: Types are unknown, or no concept has one of them.
         """
         if self.types is None:
-            raise InputError("types: the index has no semantic types, since what it was built from has none")
+            raise InputError("types: the index has no semantic types, because its source has none")
         wanted, known = set(types), {name for names in self.types for name in names}
         missing = [name for name in types if name not in known]
         if missing or not wanted:

@@ -179,7 +179,7 @@ class ConceptIndex:
         manifest = Manifest.read(folder, verify=verify)
         catalog = Catalog.load(folder, list(manifest.source_infos))
         if (len(catalog), len(catalog.concepts)) != (manifest.names, manifest.concepts):
-            raise InputError(f"{folder}: holds {len(catalog):,} names, index.json says {manifest.names:,}")
+            raise InputError(f"{folder}: holds {len(catalog):,} names, but index.json records {manifest.names:,}")
         graph = None if manifest.kind == "exact" else VectorIndex.read_graph(folder / GRAPH, manifest.shape)
         vectors = VectorIndex(
             open_matrix(folder, manifest.shape),

@@ -97,7 +97,7 @@ def encode_names(
             broken = ~np.isfinite(block.sum(axis=1, dtype=np.float64))
             if broken.any():
                 name = catalog.texts(np.array([matrix.done + int(broken.argmax())]))[0]
-                raise InputError(f"the model gives {name!r} a vector with NaN or infinity; no index is built from it")
+                raise InputError(f"the model returns NaN or infinity for {name!r}; no index was built")
             matrix.append(unit_rows(block, similarity))
             bar.update(len(block))
     return open_matrix(folder, matrix.shape)

@@ -73,7 +73,7 @@ class Manifest:
         if not (folder / HEADER).is_file() and (begun := read_progress(begun_in(folder))) is not None:
             raise InputError(
                 f"{folder}: encoding was interrupted at {begun.done:,} of {begun.settings.get('rows', 0):,} names; run the "
-                "same build again and it goes on there"
+                "same build again to continue"
             )
         said = _SEAL.read(folder)
         try:

@@ -91,7 +91,7 @@ def read_mentions(source: Path | Iterable[bytes], form: Format, column: str) -> 
     if column not in header:
         raise InputError(f"{name}:{line}: no column {column!r}; split at tabs the columns are {header}")
     if taken := [one for one in FOUND if one in header]:
-        raise InputError(f"{name}:{line}: column {taken[0]!r} is there already, and linking adds one; rename it")
+        raise InputError(f"{name}:{line}: column {taken[0]!r} exists already, and linking adds one; rename it")
     place = header.index(column)
     return MentionTable(form, header, (_of_cells(f"{name}:{line}", text, place, len(header)) for line, text in lines))
 
@@ -173,7 +173,7 @@ def _of_json(where: str, text: str, column: str) -> MentionRow:
     if column not in row:
         raise InputError(f"{where}: no field {column!r}; the object has {list(row)}")
     if "concepts" in row:
-        raise InputError(f"{where}: field 'concepts' is there already, and linking adds one; rename it")
+        raise InputError(f"{where}: field 'concepts' exists already, and linking adds one; rename it")
     value = row[column]
     if value is not None and not isinstance(value, str):
         raise InputError(f"{where}: field {column!r} must be a string, found {value!r}")

@@ -56,7 +56,7 @@ class PartEncoder:
         loaded = load_encoder(model, device=device, trust_remote_code=trust_remote_code)
         loaded.truncate_dim = truncate_dim
         if model_digest(loaded) != sha256:
-            raise InputError("engine 'ray': the model is another once it was saved and loaded; use engine 'local'")
+            raise InputError("engine 'ray': the model changes when it is saved and loaded; use engine 'local'")
         self._encoder = NameEncoder(loaded, bf16=bf16, tokens_per_forward=tokens_per_forward)
 
     def __call__(self, names: pa.Table) -> pa.Table:

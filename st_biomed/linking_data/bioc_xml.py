@@ -59,7 +59,7 @@ class _Reading:
         except (LookupError, ValueError) as error:  # an encoding that Python or the parser does not know
             if isinstance(error, InputError):
                 raise
-            raise InputError(f"{self.path}:1: is no XML that can be decoded ({error}); UTF-8 can") from error
+            raise InputError(f"{self.path}:1: cannot be decoded as XML ({error}); use UTF-8") from error
 
     def taken(self) -> list[tuple[str, dict[str, Any]]]:
         documents, self.documents = self.documents, []
@@ -70,7 +70,7 @@ class _Reading:
         if self.depth == 1 and tag != "collection":
             raise self._error(f"root element is <{tag}>, BioC has <collection>")
         if self.depth > _DEEPEST:
-            raise self._error(f"elements stand {_DEEPEST} deep in one another, which those of BioC do not")
+            raise self._error(f"elements are nested more than {_DEEPEST} deep, which BioC does not allow")
         if self.depth == 2 and tag == "document":
             self.begun, self.builder = self.parser.CurrentLineNumber, ElementTree.TreeBuilder()
         if self.builder is not None:
@@ -89,7 +89,7 @@ class _Reading:
             self.builder.data(text)
 
     def _entity(self, name: str, *_: object) -> NoReturn:
-        raise self._error(f"entity {name[:40]!r} is declared or meant; BioC has none but those of XML itself")
+        raise self._error(f"entity {name[:40]!r} is declared or used; BioC has only the predefined entities of XML")
 
     def _error(self, found: str) -> InputError:
         return InputError(f"{self.path}:{self.parser.CurrentLineNumber}: {found}")

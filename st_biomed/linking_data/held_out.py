@@ -56,7 +56,7 @@ def hold_out_names(
     chosen = order[np.sort(first)][: n_dev + n_test]  # the first name of each concept in random order
     if len(chosen) < n_dev + n_test:
         raise InputError(
-            f"held-out names: {n_dev} for dev and {n_test} for test, {n_dev + n_test} are asked for, but only "
+            f"held-out names: {n_dev} for dev and {n_test} for test, {n_dev + n_test} are requested, but only "
             f"{len(chosen)} concepts have three names or more"
         )
     rest = np.ones(terminology.n_texts, dtype=bool)

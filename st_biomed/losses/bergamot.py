@@ -106,12 +106,12 @@ class BergamotLoss(nn.Module):
             weights["relation"] = relation_weight
         self.weights = {name: number(f"{name}_weight", value, least=0.0) for name, value in weights.items()}
         if not any(self.weights.values()):
-            raise InputError("one of the weights must be above 0, found all of them 0")
+            raise InputError("at least one weight must be above 0, found only 0")
         self.graph_encoder = graph_encoder
         if graph_encoder is None and (needy := [name for name in ("node", "intermodal", "dgi") if self.weights[name]]):
-            raise InputError(f"graph_encoder may be None where {', '.join(f'{one}_weight' for one in needy)} is 0")
+            raise InputError(f"graph_encoder may be None only if {', '.join(f'{one}_weight' for one in needy)} is 0")
         if graph_encoder is not None and (width := _width(model)) not in (None, graph_encoder.width):
-            raise InputError(f"graph_encoder must be {width} wide as the model is, found {graph_encoder.width}")
+            raise InputError(f"graph_encoder must have the model's width {width}, found {graph_encoder.width}")
         lookup = concept_lookup(lookup)
         self.loss = MultiSimilarityLoss.from_preset(None, "bergamot", lookup=lookup, mask_same_text=mask_same_text)
         self.node = MultiSimilarityLoss.from_preset(None, "bergamot", lookup=lookup, mask_same_text=False)
@@ -129,7 +129,7 @@ class BergamotLoss(nn.Module):
         from st_biomed.losses.callbacks import require_loss_parameters_callback
 
         if self.model is None:
-            raise InputError("a model is needed to embed; without one call compute_loss_from_embeddings")
+            raise InputError("embedding needs a model; without a model call compute_loss_from_embeddings")
         require_loss_parameters_callback(self)
         if self.graph_encoder is not None:
             self.graph_encoder.train(self.model.training)  # the trainer sets the mode of the model alone

@@ -95,5 +95,5 @@ def parse_loss_options(text: str) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals or not math.isfinite(options[name.strip()]):
-            raise InputError(f"loss_options are written NAME=NUMBER,..., found {pair!r}")
+            raise InputError(f"loss_options must have the form NAME=NUMBER,..., found {pair!r}")
     return options

@@ -76,7 +76,7 @@ class EntityLinkingLoss(nn.Module):
             None if entities is not None or model is None else (injection_of(model),)
         )  # not registered twice
         if len(self.entities) == 0:
-            raise InputError("entities: there are none to link to")
+            raise InputError("entities: expected at least one, found none")
 
     @property
     def entities(self) -> Tensor:
@@ -88,13 +88,13 @@ class EntityLinkingLoss(nn.Module):
         if self._injection is not None:
             return self._injection[0].entities
         if self._entities is None:
-            raise InputError("entities or a model that injects knowledge is needed, found neither")
+            raise InputError("expected entities or a model that injects knowledge, found neither")
         return self._entities
 
     def forward(self, sentence_features: Iterable[dict[str, Any]], labels: Tensor) -> Tensor:
         """The loss of a batch; ``labels`` is ``[B, M]``, as ``mention_spans`` of the one text column are."""
         if self.model is None:
-            raise InputError("a model is needed to embed; without one call compute_loss_from_embeddings")
+            raise InputError("embedding needs a model; without a model call compute_loss_from_embeddings")
         (features,) = sentence_features
         return self.of_mentions(self.model(features), labels)
 

@@ -87,7 +87,7 @@ class FewShotLoss(nn.Module):
             "grounding": number("grounding_weight", grounding_weight, least=0.0),
         }
         if not any(self.weights.values()):
-            raise InputError("one of the weights must be above 0, found both of them 0")
+            raise InputError("at least one weight must be above 0, found only 0")
         negatives = one_of("negatives", negatives, DISTRIBUTIONS)
         check_whole("seed", seed, 0)
         self.given_prototypes = prototypes is not None
@@ -96,14 +96,12 @@ class FewShotLoss(nn.Module):
         )
         found, width = self.names.vectors.shape[1], getattr(model, "get_embedding_dimension", lambda: None)()
         if width not in (None, found):
-            raise InputError(
-                f"vectors must be {width} wide as the model's are, to ground these in them, found {found}"
-            )
+            raise InputError(f"vectors must have the width {width} of the model's vectors, found {found}")
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
         """The weighted parts, which add up to the loss."""
         if self.model is None:
-            raise InputError("a model is needed to embed; without one call compute_loss_from_embeddings")
+            raise InputError("embedding needs a model; without a model call compute_loss_from_embeddings")
         columns = list(sentence_features)
         if len(columns) != 1 or "sentence_embedding" not in columns[0]:
             raise InputError(

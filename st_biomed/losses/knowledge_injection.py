@@ -62,7 +62,7 @@ class KnowledgeInjectionLoss(nn.Module):
     def forward(self, sentence_features: Iterable[dict[str, Any]], labels: dict[str, Tensor]) -> dict[str, Tensor]:
         """The weighted parts, ``masked_language`` and ``entity_linking``, which add up to the loss."""
         if self.model is None:
-            raise InputError("a model is needed to embed")
+            raise InputError("embedding needs a model")
         require_loss_parameters_callback(self)
         (features,) = sentence_features
         features = self.model(features)

@@ -40,7 +40,7 @@ def clustering_pair_metrics(levels: PairLevels, thetas: Sequence[float] | None =
     """
     n_gold = len(levels.gold)
     if not n_gold:
-        raise InputError("concepts: no two terms share one, at least one such pair is needed")
+        raise InputError("concepts: no two terms share a concept; at least one such pair is needed")
     gold = np.bincount(levels.gold, minlength=TOP + 1)
     gold[0] = 0
     above, right = (np.append(np.cumsum(counts[::-1])[::-1][1:], 0) for counts in (levels.counts, gold))

@@ -43,7 +43,7 @@ def adapt(model: SentenceTransformer, size: str | int = "small") -> SentenceTran
     base: Any = transformer.model
     if base.config.model_type not in FAMILIES:
         raise InputError(
-            f"bottleneck adapters go into {', '.join(FAMILIES)}, found an encoder of type {base.config.model_type!r}"
+            f"bottleneck adapters support {', '.join(FAMILIES)}, found an encoder of type {base.config.model_type!r}"
         )
     register_families()
     config_class, model_class = FAMILIES[base.config.model_type]
@@ -71,9 +71,9 @@ def encoder_of(model: SentenceTransformer) -> Transformer:
     """
     first = next(iter(model), None)
     if not isinstance(first, Transformer) or first.backend != "torch":
-        raise InputError(f"adapters go into a Transformer module that runs in torch, found {type(first).__name__}")
+        raise InputError(f"adapters need a Transformer module that runs in torch, found {type(first).__name__}")
     if hasattr(first.model, "peft_config"):
-        raise InputError("the encoder has adapters of peft already")
+        raise InputError("the encoder already has adapters of peft")
     return first
 
 

@@ -48,8 +48,8 @@ class FastTextBinary:
         magic, version = self._take("ii", "header")
         if magic != _MAGIC or version not in _VERSIONS:
             raise InputError(
-                f"{self.path}: is no fastText model of version 11 or 12; binary vectors of word2vec are read once they "
-                "are written as text"
+                f"{self.path}: is not a fastText model of version 11 or 12; binary vectors of word2vec must be "
+                "converted to text first"
             )
         arguments = self._take("12i", "arguments")
         self.dimension, model, self._buckets = arguments[0], arguments[7], arguments[8]
@@ -109,7 +109,7 @@ class FastTextBinary:
         entries, words, labels = self._take("3i", "dictionary")
         _, pruned = self._take("2q", "dictionary")
         if pruned >= 0:
-            raise InputError(f"{self.path}: a pruned model (.ftz) has lost n-grams, the whole .bin is needed")
+            raise InputError(f"{self.path}: a pruned model (.ftz) has lost n-grams; use the whole .bin")
         if words < 1 or labels < 0 or entries != words + labels:
             raise InputError(
                 f"{self.path}: a dictionary of {entries:,} entries with {words:,} words, {labels:,} labels"
@@ -129,7 +129,7 @@ class FastTextBinary:
     def _input_matrix(self) -> np.ndarray:
         (quantized,) = self._take("?", "matrix")
         if quantized:
-            raise InputError(f"{self.path}: a quantized model (.ftz) has no vectors of its own, the .bin is needed")
+            raise InputError(f"{self.path}: a quantized model (.ftz) has no vectors of its own; use the .bin")
         shape = self._take("2q", "matrix")
         if shape != (len(self._rows) + self._buckets, self.dimension) or self.dimension < 1 or self._buckets < 0:
             raise InputError(

@@ -54,7 +54,7 @@ class RGCN(GraphEncoder):
 
         check_whole("n_relations", n_relations)
         if blocks is not None and bases is not None:
-            raise InputError(f"one of blocks and bases may be given, found {blocks!r} and {bases!r}")
+            raise InputError(f"only one of blocks and bases may be given, found {blocks!r} and {bases!r}")
         if bases is None:
             blocks = 64 if blocks is None else blocks
             check_whole("blocks", blocks)

@@ -37,7 +37,7 @@ def inject_knowledge(
     """
     transformer = encoder_of(model)
     if isinstance(transformer, KnowledgeInjectedTransformer):
-        raise InputError("knowledge is injected into the encoder already")
+        raise InputError("the encoder already has knowledge injection")
     vectors = (
         torch.from_numpy(entities.vectors.copy()) if isinstance(entities, KGETable) else entities.detach().clone()
     )
@@ -63,5 +63,5 @@ def injection_of(model: Any) -> KnowledgeInjection:
                 raise InputError("injection is off: set inject = True of the first module to train it")
             return module.injection
     raise InputError(
-        "the model has no injection of knowledge: st_biomed.modules.inject_knowledge.inject_knowledge puts it there"
+        "the model has no injection of knowledge: add it with st_biomed.modules.inject_knowledge.inject_knowledge"
     )

@@ -31,7 +31,7 @@ class MaskedLanguageHead(nn.Module):
         words = encoder.get_input_embeddings()
         if masked_model.config.hidden_size != encoder.config.hidden_size:
             raise InputError(
-                f"the masked language model is {masked_model.config.hidden_size} wide, the encoder {encoder.config.hidden_size}"
+                f"the masked language model has width {masked_model.config.hidden_size}, the encoder {encoder.config.hidden_size}"
             )
         if masked_model.get_input_embeddings().num_embeddings != words.num_embeddings:
             masked_model.resize_token_embeddings(words.num_embeddings)

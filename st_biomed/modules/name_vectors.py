@@ -57,7 +57,7 @@ class NameVectors(InputModule):
             if not isinstance(name, str):
                 raise InputError(f"names: entry {row + 1} must be a string, found {name!r}")
             if self._row.setdefault(name, row) != row:
-                raise InputError(f"names: {name!r} is there twice, as entries {self._row[name] + 1} and {row + 1}")
+                raise InputError(f"names: {name!r} occurs twice, as entries {self._row[name] + 1} and {row + 1}")
         self._check_vectors()
 
     def _check_vectors(self) -> None:
@@ -91,7 +91,7 @@ class NameVectors(InputModule):
         except (KeyError, TypeError):
             unknown = next(name for name in names if not isinstance(name, str) or name not in self._row)
             raise InputError(
-                f"no vector for {unknown!r}: it is none of the {len(self.names):,} names of the table"
+                f"no vector for {unknown!r}: it is not among the {len(self.names):,} names of the table"
             ) from None
         return {"sentence_embedding": self.vectors[torch.tensor(rows, dtype=torch.long)]}
 

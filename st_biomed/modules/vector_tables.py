@@ -54,7 +54,7 @@ def read_text_vectors(path: str | Path, keep: Callable[[str], bool]) -> WordTabl
         line = 1
         for line, raw in enumerate(file, 2):
             if line > count + 1:
-                raise InputError(f"{path}:{line}: the first line promises {count:,} words, here is one more")
+                raise InputError(f"{path}:{line}: the first line announces {count:,} words, but there are more")
             start, *numbers = raw.rstrip(b"\r\n ").split(b" ")
             if len(numbers) != width or not start:
                 raise InputError(f"{path}:{line}: expected a word and {width} numbers, found {len(numbers)} of them")
@@ -64,12 +64,14 @@ def read_text_vectors(path: str | Path, keep: Callable[[str], bool]) -> WordTabl
                 undecodable += 1
                 continue
             if lines.setdefault(word, line) != line:
-                raise InputError(f"{path}:{line}: {word!r} is there twice, first in line {lines[word]}")
+                raise InputError(f"{path}:{line}: {word!r} occurs twice, first in line {lines[word]}")
             if keep(word):
                 vectors[len(words)] = _numbers(path, line, numbers)
                 words.append(word)
     if line != count + 1:
-        raise InputError(f"{path}:{line}: the file ends after {line - 1:,} words, the first line promises {count:,}")
+        raise InputError(
+            f"{path}:{line}: the file ends after {line - 1:,} words, but the first line announces {count:,}"
+        )
     return WordTable(words, vectors[: len(words)], count, undecodable)
 
 
@@ -118,7 +120,7 @@ def read_matrix(
         if not isinstance(word, str) or not word.strip():
             raise InputError(f"{place}: expected a word or a name, found {word!r}")
         if rows.setdefault(word, row) != row:
-            raise InputError(f"{place}: {word!r} is there twice, first as row {rows[word] + 1}")
+            raise InputError(f"{place}: {word!r} occurs twice, first as row {rows[word] + 1}")
         if keep(word):
             words.append(word)
             kept.append(row)

@@ -55,7 +55,7 @@ def word_vectors_encoder(
     tokenizer = name_tokenizer({}, unit)
     wanted = None if names is None else {token for name in names for token in tokens_of(tokenizer, name)}
     if wanted is not None and not wanted:
-        raise InputError("names: they have no word")
+        raise InputError("names: expected at least one word, found none")
     token_of: dict[str, str] = {}
 
     def keep(entry: str) -> bool:

@@ -81,7 +81,7 @@ class GraphBatchSampler(EpochBatchSampler):
         super().__init__(dataset, batch_size, **host)
         if batch_size < 4 or batch_size % 2:
             raise InputError(
-                f"batch_size holds two names of at least two concepts: 4 or a larger even number, found {batch_size}"
+                f"batch_size must be an even number of at least 4 (two names of each concept), found {batch_size}"
             )
         self.plan = plan
         self.rows = NameRows(dataset, terminology)

@@ -84,18 +84,18 @@ class GraphCollator:
     def _labels(self, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
         """Text ids of the two names of each target, int64 ``[B, 2]``."""
         if len(rows) % 2:
-            raise InputError(f"a batch has two rows of each concept, found {len(rows)} rows: take GraphBatches")
+            raise InputError(f"a batch must have two rows of each concept, found {len(rows)} rows: use GraphBatches")
         labels = np.array([row["label"] for row in rows], dtype=np.int64)
         terminology = self.graph.terminology
         of = f"terminology {terminology.digest[:12]}"
         if len(labels) and (labels.min() < 0 or labels.max() >= terminology.n_texts):
             raise InputError(
-                f"labels are text ids from 0 to {terminology.n_texts - 1} of {of}, found {labels.min()} to {labels.max()}"
+                f"labels must be text ids from 0 to {terminology.n_texts - 1} of {of}, found {labels.min()} to {labels.max()}"
             )
         for row, text in zip(rows, terminology.texts["text"].take(labels).to_pylist()):
             if row["text"] != text:
                 raise InputError(
-                    f"text {row['label']} of {of} is another one than the row's: was the dataset made of it?"
+                    f"text {row['label']} of {of} differs from the text of the row: use a dataset made from it"
                 )
         return labels.reshape(-1, 2)
 
@@ -112,8 +112,8 @@ class GraphCollator:
         lost = np.setdiff1d(np.arange(len(labels)), row)
         if len(lost):
             raise InputError(
-                f"rows {2 * lost[0]} and {2 * lost[0] + 1} of the batch are no names of one concept: take GraphBatches, "
-                "for training alone"
+                f"rows {2 * lost[0]} and {2 * lost[0] + 1} of the batch are not names of one concept: use GraphBatches, "
+                "for training only"
             )
         candidates, column = np.unique(concept, return_inverse=True)
         order = rng.permutation(len(candidates))  # which of several concepts is left to chance
@@ -127,7 +127,7 @@ class GraphCollator:
             twice = int(np.flatnonzero(chosen < 0)[0])
             raise InputError(
                 f"rows {2 * twice} and {2 * twice + 1} of the batch are names of a concept that is a target already: "
-                "take GraphBatches"
+                "use GraphBatches"
             )
         return candidates[order[chosen]]
 

@@ -49,7 +49,7 @@ class HierarchyPlan:
 
     def __post_init__(self) -> None:
         if not 0 <= self.synonym_anchors <= 1:
-            raise InputError(f"synonym_anchors is a share from 0 to 1, found {self.synonym_anchors}")
+            raise InputError(f"synonym_anchors must be a share from 0 to 1, found {self.synonym_anchors}")
         if self.names_per_partner < 1:
             raise InputError(f"names_per_partner must be at least 1, found {self.names_per_partner}")
 
@@ -237,7 +237,7 @@ def partners_per_distance(partners: Sequence[int] | Mapping[int, int] | None, ma
     given = dict(partners) if isinstance(partners, Mapping) else dict(enumerate(partners))
     numbers = tuple(given.get(d, 0) for d in range(max_distance + 1))
     if set(given) - set(range(max_distance + 1)) or min(numbers) < 0 or not sum(numbers):
-        raise InputError(f"partners gives a number for each distance from 0 to {max_distance}, found {partners}")
+        raise InputError(f"partners must give a number for each distance from 0 to {max_distance}, found {partners}")
     return numbers
 
 

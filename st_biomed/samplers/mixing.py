@@ -53,9 +53,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         if not temperature >= 1:
             raise InputError(f"temperature must be at least 1, found {temperature}")
         if len({id(each) for each in dataset.datasets}) < len(dataset.datasets):
-            raise InputError(
-                "one dataset object stands under two names: make one for each, e.g. call names_dataset twice"
-            )
+            raise InputError("two names share one dataset object: make one for each, e.g. call names_dataset twice")
         super().__init__(dataset, batch_samplers, generator, seed)
         self.world_size = get_world_size()
         if all(isinstance(sampler.sampler, SequentialSampler) for sampler in batch_samplers):

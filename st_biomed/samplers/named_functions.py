@@ -37,6 +37,6 @@ def function_named(name: str | None) -> Callable[..., Any] | None:
         return attrgetter(path)(import_module(module))
     except (ImportError, AttributeError):
         raise InputError(
-            f"function {name.partition(_HERE)[0]} cannot be imported, which another process has to: "
+            f"function {name.partition(_HERE)[0]} cannot be imported by another process: "
             "define it with def at the top of a module"
         ) from None

@@ -99,11 +99,13 @@ class NeighborSampler:
     def _check(self, targets: np.ndarray) -> None:
         n_nodes = self.graph.n_nodes
         if len(targets) and (targets.min() < 0 or targets.max() >= n_nodes):
-            raise InputError(f"targets are concepts from 0 to {n_nodes - 1}, found {targets.min()} to {targets.max()}")
+            raise InputError(
+                f"targets must be concepts from 0 to {n_nodes - 1}, found {targets.min()} to {targets.max()}"
+            )
         once = np.unique(targets)
         if len(once) < len(targets):
             raise InputError(
-                f"targets: every concept is one target, found {len(targets)} targets of {len(once)} concepts"
+                f"targets: every concept must be one target, found {len(targets)} targets of {len(once)} concepts"
             )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -59,6 +59,6 @@ class PartnerArguments:
         for pair in self.anchor_repeats:
             source, equals, number = pair.partition("=")
             if not (source and equals and number.isdecimal() and 0 < int(number[:10]) <= LARGEST):
-                raise InputError(f"anchor_repeats are written SOURCE=N with N from 1, found {pair!r}")
+                raise InputError(f"anchor_repeats must have the form SOURCE=N with N from 1, found {pair!r}")
             numbers[source] = int(number)
         return numbers

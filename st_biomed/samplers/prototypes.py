@@ -35,7 +35,7 @@ class ConceptRows:
         self.labels = labels_of(dataset)
         if len(self.labels) and (self.labels.min() < 0 or self.labels.max() >= terminology.n_texts):
             raise InputError(
-                f"labels are text ids from 0 to {terminology.n_texts - 1}, "
+                f"labels must be text ids from 0 to {terminology.n_texts - 1}, "
                 f"found {self.labels.min()} to {self.labels.max()}"
             )
         self._concepts_of = terminology.text_concepts

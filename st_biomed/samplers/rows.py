@@ -40,14 +40,14 @@ class NameRows:
             return
         if len(labels) and (labels.min() < 0 or labels.max() >= terminology.n_texts):
             raise InputError(
-                f"labels are text ids from 0 to {terminology.n_texts - 1}, found {labels.min()} to {labels.max()}"
+                f"labels must be text ids from 0 to {terminology.n_texts - 1}, found {labels.min()} to {labels.max()}"
             )
         self._row = np.full(terminology.n_texts, -1, dtype=np.int64)
         self._row[labels] = np.arange(len(labels))
         self.texts = np.flatnonzero(self._row >= 0)
         if len(self.texts) < len(labels):
             first = labels[np.flatnonzero(self._row[labels] != np.arange(len(labels)))[0]]
-            raise InputError(f"every name has one row, found text id {first} in several")
+            raise InputError(f"every name must have one row, found text id {first} in several")
         every = terminology.concept_texts
         held = self._row[every.indices] >= 0
         concept = np.repeat(np.arange(every.n_rows), every.counts)

@@ -191,11 +191,11 @@ def extended_yaml(path: Path) -> dict[str, Any]:
         beside, packaged = path.parent / above, bundled(f"recipes/configs/{above}")
         if not beside.is_file() and packaged is None:
             raise InputError(
-                f"{path}: extends {above!r}, which lies neither beside it nor among the recipes' configurations"
+                f"{path}: extends {above!r}, which is neither in its folder nor among the recipes' configurations"
             )
         path = packaged if packaged is not None and not beside.is_file() else beside
         if path in chain:
-            raise InputError(f"{chain[0]}: extends itself by way of {path.name}")
+            raise InputError(f"{chain[0]}: extends itself through {path.name}")
         chain.append(path)
         settings = {**read_yaml(path), **settings}
     return settings
@@ -221,7 +221,7 @@ def filled(cls: type[Filled], values: Any, where: str, **given: Any) -> Filled:
         if key not in known:
             raise InputError(f"{where}: {unknown_name('key', key, known)}")
         if not _fits(value, types[key]):
-            raise InputError(f"{where}: {key} has to be {_in_words(types[key])}, found {value!r}")
+            raise InputError(f"{where}: {key} must be {_in_words(types[key])}, found {value!r}")
         check_value(f"{where}: {key}", value, known[key].metadata.get("check"))
     for key, one in known.items():
         if key not in values and one.default is MISSING and one.default_factory is MISSING:

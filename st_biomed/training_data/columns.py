@@ -53,7 +53,7 @@ class SampleKind:
                 f"{self.name}: expected the columns {[*self.texts, LABEL]}, found {sorted(dataset.column_names)}"
             )
         if (found := dataset.features[LABEL]) != self.type:
-            raise InputError(f"{self.name}: label is {self.label} and of type {self.type}, found {found}")
+            raise InputError(f"{self.name}: label must be {self.label} of type {self.type}, found {found}")
 
 
 NAMES = SampleKind("names", ("text",), "the text id of the name", Value("int64"))

@@ -162,7 +162,7 @@ def _names(terminology: Terminology, languages: Sequence[str] | None) -> CSR:
     terms = terminology.terms
     for language in languages:
         if language not in terminology.languages:
-            raise InputError(f"languages: no name is in {language!r}; there are {terminology.languages}")
+            raise InputError(f"languages: no name has the language {language!r}; there are {terminology.languages}")
     spoken = pc.is_in(terms["language"], value_set=pa.array(list(languages), pa.string())).to_numpy()
     concept, text = (terms[column].to_numpy()[spoken] for column in ("concept", "text"))
     return CSR.from_pairs(concept, text, terminology.n_concepts)
@@ -171,7 +171,7 @@ def _names(terminology: Terminology, languages: Sequence[str] | None) -> CSR:
 def _relation_names(stated: list[str], groups: Mapping[str, str]) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Names of all relations that edges may have, and the index of each stated one and of its inverse among them."""
     if groups and not groups.keys() & set(stated):
-        raise InputError(f"groups: none of {len(groups)} relations is there, e.g. {min(groups)!r}; there are {stated}")
+        raise InputError(f"groups: none of {len(groups)} relations exists, e.g. {min(groups)!r}; there are {stated}")
     grouped = [groups.get(name, name) for name in stated]
     inverses = [inverse_name(name) for name in grouped]
     names = sorted({*grouped, *inverses})

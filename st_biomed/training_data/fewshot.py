@@ -82,7 +82,7 @@ def _pools(concepts: Mapping[str, Sequence[str]], ambiguous: str, tally: Tally) 
     shared: set[str] = set()
     for code, names in concepts.items():
         if isinstance(names, str) or not all(isinstance(name, str) and name.strip() for name in names):
-            raise InputError(f"concept {code!r}: names must be strings that are not empty, in a sequence")
+            raise InputError(f"concept {code!r}: names must be a sequence of strings that are not empty")
         if not names:
             raise InputError(f"concept {code!r} has no names: leave it out")
         tally.read(len(names))
@@ -93,8 +93,8 @@ def _pools(concepts: Mapping[str, Sequence[str]], ambiguous: str, tally: Tally) 
                 shared.add(lowered)
                 if ambiguous == "error":
                     raise InputError(
-                        f"name {name!r} is under two concepts, {owner[lowered]!r} and {code!r}: keep it under one, or let "
-                        "ambiguous be 'drop' (--ambiguous drop)"
+                        f"name {name!r} is under two concepts, {owner[lowered]!r} and {code!r}: keep it under one, or set "
+                        "ambiguous='drop' (--ambiguous drop)"
                     )
     for code, pool in pools.items():
         gone = pool.keys() & shared
@@ -108,7 +108,7 @@ def _draw(code: str, pool: list[str], shots: int, seed: int, label: int) -> list
     if len(pool) < 2 * shots:
         remedy = f"take at most {len(pool) // 2} shots" if len(pool) > 1 else "give it more names"
         raise InputError(
-            f"concept {code!r} has {len(pool)} names that are its own, {shots} shots need {2 * shots} ({shots} to train, "
+            f"concept {code!r} has {len(pool)} unambiguous names, {shots} shots need {2 * shots} ({shots} to train, "
             f"{shots} to validate): {remedy}, or leave the concept out"
         )
     order = np.random.default_rng([seed, label]).permutation(len(pool))

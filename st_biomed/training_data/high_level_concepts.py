@@ -118,7 +118,7 @@ def top_concepts(
     tops = _remaining(hierarchy, hierarchy.graph.roots, leave_out)
     if len(tops) < 2:
         found = f"one, {hierarchy.terminology.codes[tops[0]]}: take its child_concepts" if len(tops) else "none"
-        raise InputError(f"the terminology must have at least two tops of trees, found {found}")
+        raise InputError(f"the terminology must have at least two roots, found {found}")
     return _gathered(hierarchy, tops, names=names, codes=codes)
 
 

@@ -32,7 +32,7 @@ def pair_lines(
     names = terminology.concept_texts
     counts = names.counts
     if not (counts > 1).any():
-        raise InputError(f"no concept of {terminology!r} has two names, so that there is no pair to write")
+        raise InputError(f"no concept of {terminology!r} has two names, so there is no pair to write")
     codes, strings = terminology.codes, terminology.strings
     rng = np.random.default_rng(seed)
     for start in range(0, terminology.n_concepts, 1 << 16):

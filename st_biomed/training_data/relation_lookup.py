@@ -62,7 +62,7 @@ class RelationLookup(ConceptLookup):
         """
         if labels.numel() and (int(labels.min()) < 0 or int(labels.max()) >= self.n_labels):
             raise InputError(
-                f"labels of relations go from 0 to {self.n_labels - 1} in terminology {self.digest[:12]}, "
+                f"labels of relations must be from 0 to {self.n_labels - 1} in terminology {self.digest[:12]}, "
                 f"found {int(labels.min())} to {int(labels.max())}: was the dataset made from another terminology?"
             )
 

@@ -103,7 +103,7 @@ def _concept_pairs(
     """Name, heads and tails (int64) of each relation in alphabetical order."""
     rows = terminology.relations
     if not rows.num_rows:
-        raise InputError(f"no relations in {terminology!r}: relation pairs need some")
+        raise InputError(f"no relations in {terminology!r}: relation pairs need at least one")
     column = rows["relation"].unify_dictionaries().combine_chunks()
     names = column.dictionary.to_pylist()
     wanted = sorted(set(names if relations is None else relations))

@@ -99,7 +99,7 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         self.gold = GoldPairs.of(self.concepts)
         if not len(self.gold.left):
             raise InputError(
-                f"concepts: no two of {len(self.texts):,} terms share one, at least one such pair is needed"
+                f"concepts: no two of {len(self.texts):,} terms share a concept; at least one such pair is needed"
             )
         self.mode = mode or ("top_k" if as_published or len(self.texts) > _EXACT_TERMS else "exact")
         named_so = "".join(f"{term}\t{concept}\n" for term, concept in sorted(set(zip(terms, concepts))))
@@ -132,7 +132,9 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         try:
             ids = np.unique(np.arange(terminology.n_texts)[slice(None) if texts is None else texts])
         except IndexError:
-            raise InputError(f"texts: expected ids below {terminology.n_texts:,} or a mask, found others") from None
+            raise InputError(
+                f"texts: expected ids below {terminology.n_texts:,} or a mask, found other values"
+            ) from None
         row, concept = terminology.text_concepts.take(ids)
         if sample is not None:
             if sample < 1:
@@ -162,7 +164,7 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         for line, cells in read_table(path, [term, concept]):
             rows.append([cell.strip() for cell in cells])
             if not all(rows[-1]):
-                raise InputError(f"{path}:{line}: a term and a concept are needed, found {rows[-1]}")
+                raise InputError(f"{path}:{line}: expected a term and a concept, found {rows[-1]}")
         options.setdefault("name", path.name.split(".")[0].lower())
         return cls([row[0] for row in rows], [row[1] for row in rows], **options)
 
@@ -232,9 +234,7 @@ def _check(settings: Mapping[str, Any], as_published: bool) -> None:
     """Refuse what is out of range, or differs from what was published."""
     for name, value in settings.items() if as_published else ():
         if value is not None and value != _PUBLISHED[name]:
-            raise InputError(
-                f"as_published: {name} is {_PUBLISHED[name]!r}, found {value!r}; leave one of the two out"
-            )
+            raise InputError(f"as_published: {name} is {_PUBLISHED[name]!r}, found {value!r}; remove one of the two")
     for name, allowed in (("mode", ("exact", "top_k")), ("theta_search", ("exact", "grid"))):
         if settings[name] is not None and settings[name] not in allowed:
             raise unknown_name(name, settings[name], allowed)

@@ -50,7 +50,7 @@ class ClusteringPairSettings:
             InputError: Neither a terminology nor a file, or both, or a setting that the evaluator rejects.
         """
         if bool(self.sources) == bool(self.path):
-            raise InputError(f"{self.name}: terms are in a terminology (sources) or in a file (path), one is needed")
+            raise InputError(f"{self.name}: expected either a terminology (sources) or a file (path) of terms")
         scoring = {
             "mode": self.mode or None,
             "k": self.k or None,

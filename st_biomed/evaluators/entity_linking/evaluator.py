@@ -126,7 +126,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             lower_case=lower_case,
         )
         if as_published and self.scoring != PUBLISHED:
-            raise InputError(f"as_published: {_difference(self.scoring, PUBLISHED)}; leave one of the two out")
+            raise InputError(f"as_published: {_difference(self.scoring, PUBLISHED)}; remove one of the two")
         self.ks, self.recall_ks = tuple(ks), tuple(recall_ks)
         if 1 not in self.ks or min([*self.ks, *self.recall_ks]) < 1:
             raise InputError(

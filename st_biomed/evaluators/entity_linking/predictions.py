@@ -123,7 +123,7 @@ class LinkingPredictions:
     def _check_same(self, other: LinkingPredictions) -> None:
         if self.mentions != other.mentions:
             raise InputError(
-                f"predictions: {len(self):,} and {len(other):,} mentions, which are not the same; measure both models "
+                f"predictions: {len(self):,} and {len(other):,} mentions, which differ; measure both models "
                 "with one evaluator"
             )
 
@@ -136,5 +136,5 @@ def documents_of(mentions: Sequence[Mention]) -> np.ndarray:
     """
     documents = np.array([mention.document for mention in mentions])
     if n := int((documents == "").sum()):
-        raise InputError(f"by_document: {n:,} of {len(mentions):,} mentions name no document")
+        raise InputError(f"by_document: {n:,} of {len(mentions):,} mentions have no document")
     return documents

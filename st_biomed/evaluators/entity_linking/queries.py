@@ -95,7 +95,7 @@ class LinkingQueries:
         mentions: Sequence[Mention] = dataset.split(split)
         refined = [refined] if isinstance(refined, (str, Mention)) else list(refined)
         if distance and not refined:
-            raise InputError(f"distance {distance} is that to the mentions of refined=, which names none")
+            raise InputError(f"distance {distance} needs the mentions of refined=, which is empty")
         first: dict[tuple[object, ...], int] = {}
         is_first = [
             first.setdefault((self._strings(mention, scoring), mention.gold), i) == i

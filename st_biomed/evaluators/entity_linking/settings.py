@@ -71,7 +71,7 @@ class LinkingSettings:
             if step not in STEPS:
                 raise InputError(f"{self.name}: {unknown_name('step', step, STEPS)}")
         if self.folds and self.dev:
-            raise InputError(f"{self.name}: folds are for testing; dev: '' names no split to measure in training")
+            raise InputError(f"{self.name}: folds are for testing only; set dev: '' for no split in training")
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
@@ -107,14 +107,14 @@ class LinkingSettings:
         """
         for path in (self.path, self.dictionary):
             if path and ":" not in path and not data_path(path).exists() and not is_terminology(path):
-                raise InputError(f"{self.name}: {path} is neither here nor in the folder that {DATA_VARIABLE} names")
+                raise InputError(f"{self.name}: {path} is neither here nor in the data folder of {DATA_VARIABLE}")
         dictionary = resolved(self.dictionary) if self.dictionary else None
         options = self.options if fold is None else {**self.options, "fold": fold}
         dataset = open_linking(self.format, data_path(self.path), dictionary=dictionary, **options)
         wanted = [one for mentions in dataset.mentions.values() for mention in mentions for one in mention.ids]
         if wanted and not any(one in dataset.dictionary.id_index for one in wanted):
             raise InputError(
-                f"{self.name}: the dictionary has none of the ids that mentions have: {wanted[0]!r} for example; its own "
+                f"{self.name}: the dictionary has none of the ids of the mentions: {wanted[0]!r} for example; its ids "
                 f"are like {dataset.dictionary.ids[0]!r}"
             )
         return dataset
@@ -176,8 +176,8 @@ class LinkingSuite(EvaluatorSuite):
         """Measure a split in training, where there is one to measure."""
         if dev and dev not in dataset.mentions:
             raise InputError(
-                f"{name}: no split {dev!r} to measure in training, there are {', '.join(map(repr, dataset.mentions))}; "
-                "`dev: ''` in the settings stands for none"
+                f"{name}: no split {dev!r} to measure in training; available are {', '.join(map(repr, dataset.mentions))}; "
+                "set `dev: ''` for none"
             )
         if dev:
             options: EvaluatorOptions = {

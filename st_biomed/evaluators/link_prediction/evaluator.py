@@ -233,7 +233,7 @@ def _checked(triples: np.ndarray, name: str, n_entities: int, relations: Sequenc
         if wrong.any():
             row = int(wrong.argmax())
             allowed = "from 0" if size is None else f"from 0 to {size - 1}"
-            raise InputError(f"{name}: {end} of triple {row + 1} has to be {allowed}, found {numbers[row]}")
+            raise InputError(f"{name}: {end} of triple {row + 1} must be {allowed}, found {numbers[row]}")
     return triples.astype(np.int64)
 
 
@@ -244,5 +244,5 @@ def _refuse_repeats(triples: np.ndarray, parts: np.ndarray) -> None:
         again = int((first[place.ravel()] != np.arange(len(triples))).argmax())
         before = int(first[place.ravel()[again]])
         raise InputError(
-            f"{parts[again]}: triple {triples[again].tolist()} is in {parts[before]} already; each may be there once"
+            f"{parts[again]}: triple {triples[again].tolist()} is in {parts[before]} already; triples must be distinct"
         )

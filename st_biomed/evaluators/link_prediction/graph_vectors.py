@@ -49,7 +49,7 @@ def graph_evaluator(
         (pairs,) = protocol.evaluators(**options)
         return by_code(pairs, table, terminology, **options)
     raise InputError(
-        f"{benchmark.name}: is measured by {benchmark.evaluator!r}; vectors of concepts are by 'mcsm' and 'relatedness'"
+        f"{benchmark.name}: has evaluator {benchmark.evaluator!r}; vectors of concepts need 'mcsm' or 'relatedness'"
     )
 
 
@@ -67,7 +67,9 @@ def with_vectors(evaluator: MCSMEvaluator, table: KGETable, **options: Unpack[Ev
     codes = [evaluator.texts[row] for row in evaluator.rows.tolist()]
     kept = [code for code, row in zip(codes, table.rows(codes).tolist()) if row >= 0]
     if len(kept) < 2:
-        raise InputError(f"{evaluator.name}: {len(kept)} of {len(codes):,} concepts have a vector, two are needed")
+        raise InputError(
+            f"{evaluator.name}: {len(kept)} of {len(codes):,} concepts have a vector; at least two are needed"
+        )
     options["name"] = evaluator.name
     types = replace(evaluator.types, codes=codes).for_codes(kept)
     return MCSMEvaluator(kept, types, k=evaluator.k, **options)

@@ -54,7 +54,7 @@ class LinkPredictionSettings:
         if self.keys not in KEYS:
             raise unknown_name("keys", self.keys, KEYS)
         if self.keys == "names" and not self.sources:
-            raise InputError(f"{self.name}: sources is empty, the terminology with the entities' names is needed")
+            raise InputError(f"{self.name}: sources is empty; expected the terminology with the entities' names")
         entity: dict[str, int] = {}
         relation: dict[str, int] = {}
         paths = {part: path for part in ("train", "valid", "test") if (path := getattr(self, part))}
@@ -95,7 +95,7 @@ def _triples(path: Path, entity: dict[str, int], relation: dict[str, int]) -> np
     for line, cells in read_table(path, (("head",), ("relation",), ("tail",))):
         head, of, tail = (cell.strip() for cell in cells)
         if not head or not of or not tail:
-            raise InputError(f"{path}:{line}: a head, a relation and a tail are needed, found {cells!r}")
+            raise InputError(f"{path}:{line}: expected a head, a relation and a tail, found {cells!r}")
         ends = [entity.setdefault(one, len(entity)) for one in (head, tail)]
         rows.append((ends[0], relation.setdefault(of, len(relation)), ends[1]))
     return np.array(rows, dtype=np.int64).reshape(-1, 3)

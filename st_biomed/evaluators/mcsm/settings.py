@@ -56,7 +56,7 @@ class MCSMSettings:
             InputError: Types from several places, or an error of :meth:`MCSMEvaluator.from_terminology`.
         """
         if sum(map(bool, (self.types, self.branches, self.children_of))) > 1:
-            raise InputError(f"{self.name}: types, branches and children_of: one of them says what the types are")
+            raise InputError(f"{self.name}: types, branches and children_of: only one of them may be set")
         whole = terminology = open_terminology(self.sources)
         if self.below or self.languages:
             terminology = whole.subset(below=self.below or None, languages=self.languages or None)

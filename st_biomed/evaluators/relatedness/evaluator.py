@@ -109,7 +109,7 @@ class RelatednessEvaluator(EmbeddingEvaluator):
                 if unscored == "skip":
                     n_unscored += 1
                     continue
-                raise InputError(f"{path}:{line}: score {number!r} is no number") from None
+                raise InputError(f"{path}:{line}: score {number!r} is not a number") from None
             first.append(one)
             second.append(other)
         options.setdefault("name", path.name.split(".")[0].lower())

@@ -38,7 +38,7 @@ class RelatednessSettings:
             InputError: ``terms`` are not two columns, or an error of :meth:`RelatednessEvaluator.from_file`.
         """
         if len(self.terms) not in (0, 2):
-            raise InputError(f"{self.name}: terms are two columns, found {', '.join(self.terms)}")
+            raise InputError(f"{self.name}: terms must be two columns, found {', '.join(self.terms)}")
         terms = (self.terms[0], self.terms[1]) if self.terms else None
         options["name"] = self.name
         path, score = data_path(self.path), self.score or None

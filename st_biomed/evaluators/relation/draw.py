@@ -163,5 +163,5 @@ def _groups(relations: Sequence[str] | Mapping[str, Sequence[str]]) -> dict[str,
         return {label: list(names) for label, names in relations.items()}
     if len(set(relations)) < len(relations):
         twice = next(name for i, name in enumerate(relations) if name in relations[:i])
-        raise InputError(f"relations: {twice!r} is there twice")
+        raise InputError(f"relations: {twice!r} occurs twice")
     return {name: [name] for name in relations}

@@ -197,7 +197,7 @@ class RelationEvaluator(EmbeddingEvaluator):
             InputError: Content that the format cannot represent: negatives per relation, nulls, ``||`` in a term.
         """
         if isinstance(self.negatives, dict) or self.nulls is not None:
-            raise InputError(f"{path}: the format has one set of random pairs, for all relations alike, and no nulls")
+            raise InputError(f"{path}: the format supports one set of random pairs for all relations, and no nulls")
         if RANDOM in self.positives:
             raise InputError(f"{path}: in this format {RANDOM!r} stands for unrelated pairs, not for a relation")
         labeled = {name: self._texts(rows) for name, rows in self.positives.items()}

@@ -49,11 +49,9 @@ class RelationSettings(RelationDraw):
                 error of :class:`~st_biomed.evaluators.relation.evaluator.RelationEvaluator`.
         """
         if bool(self.sources) == bool(self.pairs):
-            raise InputError(
-                f"{self.name}: relations are in a terminology (sources) or in a file (pairs), one is needed"
-            )
+            raise InputError(f"{self.name}: expected either a terminology (sources) or a file (pairs) of relations")
         if self.relations and self.relation_list:
-            raise InputError(f"{self.name}: relations and relation_list: one of them names the relations")
+            raise InputError(f"{self.name}: relations and relation_list: only one of them may be set")
         if self.relation_list and self.relation_list not in LISTS:
             raise unknown_name("relation_list", self.relation_list, LISTS)
         relations = LISTS[self.relation_list] if self.relation_list else self.relations or None

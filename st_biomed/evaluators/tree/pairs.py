@@ -64,7 +64,7 @@ def draw_pairs(
     far = hierarchy.max_distance
     wanted = range(far + 1) if distances is None else sorted(set(distances))
     if not len(wanted) or not all(0 <= level <= far for level in wanted):
-        raise InputError(f"distances go from 0 to {far} in this hierarchy, found {list(wanted)}")
+        raise InputError(f"distances must be from 0 to {far} in this hierarchy, found {list(wanted)}")
     ids = _text_ids(texts, hierarchy.terminology.n_texts)
     drawn = []
     for level in tqdm(wanted, desc="pairs", unit=" distances", delay=2, disable=None, leave=False):
@@ -76,7 +76,7 @@ def draw_pairs(
         if not len(pairs):
             raise InputError(
                 f"no pair at distance {level} of {hierarchy.definition} among {len(ids):,} texts; "
-                f"distances= names those to draw (here {list(wanted)})"
+                f"distances= selects those to draw (here {list(wanted)})"
             )
         drawn.append(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
     return np.concatenate(drawn), np.repeat(np.array(wanted, dtype=np.int64), [len(pairs) for pairs in drawn])

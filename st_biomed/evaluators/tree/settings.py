@@ -69,9 +69,7 @@ class TreeSettings:
                 or an error of :meth:`hold_out` or :meth:`TreeEvaluator.from_file`.
         """
         if bool(self.sources) == bool(self.pairs):
-            raise InputError(
-                f"{self.name}: the trees are in a terminology (sources) or in a file (pairs), one is needed"
-            )
+            raise InputError(f"{self.name}: expected either a terminology (sources) or a file (pairs) of the trees")
         if self.pairs:
             options["name"] = self.name
             return [TreeEvaluator.from_file(data_path(self.pairs), **options)]
@@ -109,7 +107,7 @@ class TreeSettings:
         if self.terminology and hierarchy.digest != self.terminology:
             raise InputError(
                 f"protocol {self.name} was frozen on terminology {self.terminology[:12]}, found {hierarchy.digest[:12]}: "
-                "figures would not compare; leave the protocol out and give its settings as arguments"
+                "figures would not be comparable; omit the protocol and pass its settings as arguments"
             )
         splits = split_by_subtree(
             hierarchy,
@@ -134,7 +132,9 @@ class TreeSettings:
                 **own,
             )
             if frozen and evaluator.pairs_digest != frozen:
-                raise InputError(f"protocol {name}: pairs have sha256 {evaluator.pairs_digest}, frozen were {frozen}")
+                raise InputError(
+                    f"protocol {name}: pairs have sha256 {evaluator.pairs_digest}, expected the frozen {frozen}"
+                )
             evaluators.append(evaluator)
         return HeldOutTrees(splits, *evaluators)
 
