@@ -1,4 +1,4 @@
-"""The one exception for a person's mistake: its message is a single line that the command line prints as it is."""
+"""The exception for user errors. Its message is a single line, which the command line prints unchanged."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class InputError(ValueError):
-    """A file, an option or an argument is not what it has to be.
+    """A file, an option or an argument is invalid.
 
-    The message names the file and line or the argument, what was found and what is allowed, on one line. The command
-    line and the recipes print it and end with exit code 2; from Python it is a ``ValueError`` like any other.
+    The message is one line: the file and line or the argument, what was found, and what is allowed. The command line
+        and the recipes print it and exit with code 2; in Python it is an ordinary ``ValueError``.
     """
 
 
 def unknown_name(kind: str, found: object, allowed: Iterable[str]) -> InputError:
-    """The error for a name that is not in a closed list, with the list, or of a long one with the nearest names.
+    """The error for a name that is not in a closed list. It shows the list, or the nearest names of a long list.
 
     Args:
-        kind: What the name stands for, e.g. ``"preset"``.
+        kind: The kind of name, e.g. ``"preset"``.
         found: The name that was given.
         allowed: The names that exist.
     """
@@ -41,23 +41,23 @@ def unknown_name(kind: str, found: object, allowed: Iterable[str]) -> InputError
 
 
 def did_you_mean(found: str, names: Iterable[str], before: str = ": ") -> str:
-    """``": did you mean 'MiniLM'?"`` where a name is near, whatever its case; else nothing."""
+    """``": did you mean 'MiniLM'?"`` if a name is near, regardless of case; otherwise an empty string."""
     folded = {name.lower(): name for name in names}
     near = difflib.get_close_matches(found.lower(), folded, n=1)
     return f"{before}did you mean {folded[near[0]]!r}?" if near else ""
 
 
 def check_whole(name: str, value: object, least: int = 1, *, or_none: bool = False) -> None:
-    """Refuse what is no integer of at least ``least``.
+    """Reject a value that is not an integer of at least ``least``.
 
     Args:
-        name: The argument, as the message shall name it.
-        value: What was given for it.
-        least: The smallest that is allowed.
-        or_none: Whether ``None`` is allowed, too.
+        name: The argument, as named in the message.
+        value: Its value.
+        least: The smallest allowed value.
+        or_none: Whether ``None`` is also allowed.
 
     Raises:
-        InputError: It is none.
+        InputError: The value is not allowed.
     """
     if or_none and value is None:
         return
@@ -68,12 +68,12 @@ def check_whole(name: str, value: object, least: int = 1, *, or_none: bool = Fal
 
 
 def nearest(found: str, names: Iterable[str], n: int = _NEAREST) -> list[str]:
-    """The names that a person may have meant, the likeliest first.
+    """The most similar names, best first.
 
-    A name that holds what was written, or whose words begin with its letters (``lr``), is likelier than any other.
+    A name that contains the written name, or whose words begin with its letters (``lr``), ranks above all others.
 
     Args:
-        found: What was written.
+        found: The name as written.
         names: The names that exist.
         n: How many.
     """
@@ -92,13 +92,13 @@ def _bare(name: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as a line shows it: a long one is cut."""
+    """A value as shown in a message; long values are shortened."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text):,} characters)"
 
 
 def one_line(error: object) -> str:
-    """A message with the line breaks and control characters that a path may have written as escapes."""
+    """A message with line breaks and control characters (e.g. of a path) written as escapes."""
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], str(error))
 
 
@@ -127,17 +127,17 @@ _IN_A_MESSAGE = re.compile(r"(?:os error|errno[:= ]*)\s*(\d+)", re.IGNORECASE)
 _CUT_SHORT = re.compile(
     r"inline_container.*(?:unexpected pos|file write failed)|PytorchStreamWriter failed|^\d+ requested and \d+ written$"
 )
-"""What torch and numpy say where a file could not be written to its end; they do not say why."""
+"""Messages of torch and numpy for a file that could not be written completely; they do not state the cause."""
 
 
 def disk_error(error: BaseException) -> InputError | None:
-    """A full, read-only or obstructed disk as the line that a person gets; nothing for any other error.
+    """The one-line error for a full, read-only or inaccessible disk; ``None`` for any other error.
 
-    Libraries wrap the error of the system in one of their own, so its text and what caused it are asked, too. What else
-    was raised while an error of the system was handled is a bug, and stays one.
+    Libraries wrap system errors in their own, so the text and the causes of an error are examined too. Any other error
+    that was raised while a system error was handled is a bug and is not converted.
 
     Args:
-        error: What was raised.
+        error: The exception.
     """
     seen: BaseException | None = error
     written = f"{notes[-1]}: " if (notes := getattr(error, "__notes__", ())) else ""  # see files.replacing

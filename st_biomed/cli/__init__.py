@@ -26,7 +26,7 @@ from st_biomed.cli._options import OneLineErrors, checked
 
 app = typer.Typer(
     name="st-biomed",
-    help="Train, measure and release biomedical term embeddings.",
+    help="Train, evaluate and release biomedical term embeddings.",
     cls=OneLineErrors,
     no_args_is_help=True,
     add_completion=False,

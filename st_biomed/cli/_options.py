@@ -22,8 +22,10 @@ def _no_device(name: str, value: str) -> str | None:
     return DEVICE.wrong(name, value)
 
 
-Device = Annotated[str | None, typer.Option(help="Where to compute; by default the best there is."), Check(_no_device)]
-DrawSeed = Annotated[int, typer.Option(help="Seed of the draw.", min=0), SEED]
+Device = Annotated[
+    str | None, typer.Option(help="Device to compute on; by default the best one available."), Check(_no_device)
+]
+DrawSeed = Annotated[int, typer.Option(help="Random seed of the draw.", min=0), SEED]
 
 
 def checked(verb: Callable[..., None]) -> Callable[..., None]:

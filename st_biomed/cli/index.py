@@ -1,4 +1,4 @@
-"""``st-biomed index``: the names of a terminology encoded and indexed, for ``st-biomed link``."""
+"""``st-biomed index``: encode and index the names of a terminology for ``st-biomed link``."""
 
 from __future__ import annotations
 
@@ -38,29 +38,36 @@ class Engine(StrEnum):
 
 
 def run(
-    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path."), PATH],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the index: new or empty."), FOLDER],
-    model: Annotated[str, typer.Option(help="A folder with an encoder, or an id on the Hub."), PATH],
-    kind: Annotated[Kind, typer.Option(help="auto: by the number of names, their size and the recall.")] = Kind.auto,
-    recall: Annotated[
-        float, typer.Option(help="recall@1 that an approximate index is set to reach."), within("(0, 1]")
-    ] = 0.99,
-    dtype: Annotated[Dtype, typer.Option(help="float16 takes half the space.")] = Dtype.float32,
+    terminology: Annotated[
+        str, typer.Argument(help="A terminology: a folder, a reader's name, or reader:path."), PATH
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the index, new or empty."), FOLDER],
+    model: Annotated[str, typer.Option(help="The encoder: a folder, or an id on the Hub."), PATH],
+    kind: Annotated[
+        Kind, typer.Option(help="Kind of index; auto chooses by the number of names, their size and the recall.")
+    ] = Kind.auto,
+    recall: Annotated[float, typer.Option(help="Target recall@1 of an approximate index."), within("(0, 1]")] = 0.99,
+    dtype: Annotated[
+        Dtype, typer.Option(help="Precision of the stored vectors; float16 takes half the space.")
+    ] = Dtype.float32,
     bf16: Annotated[
-        bool | None, typer.Option("--bf16/--no-bf16", help="Autocast; by default where the machine computes it.")
+        bool | None,
+        typer.Option("--bf16/--no-bf16", help="Use bfloat16 autocast; by default if the machine supports it."),
     ] = None,
-    tokens: Annotated[int | None, typer.Option(help="Tokens of a forward pass, padding included.", min=1)] = None,
-    rows_per_commit: Annotated[int, typer.Option(help="Names that a kill loses at most.", min=1)] = 1 << 12,
+    tokens: Annotated[int | None, typer.Option(help="Tokens in a forward pass, including padding.", min=1)] = None,
+    rows_per_commit: Annotated[
+        int, typer.Option(help="Names between two checkpoints; an interrupted run loses at most these.", min=1)
+    ] = 1 << 12,
     device: Device = None,
     engine: Annotated[
-        Engine, typer.Option(help="ray: encode on a Ray cluster, which RAY_ADDRESS names.")
+        Engine, typer.Option(help="Where to encode; ray uses the Ray cluster at RAY_ADDRESS.")
     ] = Engine.local,
-    workers: Annotated[int, typer.Option(help="Encoders of the Ray engine.", min=1), PROCESSES] = 1,
-    gpus_per_worker: Annotated[float, typer.Option(help="GPUs of each of them.", min=0)] = 0.0,
+    workers: Annotated[int, typer.Option(help="Number of encoders of the Ray engine.", min=1), PROCESSES] = 1,
+    gpus_per_worker: Annotated[float, typer.Option(help="GPUs of each Ray encoder.", min=0)] = 0.0,
     trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the index in the output folder.")] = False,
 ) -> None:
-    """Encode the names of a terminology and index them; a run that was killed goes on when it is repeated."""
+    """Encode and index the names of a terminology. Repeat an interrupted run to continue it."""
     from st_biomed.files import begun_in, lock
     from st_biomed.linking import ConceptIndex, EncodingOptions
     from st_biomed.linking.manifest import check_folder

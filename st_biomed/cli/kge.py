@@ -1,4 +1,4 @@
-"""``st-biomed kge``: measure a graph embedding, which the recipe ``kge`` trains."""
+"""``st-biomed kge``: evaluate a graph embedding that the recipe ``kge`` has trained."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from st_biomed.kge.trained import TrainedKGE
 
 app = typer.Typer(
-    help="Measure the link prediction of a graph embedding that `st-biomed train kge` trained.",
+    help="Measure link prediction with a graph embedding from `st-biomed train kge`.",
     no_args_is_help=True,
 )
 
@@ -24,17 +24,17 @@ _HEADLINE = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
 
 @app.command("evaluate")
 def evaluate(
-    folder: Annotated[Path, typer.Argument(help="What `train kge` wrote of a model.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a model, written by `st-biomed train kge`.")],
     graph: Annotated[
         Path | None,
-        typer.Option(help="Another saved graph whose triples are measured; its entities have to be known."),
+        typer.Option(help="Another saved graph to measure; the embedding must know its entities."),
     ] = None,
-    split: Annotated[str, typer.Option(help="test or valid."), one_of("test", "valid")] = "test",
-    per_relation: Annotated[bool, typer.Option(help="Also the figures of each relation, in --output.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file of the figures."), FILE] = None,
+    split: Annotated[str, typer.Option(help="Split to measure: test or valid."), one_of("test", "valid")] = "test",
+    per_relation: Annotated[bool, typer.Option(help="Also write the figures of each relation to --output.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file for the figures."), FILE] = None,
     device: Device = None,
 ) -> None:
-    """Link prediction, filtered and raw, of heads and of tails."""
+    """Measure link prediction of heads and tails, filtered and raw."""
     from st_biomed.files import check_writable
     from st_biomed.kge import KnowledgeGraph, TrainedKGE
 

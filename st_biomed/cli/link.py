@@ -1,4 +1,4 @@
-"""``st-biomed link``: the nearest concepts of every mention of a file or of standard input."""
+"""``st-biomed link``: find the nearest concepts for every mention in a file or on standard input."""
 
 from __future__ import annotations
 
@@ -17,39 +17,42 @@ from st_biomed.settings.checks import FILE, PATH
 
 
 def run(
-    index: Annotated[Path, typer.Argument(help="A folder written by `st-biomed index`."), PATH],
+    index: Annotated[Path, typer.Argument(help="An index: a folder written by `st-biomed index`."), PATH],
     source: Annotated[
-        Path | None, typer.Argument(metavar="INPUT", help="Mentions; standard input by default.")
+        Path | None, typer.Argument(metavar="INPUT", help="File of mentions; standard input by default.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="By default standard output."), FILE] = None,
-    model: Annotated[str | None, typer.Option(help="The encoder; by default the one the index records.")] = None,
-    k: Annotated[int, typer.Option("--concepts", "-k", help="Most concepts of a mention.", min=1)] = 5,
-    types: Annotated[str, typer.Option(help="Only concepts of these semantic types, e.g. T047,T048.")] = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Output file; standard output by default."), FILE
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The encoder; by default the one recorded in the index.")] = None,
+    k: Annotated[int, typer.Option("--concepts", "-k", help="Maximum number of concepts per mention.", min=1)] = 5,
+    types: Annotated[str, typer.Option(help="Return only concepts of these semantic types, e.g. T047,T048.")] = "",
     threshold: Annotated[
-        float | None, typer.Option(help="Least score, for cosines from -1 to 1; below it a mention has no concept.")
+        float | None,
+        typer.Option(help="Minimum score (cosines are from -1 to 1); concepts below it are not returned."),
     ] = None,
     form: Annotated[
-        str | None, typer.Option("--format", help="text, tsv or jsonl; by default what the suffix stands for.")
+        str | None, typer.Option("--format", help="Input format: text, tsv or jsonl; by default from the suffix.")
     ] = None,
-    column: Annotated[str, typer.Option(help="Column or field of the mention in tsv and jsonl.")] = "text",
+    column: Annotated[str, typer.Option(help="Column or field that holds the mention, for tsv and jsonl.")] = "text",
     at_once: Annotated[
-        int, typer.Option(help="Mentions searched together; 1 answers every line as it comes.", min=1)
+        int, typer.Option(help="Mentions searched at once; 1 answers each line immediately.", min=1)
     ] = 2048,
     device: Device = None,
     trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
     verify: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="Compare the checksums of the index, not its sizes alone.")
+        bool, typer.Option("--verify/--no-verify", help="Verify the checksums of the index, not only its file sizes.")
     ] = True,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
-    """Link mentions: a line each, a column of a TSV, or a field of JSON Lines. Rows keep their order and stream.
+    """Link mentions in lines, a TSV column or a JSON Lines field. Rows are streamed and keep their order.
 
-    Text and TSV come back with the columns rank, concept, score, name (the name that was found) and label (the concept's
-    preferred name), a line for each concept; a mention without a concept has one line of rank 0. Text has no header.
-    JSON Lines get the field concepts.
+    Text and TSV output has the columns rank, concept, score, name (the matched name) and label (the concept's
+    preferred name), with one line per concept. A mention without a concept has one line of rank 0. Text has no header.
+    JSON Lines output has the field concepts.
     """
     if output is not None and output.exists() and not overwrite:
-        raise InputError(f"{output}: is there already; --overwrite replaces it")
+        raise InputError(f"{output}: already exists; --overwrite replaces it")
     from st_biomed.files import check_writable
 
     if output is not None:
@@ -62,14 +65,14 @@ def run(
 
     kind = format_of(source, form)
     if output is not None and source is not None and output.exists() and output.samefile(source):
-        raise InputError(f"--output {output}: is the file of the mentions; write to another one")
+        raise InputError(f"--output {output}: is also the input file; choose another file")
     n, without_text, nil = 0, 0, 0
     with _writer(output) as file:
         table = read_mentions(typer.get_binary_stream("stdin") if source is None else source, kind, column)
         opened = ConceptIndex.load(index, verify=verify, trust_remote_code=trust_remote_code)
         name = model or opened.manifest.model
         if not name:
-            raise InputError(f"{index}: records no model, since it was built with an object; give --model")
+            raise InputError(f"{index}: records no model, because it was built from a model object; pass --model")
         if threshold is not None and opened.manifest.similarity == "cosine" and not -1 <= threshold <= 1:
             raise InputError(f"--threshold {threshold:g}: the scores of {index} are cosines, from -1 to 1")
         opened.use(name, device=device)

@@ -1,4 +1,4 @@
-"""``st-biomed mentions``: a terminology's terms in raw text, each with the words around it."""
+"""``st-biomed mentions``: find a terminology's terms in raw text, each with the words around it."""
 
 from __future__ import annotations
 
@@ -27,32 +27,45 @@ class Keep(StrEnum):
 
 
 def run(
-    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path."), PATH],
-    texts: Annotated[list[Path], typer.Argument(help="Files and folders: .txt, .jsonl, XMI; .gz, .tar.gz.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the dataset: new or empty."), FOLDER],
-    language: Annotated[str, typer.Option(help="Language of the terms, e.g. it; all by default.")] = "",
-    form: Annotated[str, typer.Option(help="auto, lines, paragraphs, files, jsonl or xmi.")] = "auto",
-    field: Annotated[str, typer.Option(help="Key of the text in JSON lines.")] = "text",
-    window: Annotated[int, typer.Option(help="Tokens of a context, the mention's included.", min=1)] = 32,
+    terminology: Annotated[
+        str, typer.Argument(help="A terminology: a folder, a reader's name, or reader:path."), PATH
+    ],
+    texts: Annotated[
+        list[Path], typer.Argument(help="Files and folders of raw text: .txt, .jsonl, XMI; also .gz and .tar.gz.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the dataset, new or empty."), FOLDER],
+    language: Annotated[str, typer.Option(help="Language of the terms, e.g. it; all languages by default.")] = "",
+    form: Annotated[
+        str, typer.Option(help="Unit of a document: auto, lines, paragraphs, files, jsonl or xmi.")
+    ] = "auto",
+    field: Annotated[str, typer.Option(help="Key of the text, for JSON lines.")] = "text",
+    window: Annotated[int, typer.Option(help="Tokens of a context, including the mention.", min=1)] = 32,
     sequences: Annotated[
-        int, typer.Option(help="Rows are sequences of at most so many tokens with all their mentions instead.", min=0)
+        int,
+        typer.Option(
+            help="Write sequences of at most this many tokens with all their mentions, in place of contexts.", min=0
+        ),
     ] = 0,
-    tokenizer: Annotated[str, typer.Option(help="Model whose tokenizer counts the tokens; by default words.")] = "",
+    tokenizer: Annotated[
+        str, typer.Option(help="Model whose tokenizer counts the tokens; words are counted by default.")
+    ] = "",
     trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
-    per_term: Annotated[int | None, typer.Option(help="Most contexts of a term.", min=1)] = None,
-    per_concept: Annotated[int | None, typer.Option(help="Most contexts of a concept.", min=1)] = None,
-    keep: Annotated[Keep, typer.Option(help="Which contexts are kept: any or the first.")] = Keep.random,
-    seed: Annotated[int, typer.Option(help="Seed of the contexts that are kept.", min=0), SEED] = 0,
-    stop_words: Annotated[
-        Path | None, typer.Option(help="Text file of further terms not to look for, one a line.")
-    ] = None,
-    processes: Annotated[int, typer.Option(help="Processes that work; the result is the same.", min=1), PROCESSES] = 1,
+    per_term: Annotated[int | None, typer.Option(help="Maximum number of contexts per term.", min=1)] = None,
+    per_concept: Annotated[int | None, typer.Option(help="Maximum number of contexts per concept.", min=1)] = None,
+    keep: Annotated[
+        Keep, typer.Option(help="Contexts to keep above these limits: random ones, or the first.")
+    ] = Keep.random,
+    seed: Annotated[int, typer.Option(help="Random seed of the contexts to keep.", min=0), SEED] = 0,
+    stop_words: Annotated[Path | None, typer.Option(help="Text file of terms to ignore, one per line.")] = None,
+    processes: Annotated[
+        int, typer.Option(help="Number of processes; the result does not depend on it.", min=1), PROCESSES
+    ] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the dataset in the output folder.")] = False,
 ) -> None:
-    """Find a terminology's terms in raw text and save them in context, with a report of what was found.
+    """Find a terminology's terms in raw text and save them in context, with a report.
 
-    A row has the text, the mention's characters in its document (start, end: of the document in Unicode's form NFC), the
-    document, the text id of the term (label) and its concepts (numbers of the terminology's codes).
+    Each row has the text, the character positions of the mention in its document (start, end; the document is in
+    Unicode NFC), the document, the text id of the term (label) and its concepts (indices of the terminology's codes).
     """
     from st_biomed.corpus.matching import TermMatcher
     from st_biomed.corpus.matching_rules import policy_of
@@ -67,7 +80,7 @@ def run(
     files_of(texts, form)
     caps = Caps(per_term, per_concept, keep.value, seed)
     if sequences and not caps.unlimited:
-        raise InputError("--sequences keeps every mention: --per-term and --per-concept are for contexts")
+        raise InputError("--sequences cannot be combined with --per-term or --per-concept, which limit contexts")
     policy = policy_of(language)
     if stop_words is not None:
         listed = (text.strip() for _, text in read_lines(stop_words))

@@ -1,4 +1,4 @@
-"""``st-biomed pairs``: a terminology as the papers' text files."""
+"""``st-biomed pairs``: write a terminology in the text formats of the papers."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ class Form(StrEnum):
 
 
 def run(
-    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path."), PATH],
+    terminology: Annotated[
+        str, typer.Argument(help="A terminology: a folder, a reader's name, or reader:path."), PATH
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Text file to write."), FILE],
     form: Annotated[Form, typer.Option(help="pairs: code||name1||name2 (SapBERT's); names: code||name.")] = Form.pairs,
-    max_pairs_per_concept: Annotated[int, typer.Option(help="Most pairs of a concept.", min=1)] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the pairs.", min=0), SEED] = 0,
+    max_pairs_per_concept: Annotated[int, typer.Option(help="Maximum number of pairs per concept.", min=1)] = 50,
+    seed: Annotated[int, typer.Option(help="Random seed of the pairs.", min=0), SEED] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
-    """Write synonym pairs or names as text; training needs no such file."""
+    """Write synonym pairs or names as text. Training does not need this file."""
     from st_biomed.files import check_writable, writing
     from st_biomed.records import Tally
     from st_biomed.terminology import Terminology
     from st_biomed.training_data.name_pairs import name_lines, pair_lines
 
     if output.exists() and not overwrite:
-        raise InputError(f"{output}: is there already; --overwrite replaces it")
+        raise InputError(f"{output}: already exists; --overwrite replaces it")
     check_writable(output, file=True)
     tally = Tally()
     with writing(output) as draft, draft.open("w", encoding="utf-8") as file:

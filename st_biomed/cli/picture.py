@@ -1,4 +1,4 @@
-"""``st-biomed picture``: the papers' figures for any terminology and any encoder."""
+"""``st-biomed picture``: draw the papers' figures for any terminology and any encoder."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
     from st_biomed.metrics.significance import Units
 
 app = typer.Typer(
-    help="Draw where names lie, how hard the mined pairs are, or what was measured, as a PNG or SVG file.",
+    help="Draw a map of names, the similarities of mined pairs, or evaluation results, as a PNG or SVG file.",
     no_args_is_help=True,
 )
 
-_Terminology = Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path."), PATH]
-_Output = Annotated[Path, typer.Option("--output", "-o", help="The PNG or SVG file."), FILE]
+_Terminology = Annotated[str, typer.Argument(help="A terminology: a folder, a reader's name, or reader:path."), PATH]
+_Output = Annotated[Path, typer.Option("--output", "-o", help="PNG or SVG file to write."), FILE]
 _Trust = Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)]
 
 
 @app.command("concepts")
 def concepts(
     terminology: _Terminology,
-    models: Annotated[list[str], typer.Argument(help="Folders with encoders, or ids on the Hub: a panel each.")],
+    models: Annotated[list[str], typer.Argument(help="Encoders: folders, or ids on the Hub; each gets a panel.")],
     output: _Output,
-    n_concepts: Annotated[int, typer.Option("--concepts", help="Concepts to draw.", min=2)] = 30,
-    names: Annotated[int, typer.Option(help="Names of each.", min=2)] = 10,
+    n_concepts: Annotated[int, typer.Option("--concepts", help="Number of concepts to draw.", min=2)] = 30,
+    names: Annotated[int, typer.Option(help="Number of names per concept.", min=2)] = 10,
     seed: DrawSeed = 0,
     device: Device = None,
     trust_remote_code: _Trust = False,
 ) -> None:
-    """t-SNE of the names of a few concepts under one encoder after another, e.g. before and after training."""
+    """Draw a t-SNE map of the names of a few concepts for each encoder, e.g. before and after training."""
     from st_biomed.plots.canvas import check_picture
     from st_biomed.terminology import Terminology
 
     check_picture(output)
     if len(set(models)) < len(models):
-        raise InputError(f"models: each is drawn once, found {' '.join(models)}")
+        raise InputError(f"models: each model may be given once, found {' '.join(models)}")
     opened = Terminology.open(terminology)
     from st_biomed.plots.concept_map import concept_map, draw_names
 
@@ -57,16 +57,18 @@ def concepts(
 @app.command("pairs")
 def pairs(
     terminology: _Terminology,
-    model: Annotated[str, typer.Argument(help="A folder with an encoder, or an id on the Hub.")],
+    model: Annotated[str, typer.Argument(help="The encoder: a folder, or an id on the Hub.")],
     output: _Output,
-    margin: Annotated[float, typer.Option(help="Margin of the triplet miner (SapBERT's by default)."), WEIGHT] = 0.2,
-    batches: Annotated[int, typer.Option(help="Batches to draw.", min=1)] = 10,
-    batch_size: Annotated[int, typer.Option(help="Names of a batch.", min=4)] = 512,
+    margin: Annotated[
+        float, typer.Option(help="Margin of the triplet miner; the default is SapBERT's."), WEIGHT
+    ] = 0.2,
+    batches: Annotated[int, typer.Option(help="Number of batches to draw.", min=1)] = 10,
+    batch_size: Annotated[int, typer.Option(help="Number of names per batch.", min=4)] = 512,
     seed: DrawSeed = 0,
     device: Device = None,
     trust_remote_code: _Trust = False,
 ) -> None:
-    """Cosines of positive and negative pairs, sampled and mined."""
+    """Draw the cosines of positive and negative pairs, sampled and mined."""
     from st_biomed.losses.miners import TripletMarginMiner
     from st_biomed.plots.canvas import check_picture
     from st_biomed.plots.mined_pairs import mined_pairs, pair_cosines
@@ -84,14 +86,17 @@ def pairs(
 
 
 _Folder = Annotated[Path, typer.Argument(help="A folder of results, written by `st-biomed evaluate`.")]
-_Evaluator = Annotated[str | None, typer.Option(help="Name of the evaluator, where there are several of the kind.")]
-_Models = Annotated[
-    list[str] | None, typer.Option("--model", help="Name of a model in the results; several times. All by default.")
+_Evaluator = Annotated[
+    str | None, typer.Option(help="Name of the evaluator, if the results contain several of this kind.")
 ]
-_AsPublished = Annotated[bool, typer.Option(help="The results that were scored as published, not the sound ones.")]
-_Width = Annotated[float, typer.Option(help="Of the picture, in inches.", min=1, max=100)]
+_Models = Annotated[
+    list[str] | None,
+    typer.Option("--model", help="Name of a model in the results; may be repeated. All models by default."),
+]
+_AsPublished = Annotated[bool, typer.Option(help="Draw the results that were scored as published.")]
+_Width = Annotated[float, typer.Option(help="Width of the picture in inches.", min=1, max=100)]
 _Height = Annotated[
-    float | None, typer.Option(help="Of the picture, in inches; what its rows need by default.", min=1, max=100)
+    float | None, typer.Option(help="Height of the picture in inches; by default from its rows.", min=1, max=100)
 ]
 
 
@@ -101,14 +106,14 @@ def results(
     output: _Output,
     benchmarks: Annotated[
         list[str] | None,
-        typer.Option("--benchmark", "-b", help="Name of a benchmark or evaluator; several times. All by default."),
+        typer.Option("--benchmark", "-b", help="Name of a benchmark or evaluator; may be repeated. All by default."),
     ] = None,
     models: _Models = None,
     as_published: _AsPublished = False,
     width: _Width = 8.0,
     height: _Height = None,
 ) -> None:
-    """The primary metric of every benchmark with its interval, a dot for each model."""
+    """Draw the primary metric of every benchmark with its interval, a dot for each model."""
     from st_biomed.plots.dot_charts import dot_chart
 
     found = _results(folder, output, models, as_published=as_published, benchmarks=benchmarks)
@@ -125,7 +130,7 @@ def types(
     width: _Width = 8.0,
     height: _Height = None,
 ) -> None:
-    """The MCSM of every semantic type, a dot for each model."""
+    """Draw the MCSM of every semantic type, a dot for each model."""
     from st_biomed.plots.dot_charts import type_chart
 
     found = _results(folder, output, models, as_published=as_published, kind="mcsm")
@@ -167,11 +172,13 @@ def scorecard(
 def curves(
     folder: _Folder,
     output: _Output,
-    curve: Annotated[str, typer.Option(help="roc or pr (precision and recall)."), one_of("roc", "pr")] = "roc",
+    curve: Annotated[
+        str, typer.Option(help="Kind of curve: roc, or pr (precision and recall)."), one_of("roc", "pr")
+    ] = "roc",
     evaluator: _Evaluator = None,
     models: _Models = None,
 ) -> None:
-    """ROC or precision-recall curves of a tree benchmark, a panel for each two distances."""
+    """Draw ROC or precision-recall curves of a tree benchmark, a panel for each pair of distances."""
     from st_biomed.plots.measurements import tree_curves
 
     typer.echo(f"drawn to {tree_curves(output, _tree_units(folder, output, evaluator, models), curve=curve)}")
@@ -179,7 +186,7 @@ def curves(
 
 @app.command("distances")
 def distances(folder: _Folder, output: _Output, evaluator: _Evaluator = None, models: _Models = None) -> None:
-    """The cosines of the pairs at each distance of a tree benchmark, a panel for each model."""
+    """Draw the cosines of the pairs at each distance of a tree benchmark, a panel for each model."""
     from st_biomed.plots.measurements import distance_histograms
 
     typer.echo(f"drawn to {distance_histograms(output, _tree_units(folder, output, evaluator, models))}")
@@ -209,9 +216,9 @@ def _results(
     benchmarks: list[str] | None = None,
     kind: str | None = None,
 ) -> list[Result]:
-    """One result of each model and evaluator; what is left out because there are several is said on stderr.
+    """One result of each model and evaluator; omitted duplicates are reported on stderr.
 
-    ``kind`` is the primary metric of the evaluators that are wanted.
+    ``kind`` is the primary metric of the evaluators to select.
     """
     from st_biomed.leaderboard.results import ResultsFolder
     from st_biomed.leaderboard.select_results import named, one_of_each
@@ -236,7 +243,7 @@ def _results(
 
 
 def _tree_units(folder: Path, output: Path, evaluator: str | None, models: list[str] | None) -> dict[str, Units]:
-    """Model to the pairs of the one tree benchmark that was measured, or of the one that was asked for."""
+    """Model to the pairs of the only tree benchmark, or of the requested one."""
     from st_biomed.leaderboard.results import ResultsFolder
 
     found = _results(folder, output, models, kind="mean_auc")

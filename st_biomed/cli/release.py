@@ -1,4 +1,4 @@
-"""``st-biomed release``: what publishing a release folder on the Hub would do, and with ``--push`` that."""
+"""``st-biomed release``: plan the publication of a release folder on the Hub; ``--push`` executes the plan."""
 
 from __future__ import annotations
 
@@ -14,24 +14,30 @@ if TYPE_CHECKING:
 
 
 def run(
-    folder: Annotated[Path, typer.Argument(help="A release folder, as a recipe leaves it.")],
-    repository: Annotated[str | None, typer.Argument(help="Where to: owner/name on the Hub.")] = None,
-    push: Annotated[bool, typer.Option("--push", help="Do it; otherwise nothing is sent.")] = False,
-    public: Annotated[bool, typer.Option("--public", help="For everyone to see; private otherwise.")] = False,
-    branch: Annotated[str, typer.Option(help="A branch instead of main; made where there is none.")] = "",
-    pr: Annotated[bool, typer.Option("--pr", help="A pull request instead of a commit to main.")] = False,
-    tag: Annotated[str, typer.Option(help="A tag for the commit.")] = "",
-    update: Annotated[bool, typer.Option("--update", help="Change a repository that holds something.")] = False,
-    collection: Annotated[str, typer.Option(help="Title of the owner's collection that it belongs to.")] = "",
+    folder: Annotated[Path, typer.Argument(help="A release folder, written by a recipe.")],
+    repository: Annotated[str | None, typer.Argument(help="Repository on the Hub: owner/name.")] = None,
+    push: Annotated[bool, typer.Option("--push", help="Send the files; without it only the plan is printed.")] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="Make a new repository public; private by default.")
+    ] = False,
+    branch: Annotated[
+        str, typer.Option(help="Branch to commit to in place of main; created if it does not exist.")
+    ] = "",
+    pr: Annotated[bool, typer.Option("--pr", help="Open a pull request in place of a commit to main.")] = False,
+    tag: Annotated[str, typer.Option(help="Tag for the commit.")] = "",
+    update: Annotated[bool, typer.Option("--update", help="Update a repository that is not empty.")] = False,
+    collection: Annotated[str, typer.Option(help="Title of the owner's collection to add the repository to.")] = "",
     terminology: Annotated[
         list[str] | None,
-        typer.Option(help="What it was trained on, to search for names: a folder, a reader's name, or reader:path."),
+        typer.Option(
+            help="Terminology of the training, whose names are searched for: a folder, a reader's name, or reader:path."
+        ),
     ] = None,
     allow_source: Annotated[
-        list[str] | None, typer.Option(help="A source whose names may leave; they are not searched for.")
+        list[str] | None, typer.Option(help="Source whose names may be published; they are not searched for.")
     ] = None,
     base_model: Annotated[
-        str | None, typer.Option(help="What training started from, where it is not where run.json says.")
+        str | None, typer.Option(help="Base model of the training, if it is not at the path in run.json.")
     ] = None,
     scorecard: Annotated[
         Path | None,
@@ -40,14 +46,12 @@ def run(
         ),
     ] = None,
     legacy: Annotated[
-        Path | None, typer.Option(help="Write a folder that sentence-transformers 5 loads, too, and publish that.")
+        Path | None, typer.Option(help="Write a folder that sentence-transformers 5 can also load, and publish it.")
     ] = None,
 ) -> None:
-    """Check a release and say what publishing it on the Hub would do; --push does it. Private unless --public."""
+    """Check a release and print the plan for publishing it on the Hub; --push executes it. Private unless --public."""
     if repository is None and ((legacy is None and scorecard is None) or push):
-        raise InputError(
-            "release needs a repository to publish in, owner/name, --legacy FOLDER to write, or --scorecard RESULTS to put into it"
-        )
+        raise InputError("release needs a repository, owner/name, --legacy FOLDER, or --scorecard RESULTS")
     from st_biomed.release.hub_plan import PushOptions
 
     options = None

@@ -15,7 +15,7 @@ from st_biomed.settings.bundled import bundled, bundled_folder
 
 def run(
     context: typer.Context,
-    recipe: Annotated[str, typer.Argument(help="The recipe, e.g. hiprbert.")],
+    recipe: Annotated[str, typer.Argument(help="Name of the recipe, e.g. hiprbert.")],
 ) -> None:
     """Run a recipe: st-biomed train hiprbert hiprbert_open.yaml --max_steps 50. Same as python recipes/hiprbert.py."""
     script = bundled(f"recipes/{recipe}.py")
@@ -34,9 +34,9 @@ def run(
 
 
 def _unknown_settings(recipe: str, settings: str) -> NoReturn:
-    """Refuse settings that are no file, and name the configurations that come with the recipe."""
+    """Reject settings that are not a file, and list the configurations that come with the recipe."""
     folder = bundled_folder("recipes/configs")
     packaged = (
         sorted(path.name for path in folder.glob(f"{recipe.split('_')[0]}_*.yaml")) if folder is not None else []
     )
-    raise InputError(f"{settings}: no such file; packaged with the recipe are {', '.join(packaged)}")
+    raise InputError(f"{settings}: no such file; packaged configurations are {', '.join(packaged)}")

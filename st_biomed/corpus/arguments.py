@@ -16,12 +16,13 @@ class CorpusArguments:
 
     corpus: list[str] = field(default_factory=list, metadata=about("files and folders of raw text", PATH))
     corpus_license: str = field(default="", metadata={"help": "license of the raw text, for the card"})
-    form: str = field(default="auto", metadata=about("auto, lines, paragraphs, files, jsonl or xmi", one_of(*FORMS)))
-    text_field: str = field(default="text", metadata={"help": "key of the text in JSON lines"})
-    language: str = field(
-        default="", metadata={"help": "language of the terms that are looked for, e.g. it; all by default"}
+    form: str = field(
+        default="auto",
+        metadata=about("unit of a document: auto, lines, paragraphs, files, jsonl or xmi", one_of(*FORMS)),
     )
-    processes: int = field(default=1, metadata=about("processes that look for mentions", PROCESSES))
+    text_field: str = field(default="text", metadata={"help": "key of the text, for JSON lines"})
+    language: str = field(default="", metadata={"help": "language of the terms, e.g. it; all languages by default"})
+    processes: int = field(default=1, metadata=about("processes that search for mentions", PROCESSES))
 
     def check_corpus(self) -> None:
         """Refuse a corpus that is not there before anything else is done.

@@ -124,7 +124,7 @@ def in_order(work: Callable[[Block], Made], documents: Iterable[Document], proce
         InputError: Fewer than one process.
     """
     if processes < 1:
-        raise InputError(f"processes has to be at least 1, found {processes}")
+        raise InputError(f"processes must be at least 1, found {processes}")
     if processes == 1:
         yield from map(work, blocks(documents))
         return

@@ -66,7 +66,7 @@ class LinkedMentionCollator(MentionMaskingCollator):
     def _entity(self, text: int) -> int:
         if not 0 <= text < len(self.entity_of_text):
             raise InputError(
-                f"text ids are from 0 to {len(self.entity_of_text) - 1}, found {text}: were the mentions found with "
+                f"text ids must be from 0 to {len(self.entity_of_text) - 1}, found {text}: were the mentions found with "
                 "another terminology?"
             )
         return int(self.entity_of_text[text])

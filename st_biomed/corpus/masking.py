@@ -45,9 +45,9 @@ class MentionMaskingCollator:
         seed: int = 0,
     ) -> None:
         if not 0 < probability <= 1:
-            raise InputError(f"probability has to be above 0 and at most 1, found {probability}")
+            raise InputError(f"probability must be above 0 and at most 1, found {probability}")
         if tokenizer.mask_token_id is None or not tokenizer.is_fast:
-            raise InputError("a fast tokenizer with a mask token is needed to mask mentions")
+            raise InputError("masking mentions needs a fast tokenizer with a mask token")
         self.tokenizer = tokenizer
         self.probability = probability
         self.max_length = max_length

@@ -83,7 +83,7 @@ class TermMatcher:
         self.tally = Tally()
         texts, acronym, hashes, counts = self._spelled(terminology, _texts_in(terminology, language))
         if not len(texts):
-            raise InputError(f"no term is left to look for ({self.tally})")
+            raise InputError(f"no term is left to search for ({self.tally})")
         self._table = PathTable(hashes, counts)
         self._forms(texts, acronym, terminology)
 

@@ -53,11 +53,11 @@ class MatchPolicy:
             raise unknown_name("accents", self.accents, ("keep", "fold"))
         if self.minimum_length < 1 or self.acronym_length < 0:
             raise InputError(
-                f"minimum_length is at least 1 and acronym_length at least 0, found {self.minimum_length} and "
+                f"minimum_length must be at least 1 and acronym_length at least 0, found {self.minimum_length} and "
                 f"{self.acronym_length}"
             )
         if isinstance(self.stop_words, str) or not isinstance(self.stop_words, Sequence):
-            raise InputError(f"stop_words are a list of terms, found {self.stop_words!r}")
+            raise InputError(f"stop_words must be a list of terms, found {self.stop_words!r}")
 
     def refusal(self, term: str) -> str:
         """Why a term is not looked for; empty where it is."""

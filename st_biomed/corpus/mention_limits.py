@@ -40,7 +40,7 @@ class Caps:
     def __post_init__(self) -> None:
         for name in ("per_term", "per_concept"):
             if (value := getattr(self, name)) is not None and value < 1:
-                raise InputError(f"{name} has to be at least 1, or None to keep all, found {value}")
+                raise InputError(f"{name} must be at least 1, or None to keep all, found {value}")
         if self.keep not in ("random", "first"):
             raise unknown_name("keep", self.keep, ("random", "first"))
 

@@ -85,7 +85,7 @@ def mention_contexts(
         InputError: An argument out of range, or what reading the documents refuses.
     """
     if window < 1:
-        raise InputError(f"window has to be at least 1 token, found {window}")
+        raise InputError(f"window must be at least 1 token, found {window}")
     caps = caps or Caps()
     coverage = Coverage()
     counts = np.zeros(matcher.n_forms, dtype=np.int64)

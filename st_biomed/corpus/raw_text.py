@@ -108,7 +108,7 @@ def _files(paths: Iterable[str | Path], form: str, tally: Tally) -> Iterator[Pat
             raise InputError(f"{path}: no such file or folder")
         elif not _is_archive(path.name) and not _form_of(path.name, form):
             raise InputError(
-                f"{path}: suffix says nothing of how documents lie in it; give a form: {', '.join(list(FORMS)[1:])}"
+                f"{path}: the suffix does not determine the form of its documents; give a form: {', '.join(list(FORMS)[1:])}"
             )
         else:
             yield path
@@ -155,7 +155,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError) as error:
-        raise InputError(f"{path}: is not a whole gzip or tar file ({error})") from error
+        raise InputError(f"{path}: is not a complete gzip or tar file ({error})") from error
 
 
 def _in_stream(raw: IO[bytes], where: str, name: str, form: str, field: str) -> Iterator[Document]:
@@ -234,7 +234,7 @@ def _in_object(text: str, where: str, name: str, field: str) -> tuple[str, str]:
         raise InputError(f"{where}: not JSON: {error}") from error
     if not isinstance(row, dict) or not isinstance(row.get(field), str):
         found = f"the keys {sorted(row)}" if isinstance(row, dict) else type(row).__name__
-        raise InputError(f"{where}: an object with text under {field!r} is needed, found {found}")
+        raise InputError(f"{where}: expected an object with text under {field!r}, found {found}")
     return str(row.get("id") or name), row[field]
 
 
@@ -251,7 +251,7 @@ def _in_xmi(raw: IO[bytes], where: str, name: str) -> Iterator[Document]:
     except ElementTree.ParseError as error:
         raise InputError(f"{where}:{error.position[0]}: not XML: {error}") from error
     if not n_views:
-        raise InputError(f"{where}: no view with a text (sofaString) in it, so it is no UIMA XMI")
+        raise InputError(f"{where}: no view with a text (sofaString), so it is not UIMA XMI")
 
 
 def _pieces(name: str, text: str) -> Iterator[Document]:

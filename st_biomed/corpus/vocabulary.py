@@ -98,7 +98,7 @@ def train_pieces(
     old = _wordpiece(tokenizer)
     specials = sorted(set(tokenizer.all_special_tokens))
     if size <= len(specials):
-        raise InputError(f"size has to be above the {len(specials)} special tokens, found {size}")
+        raise InputError(f"size must be above the {len(specials)} special tokens, found {size}")
     new = Tokenizer(WordPiece(unk_token=tokenizer.unk_token))
     new.normalizer, new.pre_tokenizer = old.normalizer, old.pre_tokenizer
     # The library breaks ties by the order in which it meets characters, another one each time: they are given in order.
@@ -113,7 +113,7 @@ def train_pieces(
     new.train_from_iterator(texts(), trainer)
     pieces = sorted(set(new.get_vocab()) - set(specials))
     if not pieces:
-        raise InputError("the corpus holds no word to make pieces of")
+        raise InputError("the corpus holds no words")
     return pieces
 
 
@@ -184,7 +184,7 @@ def _wordpiece(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     kind = type(getattr(backend, "model", tokenizer)).__name__
     if kind != "WordPiece" or backend.model.continuing_subword_prefix != _INSIDE:
-        raise InputError(f"a WordPiece tokenizer as BERT's is needed, found {kind}")
+        raise InputError(f"expected a WordPiece tokenizer like BERT's, found {kind}")
     return backend
 
 

@@ -68,10 +68,10 @@ def mention_windows(
     """
     for name, value in (("tokens", tokens), ("most_mentions", most_mentions)):
         if value < 1:
-            raise InputError(f"{name} has to be at least 1, found {value}")
+            raise InputError(f"{name} must be at least 1, found {value}")
     if matcher is None and not without_mentions:
         raise InputError(
-            "mention_windows without a matcher finds no mention: without_mentions=True keeps the sequences"
+            "mention_windows needs a matcher, or without_mentions=True to keep sequences without mentions"
         )
     coverage = Coverage()
     counts = np.zeros(0 if matcher is None else matcher.n_forms, dtype=np.int64)

@@ -33,7 +33,7 @@ def check_vectors(model: SentenceTransformer, folder: Path) -> None:
     """
     if not isinstance(model[0], (Transformer, Router)):
         if (weights := list(model.parameters())) and not any(bool(tensor.any()) for tensor in weights):
-            raise InputError(f"{folder}: the weights are zeros alone: {AGAIN}")
+            raise InputError(f"{folder}: all weights are zero: {AGAIN}")
         return
     try:
         with _as_it_was(model), torch.inference_mode():
@@ -43,7 +43,7 @@ def check_vectors(model: SentenceTransformer, folder: Path) -> None:
     except (RuntimeError, ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
         reason = (str(error).strip().splitlines() or [""])[0]
         raise InputError(
-            f"{folder}: was loaded, and fails on {TERMS[0]!r} ({type(error).__name__}: {reason}): {AGAIN}"
+            f"{folder}: loads, but fails on {TERMS[0]!r} ({type(error).__name__}: {reason}): {AGAIN}"
         ) from error
     if not bool(torch.isfinite(vectors).all()) or not bool(vectors.any()):
         found = "zeros alone" if bool(torch.isfinite(vectors).all()) else "NaN or infinity"
@@ -66,9 +66,7 @@ def check_vocabulary(where: Path, transformer: Any) -> None:
     if tokenizer is None:
         return
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
-        raise InputError(
-            f"{where}: the tokenizer knows no token but its special ones, the vocabulary is lost: {AGAIN}"
-        )
+        raise InputError(f"{where}: the tokenizer has only special tokens, its vocabulary is missing: {AGAIN}")
     rows = getattr(encoder.get_input_embeddings(), "num_embeddings", None)
     if rows is not None and tokenizer.vocab_size > rows:
         raise InputError(

@@ -11,7 +11,7 @@ from st_biomed.encoder.own_code import OWN_CODE
 from st_biomed.errors import InputError
 
 FLAG_HELP = (
-    "Run the code of others that a model asks for; without it only sentence-transformers' and this package's is run."
+    "Run third-party code that a model needs; otherwise only code of sentence-transformers and of this package is run."
 )
 _HOW = (
     "code of others is not run unasked: read it, then allow it with --trust-remote-code (of a recipe --trust_remote_code "

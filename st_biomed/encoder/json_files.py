@@ -20,7 +20,7 @@ def read_object(path: Path) -> dict[str, Any]:
     """
     found = _read(path) if path.exists() else {}
     if not isinstance(found, dict):
-        raise InputError(f"{path}: has to hold an object, {{...}}, found {_shown(found)}: {AGAIN}")
+        raise InputError(f"{path}: must hold an object, {{...}}, found {_shown(found)}: {AGAIN}")
     return found
 
 
@@ -32,7 +32,7 @@ def read_list(path: Path) -> list[dict[str, Any]]:
     """
     found = _read(path)
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found) or not found:
-        raise InputError(f"{path}: has to hold a list of objects, [{{...}}, ...], found {_shown(found)}: {AGAIN}")
+        raise InputError(f"{path}: must hold a list of objects, [{{...}}, ...], found {_shown(found)}: {AGAIN}")
     return found
 
 

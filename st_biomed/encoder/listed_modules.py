@@ -48,13 +48,11 @@ def listed_modules(folder: Path) -> list[ListedModule]:
     model = read_object(folder / "config_sentence_transformers.json")
     if not listed.exists():
         if model:
-            raise InputError(
-                f"{listed}: is missing, and config_sentence_transformers.json says that there was one: {AGAIN}"
-            )
+            raise InputError(f"{listed}: is missing, although config_sentence_transformers.json needs it: {AGAIN}")
         check_transformer(folder, folder)
         return []
     if (kind := model.get("model_type", "SentenceTransformer")) != "SentenceTransformer":
-        raise InputError(f"{folder}: is a {kind}, whose vectors are of another kind; a SentenceTransformer is needed")
+        raise InputError(f"{folder}: is a {kind}; expected a SentenceTransformer")
     modules = [_listed(folder, one) for one in read_list(listed)]
     if len({one.name for one in modules}) != len(modules):
         raise InputError(f"{listed}: names two modules {[one.name for one in modules]}: {AGAIN}")
@@ -92,7 +90,7 @@ def check_inside(file: Path, path: str) -> None:
     """
     there = PureWindowsPath(path)
     if there.anchor or ".." in there.parts or "\0" in path:
-        raise InputError(f"{file}: path {path!r} leads out of the model's folder; paths are below it")
+        raise InputError(f"{file}: path {path!r} leads out of the model's folder; paths must be below it")
 
 
 def _check(folder: Path, where: Path, kind: Any) -> None:

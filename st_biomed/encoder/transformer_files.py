@@ -109,7 +109,7 @@ def check_plain_path(path: Path, name: object) -> None:
         InputError: It has a folder in it.
     """
     if not isinstance(name, str) or not name or "/" in name or "\\" in name or name in (".", ".."):
-        raise InputError(f"{path}: names {name!r}, the name of a file beside it is expected")
+        raise InputError(f"{path}: names {name!r}; expected the name of a file in the same folder")
 
 
 def _check_classes(path: Path, found: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ def check_files(where: Path) -> Shapes:
         InputError: A file that is missing, damaged or cut off, or that holds something else than tensors.
     """
     if sharded := [file.name for file in where.iterdir() if _DISTRIBUTED.fullmatch(file.name)]:
-        raise InputError(f"{where / sharded[0]}: is of a distributed checkpoint: save the model as one")
+        raise InputError(f"{where / sharded[0]}: belongs to a distributed checkpoint: save the model in one piece")
     first = next((where / name for name in _FILES if (where / name).exists()), None)
     if first is None:
         others = sorted(file.name for pattern in _OF_OTHERS for file in where.glob(pattern))
@@ -65,7 +65,7 @@ def _tensors(file: Path) -> Shapes:
             with safe_open(file, framework="pt") as tensors:
                 return {name: tuple(tensors.get_slice(name).get_shape()) for name in tensors.keys()}  # noqa: SIM118
         except (OSError, SafetensorError) as error:
-            raise InputError(f"{file}: is damaged or cut off ({error}): {AGAIN}") from error
+            raise InputError(f"{file}: is damaged or truncated ({error}): {AGAIN}") from error
     if tuple(int(part) for part in torch.__version__.split(".")[:2]) < _SAFE_TORCH:
         raise InputError(
             f"{file}: is a pickle, which torch {torch.__version__} cannot read without running it: install torch "
@@ -76,7 +76,7 @@ def _tensors(file: Path) -> Shapes:
         return {name: tuple(tensor.shape) for name, tensor in found.items() if isinstance(tensor, torch.Tensor)}
     except Exception as error:  # whatever the pickle in a damaged file makes torch raise
         raise InputError(
-            f"{file}: holds something else than tensors, or is cut off ({type(error).__name__}); nothing of it was run: "
+            f"{file}: holds objects other than tensors, or is truncated ({type(error).__name__}); no code was run: "
             f"{AGAIN}, as safetensors if you can"
         ) from error
 
@@ -101,7 +101,7 @@ def check_loaded(where: Path, transformer: Any, model: Any) -> None:
         lost = sorted(suspects & _reported_missing(where, encoder))
         if lost:
             raise InputError(
-                f"{where}: the weights lack {shown(lost)}, which transformers would draw at random: {AGAIN}"
+                f"{where}: the weights lack {shown(lost)}, which transformers would initialize at random: {AGAIN}"
             )
 
 

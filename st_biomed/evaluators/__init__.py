@@ -1,4 +1,4 @@
-"""Evaluators: texts and a way to embed them, to metrics. Imported when first used."""
+"""Evaluators embed texts and return metrics. They are imported on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every evaluator shares: embedding, names of metrics, CSV, log and model card."""
+"""The base of all evaluators: embedding, names of metrics, CSV, log and model card."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class EvaluatorOptions(TypedDict, total=False):
-    """The keyword arguments of :class:`EmbeddingEvaluator` that every evaluator passes on."""
+    """The keyword arguments of :class:`EmbeddingEvaluator` that every evaluator accepts."""
 
     name: str
     batch_size: int
@@ -43,12 +43,12 @@ class EvaluatorOptions(TypedDict, total=False):
 
 
 class Observation(NamedTuple):
-    """What an evaluator found.
+    """The result of an evaluator.
 
     Attributes:
-        metrics: Name to figure, without prefix, in an order that is always the same.
-        units: Metric to what it is counted over, the primary metric first: those that get an interval and that two
-            models are compared by.
+        metrics: Name to figure, without prefix, in a fixed order.
+        units: Metric to the units it is counted over, the primary metric first. These metrics get an interval and a
+            paired test.
     """
 
     metrics: dict[str, float]
@@ -58,30 +58,30 @@ class Observation(NamedTuple):
 class EmbeddingEvaluator(BaseEvaluator, ABC):
     """Base of evaluators that measure the vectors of texts.
 
-    A subclass implements :meth:`observe`, ``citation`` and, where it has settings, ``get_config_dict``. Called with a
-    model it does what the trainer expects of an evaluator; :meth:`measure` takes any other way to embed, such as a
-    precomputed matrix through :func:`~st_biomed.evaluators.embedders.table_embedder`. Every metric with units has its
-    95% bootstrap interval beside it, ``<metric>_low`` and ``<metric>_high``.
+    A subclass implements :meth:`observe`, ``citation`` and, if it has settings, ``get_config_dict``. Called with a
+    model, it works as an evaluator of the trainer. :meth:`measure` accepts any other way to embed, such as a
+    precomputed matrix through :func:`~st_biomed.evaluators.embedders.table_embedder`. Every metric with units also has
+    its 95% bootstrap interval, ``<metric>_low`` and ``<metric>_high``.
 
     Args:
-        primary: The metric that stands for all, a key of what ``observe`` returns.
+        primary: The primary metric, a key of the metrics of ``observe``.
         name: Prefix of the metrics and part of the CSV file's name.
         batch_size: Texts per forward pass.
-        show_progress_bar: Whether embedding shows a bar.
-        write_csv: Whether a row is appended to a CSV file where an output path is given.
-        truncate_dim: Keep the first dimensions of the embeddings only.
+        show_progress_bar: Whether to show a progress bar while embedding.
+        write_csv: Whether to append a row to a CSV file if an output path is given.
+        truncate_dim: Keep only the first dimensions of the embeddings.
         bf16: Embed under bfloat16 autocast.
         n_bootstrap: Resamples of the intervals; 0 for none.
-        bootstrap_seed: Of the resamples.
-        cache_dir: Folder where the vectors of a model are kept under the digests of the model and of each text;
-            ``None``, as training needs it, keeps none.
-        cache_dtype: ``"float32"`` or ``"float16"``; with half precision the rounded vectors are what is measured.
+        bootstrap_seed: Seed of the resamples.
+        cache_dir: Folder for the vectors of a model, stored by the digests of the model and of each text; ``None``, as
+            needed in training, stores none.
+        cache_dtype: ``"float32"`` or ``"float16"``; with half precision the rounded vectors are measured.
 
     Attributes:
-        primary_metric: ``primary`` with the prefix, known before the first call: ``metric_for_best_model`` takes it.
+        primary_metric: ``primary`` with the prefix, for ``metric_for_best_model``; known before the first call.
         csv_file: Name of the CSV file.
-        units: Units of the last measurement by metric; ``units[m].compare(earlier[m])`` tests two models against
-            each other, see :meth:`st_biomed.metrics.Units.compare`.
+        units: Units of the last measurement by metric; ``units[m].compare(earlier[m])`` compares two models, see
+            :meth:`st_biomed.metrics.Units.compare`.
 
     Raises:
         InputError: ``batch_size`` or ``truncate_dim`` below 1, ``n_bootstrap`` or ``bootstrap_seed`` below 0, or a name
@@ -133,26 +133,26 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
 
     @abstractmethod
     def observe(self, embed: EmbedOnce) -> Observation:
-        """The metrics, and what they are counted over.
+        """The metrics, and the units they are counted over.
 
         Args:
-            embed: From N texts to ``[N, D]``; a text that was embedded before is looked up.
+            embed: Maps N texts to ``[N, D]``; a text that was embedded before is looked up.
         """
 
     @property
     def largest(self) -> float:
-        """The most that the primary metric can be; 1 but for sums of gains."""
+        """The largest possible value of the primary metric; 1 except for sums of gains."""
         return 1.0
 
     @property
     def n_texts(self) -> int | None:
-        """How many distinct texts it embeds at most; ``None`` where that is not known beforehand."""
+        """Maximum number of distinct texts to embed; ``None`` if it is not known beforehand."""
         texts = getattr(self, "texts", None)
         return None if texts is None else len(texts)
 
     @property
     def headline(self) -> dict[str, str]:
-        """What a table shows: label to the key of a metric; by default the primary metric alone."""
+        """The rows of a table, label to the key of a metric; by default only the primary metric."""
         return {self._primary: self.primary_metric}
 
     def table(self, **runs: Mapping[str, float]) -> str:
@@ -162,7 +162,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
     @property
     @abstractmethod
     def citation(self) -> str:
-        """BibTeX of the paper that measured this way."""
+        """BibTeX of the paper that introduced the measure."""
 
     def __call__(  # type: ignore[override]  # the host's evaluators narrow the model's type as well
         self, model: SentenceTransformer, output_path: str | None = None, epoch: int = -1, steps: int = -1
@@ -180,11 +180,11 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         return self.measure_shared(self.embedder(model), model, output_path, epoch, steps)
 
     def embedder(self, model: SentenceTransformer, digest: str | None = None) -> Embed:
-        """How this evaluator embeds with a model; evaluators with equal :attr:`embedding_options` embed alike.
+        """How this evaluator embeds with a model; evaluators with equal :attr:`embedding_options` embed identically.
 
         Args:
             model: The model.
-            digest: Its digest, where that is known; only a cache asks for it.
+            digest: Its digest, if known; only a cache needs it.
         """
         embed = model_embedder(
             model,
@@ -197,7 +197,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
 
     @property
     def embedding_options(self) -> tuple[object, ...]:
-        """What a vector depends on beside the model and its text."""
+        """The options that a vector depends on besides the model and its text."""
         return self.truncate_dim, self.bf16, self.cache_dir, self.cache_dtype
 
     def measure_shared(
@@ -208,7 +208,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         epoch: int = -1,
         steps: int = -1,
     ) -> dict[str, float]:
-        """A call with a model whose texts are embedded by ``embed``, which several evaluators may share."""
+        """A call with a model, with texts embedded by ``embed``, which several evaluators may share."""
         metrics = self.measure(embed, output_path, epoch, steps)
         self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
         return metrics
@@ -220,10 +220,10 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
     def measure(
         self, embed: Embed, output_path: str | None = None, epoch: int = -1, steps: int = -1
     ) -> dict[str, float]:
-        """Measure any way to embed; each distinct text is embedded once.
+        """Measure with any way to embed; each distinct text is embedded once.
 
         Args:
-            embed: From N texts to ``[N, D]``, e.g. ``table_embedder(texts, matrix)``.
+            embed: Maps N texts to ``[N, D]``, e.g. ``table_embedder(texts, matrix)``.
             output_path, epoch, steps: As in a call with a model.
 
         Returns:
@@ -252,7 +252,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         return self.prefix_name_to_metrics(metrics, self.name)
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Settings for the model card: how the texts were embedded, where that is not the default."""
+        """Settings for the model card: the options of embedding that differ from the defaults."""
         config: dict[str, Any] = {}
         if self.truncate_dim is not None:
             config["truncate_dim"] = self.truncate_dim
@@ -264,10 +264,10 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
 
 
 def append_row(path: Path, row: Mapping[str, object]) -> None:
-    """Append a row to a CSV file, which gets a header when it is new.
+    """Append a row to a CSV file; a new file gets a header.
 
     Raises:
-        InputError: The file is there with other columns.
+        InputError: The file exists with other columns.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     header = list(row)

@@ -1,4 +1,4 @@
-"""What is measured, in a file, so that two figures of one name mean the same."""
+"""Benchmarks as files, so that two figures with the same name are comparable."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ FOLDER = "evaluation/benchmarks"
 
 
 class EvaluatorSettings(Protocol):
-    """The settings of one kind of evaluator: a dataclass whose fields, but for ``name``, are the keys of ``settings``."""
+    """The settings of one kind of evaluator: a dataclass whose fields, except ``name``, are the keys of ``settings``."""
 
     name: str
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[EmbeddingEvaluator]:
-        """What the figures that are reported come from.
+        """The evaluators of the reported figures.
 
         Args:
-            as_published: Score as the paper's script does where that differs from what is sound.
-            **options: For each evaluator, ``name`` apart.
+            as_published: Score like the paper's script where it differs from the sound method.
+            **options: Options of each evaluator, except ``name``.
         """
         ...
 
@@ -82,13 +82,13 @@ def _settings_module(kind: str) -> Any:
 
 @dataclass(frozen=True)
 class Data:
-    """What a benchmark is made of.
+    """The data of a benchmark.
 
     Attributes:
-        files: Files and folders it needs, below the folder of data.
-        source: Where they can be had.
-        version: Which ones they are.
-        license: Under which terms.
+        files: Files and folders it needs, below the data folder.
+        source: Where to get them.
+        version: Their version.
+        license: Their license.
         terminologies: Names of the sources that a plain file of names, a dictionary say, was made of; those of terminologies that
             the settings read are known from these.
     """
@@ -102,17 +102,17 @@ class Data:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark: an evaluator, its settings, its data and what was published on it.
+    """A benchmark: an evaluator, its settings, its data and published figures.
 
     Attributes:
         name: Prefix of its metrics.
         evaluator: Its kind, one of :func:`evaluator_kinds`.
         settings: The settings of that evaluator's protocol.
-        title: What it is, in a line.
-        language: Of its texts, ISO 639-1; what is not in English stands among the other languages of a scorecard.
-        data: What it is made of.
+        title: One-line description.
+        language: Of its texts, ISO 639-1; other languages than English have a line of their own in a scorecard.
+        data: Its data.
         published: Figures from the literature that were measured by this protocol.
-        path: The file it was read from.
+        path: The file of the benchmark.
     """
 
     name: str
@@ -129,10 +129,11 @@ class Benchmark:
         """Read a benchmark.
 
         Args:
-            name: A file, or the name of one of ``evaluation/benchmarks``, which an installation has too.
+            name: A file, or the name of a benchmark in ``evaluation/benchmarks``, which is also part of an
+                installation.
 
         Raises:
-            InputError: No such file, a key or value that does not belong there, or figures of another protocol.
+            InputError: No such file, an invalid key or value, or figures of another protocol.
         """
         path = benchmark_file(name)
         written = filled(_Written, read_yaml(path), str(path))
@@ -156,7 +157,7 @@ class Benchmark:
         """The settings as the evaluator's own dataclass.
 
         Raises:
-            InputError: An unknown evaluator, or settings that are not its.
+            InputError: An unknown evaluator, or settings of another evaluator.
         """
         where = str(self.path or self.name)
         try:
@@ -179,7 +180,7 @@ class Benchmark:
         return sorted({*self.data.terminologies, *self.evaluator_settings().source_names()})
 
     def missing(self) -> list[str]:
-        """The files it needs that are neither here nor below the folder of data."""
+        """The files it needs that are neither here nor below the data folder."""
         return [file for file in self.data.files if not data_path(file).exists()]
 
 
@@ -197,7 +198,7 @@ class _Written:
 
 
 def benchmark_file(name: str | Path) -> Path:
-    """A path as it is, or one of the benchmarks that come along.
+    """A path as given, or the file of a packaged benchmark.
 
     Raises:
         InputError: Neither.
@@ -208,15 +209,16 @@ def benchmark_file(name: str | Path) -> Path:
     if Path(name).suffix in ("", ".yaml") and Path(name).stem in known:
         return known[Path(name).stem]
     if Path(name).suffix == ".yaml" or "/" in str(name):
-        raise InputError(f"{name}: no such file, a YAML file of a benchmark is needed")
+        raise InputError(f"{name}: no such file; expected a YAML file of a benchmark")
     raise unknown_name("benchmark", str(name), known)
 
 
 def benchmark_files(names: Iterable[str | Path]) -> list[Path]:
-    """The files of benchmarks, each once.
+    """The distinct files of benchmarks.
 
     Args:
-        names: As :meth:`Benchmark.read` takes them, and folders: all their ``.yaml`` files, sorted.
+        names: Names as in :meth:`Benchmark.read`, and folders, which stand for all their ``.yaml`` files in sorted
+            order.
 
     Raises:
         InputError: As :func:`benchmark_file`, or a folder without such a file.
@@ -227,28 +229,29 @@ def benchmark_files(names: Iterable[str | Path]) -> list[Path]:
         if Path(name).is_dir() and str(name) not in benchmark_names():
             files = sorted(Path(name).glob("*.yaml"))
             if not files:
-                raise InputError(f"{name}: holds no benchmark, none of its files ends in .yaml")
+                raise InputError(f"{name}: holds no benchmark (no file ending in .yaml)")
         for file in map(benchmark_file, files):
             found.setdefault(file.resolve(), file)
     return list(found.values())
 
 
 def chosen_benchmarks(names: Iterable[str | Path]) -> list[Benchmark]:
-    """Benchmarks that can be measured here.
+    """The selected benchmarks, whose data must be present.
 
     Args:
-        names: As :func:`benchmark_files` takes them; ``none`` alone for none, in place of those of a configuration.
+        names: Names as in :func:`benchmark_files`; a single ``none`` selects none, in place of those of a
+            configuration.
 
     Raises:
-        InputError: No such benchmark, or files that it needs and that are not there.
+        InputError: No such benchmark, or missing data files.
     """
     names = list(names)
     chosen = [] if names in (["none"], [""]) else [Benchmark.read(path) for path in benchmark_files(names)]
     for one in chosen:
         if missing := one.missing():
             raise InputError(
-                f"{one.name}: needs {', '.join(missing)} in the folder of data that ST_BIOMED_DATA names "
-                f"({one.data.source}); leave it out, or give none in place of all"
+                f"{one.name}: needs {', '.join(missing)} in the data folder of ST_BIOMED_DATA "
+                f"({one.data.source}); leave the benchmark out, or use none for no benchmark"
             )
     return chosen
 
@@ -266,11 +269,11 @@ def _no_benchmark(name: str, value: str) -> str | None:
 
 
 BENCHMARK = Check(_no_benchmark)
-"""The check of an option: a name or a file; ``none`` or nothing for none. Whether its data are there is asked later."""
+"""The check of an option: a name or a file; ``none`` or empty for none. The data are checked later."""
 
 
 def benchmark_names() -> dict[str, Path]:
-    """The benchmarks that come along: name to file, sorted."""
+    """The packaged benchmarks: name to file, sorted."""
     folder = bundled_folder(FOLDER)
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))} if folder else {}
 
@@ -285,5 +288,5 @@ def read_benchmark_settings(name: str | Path, cls: type[AnySettings]) -> AnySett
     settings = benchmark.evaluator_settings()
     if not isinstance(settings, cls):
         wanted = next(kind for kind in evaluator_kinds() if settings_class(kind) is cls)
-        raise InputError(f"{benchmark.path}: is measured by {benchmark.evaluator!r}, one of {wanted!r} is needed")
+        raise InputError(f"{benchmark.path}: has evaluator {benchmark.evaluator!r}, expected {wanted!r}")
     return settings

@@ -1,4 +1,4 @@
-"""Where benchmarks find their files, and the terminologies that several of them read."""
+"""The data folder of benchmarks, and terminologies that several of them share."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from st_biomed.terminology import Terminology
 
 DATA_VARIABLE = "ST_BIOMED_DATA"
-"""Environment variable with the folder that relative paths of a benchmark lie below, where they are not found as they are."""
+"""Environment variable of the data folder, where relative paths of a benchmark are also looked up."""
 
 
 def data_path(path: str | Path) -> Path:
-    """A path as it is, or below the folder that ``ST_BIOMED_DATA`` names."""
+    """A path as given, or below the folder in ``ST_BIOMED_DATA``."""
     folder = os.environ.get(DATA_VARIABLE)
     return Path(path) if Path(path).exists() or not folder else Path(folder, path)
 
 
 def resolved(source: str) -> str:
-    """``path``, ``reader:path`` or ``reader:path?options`` with the path as it is found; what is no path stays."""
+    """``path``, ``reader:path`` or ``reader:path?options`` with the path that was found; anything else is unchanged."""
     place, asked, options = source.partition("?")
     head, colon, path = place.rpartition(":")
     found = data_path(path)
@@ -28,12 +28,12 @@ def resolved(source: str) -> str:
 
 
 def open_terminology(sources: Sequence[str]) -> Terminology:
-    """What :meth:`Terminology.open` takes, paths being looked for in the folder of data, too; several are merged.
+    """Open sources as in :meth:`Terminology.open`, with paths also looked up in the data folder; several are merged.
 
-    The last few stay in memory, since several benchmarks may be over one terminology; until their files change.
+    The last few terminologies stay in memory until their files change, because several benchmarks may share one.
 
     Raises:
-        InputError: As :meth:`Terminology.open` and :meth:`Terminology.merge` do.
+        InputError: As :meth:`Terminology.open` and :meth:`Terminology.merge`.
     """
     found = tuple(map(resolved, sources))
     return _opened(found, tuple(map(_version, found)))

@@ -1,4 +1,4 @@
-"""Ways to turn texts into vectors: a model, or a matrix that is there already."""
+"""Ways to turn texts into vectors: a model, or an existing matrix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Embed: TypeAlias = Callable[[Sequence[str]], np.ndarray]
-"""From N texts to their vectors ``[N, D]``."""
+"""Maps N texts to their vectors ``[N, D]``."""
 
 
 def model_embedder(
@@ -29,9 +29,9 @@ def model_embedder(
     Args:
         model: Any sentence-transformers model; its ``encode`` sorts the texts by length.
         batch_size: Texts per forward pass.
-        show_progress_bar: Whether ``encode`` shows its bar.
-        truncate_dim: Keep the first dimensions only.
-        bf16: Autocast to bfloat16, faster where the processor has it; the vectors come back as float32.
+        show_progress_bar: Whether ``encode`` shows its progress bar.
+        truncate_dim: Keep only the first dimensions.
+        bf16: Autocast to bfloat16, which is faster on processors that support it; the vectors are returned as float32.
 
     Raises:
         InputError: The model cannot encode.
@@ -55,14 +55,14 @@ def model_embedder(
 
 
 def table_embedder(texts: Sequence[str], matrix: np.ndarray) -> Embed:
-    """Look vectors up in a matrix, e.g. graph embeddings or what a model gave earlier.
+    """Look up vectors in a matrix, e.g. graph embeddings or earlier output of a model.
 
     Args:
-        texts: What each row stands for, ``T`` distinct strings (names, or codes where the evaluator was given codes).
+        texts: The text of each row, ``T`` distinct strings (names, or codes if the evaluator uses codes).
         matrix: ``[T, D]``; may be memory-mapped.
 
     Raises:
-        InputError: Lengths differ or a text is there twice; when called, texts without a row.
+        InputError: Lengths differ or a text is repeated; when called, texts without a row.
     """
     if np.ndim(matrix) != 2 or len(matrix) != len(texts) or (len(texts) and not matrix.shape[1]):
         raise InputError(f"matrix: expected one row for each of {len(texts):,} texts, found shape {np.shape(matrix)}")
@@ -82,11 +82,11 @@ def table_embedder(texts: Sequence[str], matrix: np.ndarray) -> Embed:
 
 
 class EmbedOnce:
-    """Embed each distinct text once, however often and in however many calls it is asked for.
+    """Embed each distinct text once, for any number of requests and calls.
 
     Args:
-        embed: From N texts to ``[N, D]``.
-        keep: Most texts whose vectors are kept; beyond them a text of another call is embedded anew.
+        embed: Maps N texts to ``[N, D]``.
+        keep: Maximum number of texts whose vectors are kept; further texts are embedded again in another call.
     """
 
     def __init__(self, embed: Embed, keep: float = float("inf")) -> None:
@@ -113,12 +113,12 @@ class EmbedOnce:
         return np.stack([known[text] for text in texts])
 
     def pass_through(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors ``[N, D]`` of N distinct texts that nobody asks for again, so that they are not kept.
+        """Vectors ``[N, D]`` of N distinct texts that are not needed again and are not kept.
 
-        Texts that are known from calls are looked up. For texts by the million, a chunk at a time.
+        Texts from earlier calls are looked up. Use it for millions of texts, a chunk at a time.
 
         Raises:
-            InputError: As a call does.
+            InputError: As in a call.
         """
         is_known = np.array([text in self._vectors for text in texts], dtype=bool)
         if not is_known.any():

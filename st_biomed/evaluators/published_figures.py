@@ -1,4 +1,4 @@
-"""Figures from the literature, and the protocol that they were measured by."""
+"""Figures from the literature, and the protocol they were measured with."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class PublishedFigure:
 
     Attributes:
         system: The model.
-        metric: As the evaluator names it, with its prefix.
-        value: On the metric's own scale.
+        metric: Metric name of the evaluator, with its prefix.
+        value: Value on the metric's scale.
         source: Paper and table.
-        protocol: What it was measured on and how, in words.
-        n: Over how many units (mentions, pairs); 0 where the source does not say.
+        protocol: Description of the data and the method.
+        n: Number of units (mentions, pairs); 0 if the source does not state it.
     """
 
     system: str
@@ -56,16 +56,16 @@ class _Figure:
 
 
 def read_published(entries: Sequence[Any], protocol: object, where: str) -> list[PublishedFigure]:
-    """The figures of a benchmark's file.
+    """The published figures in a benchmark's file.
 
     Args:
-        entries: As they are written there.
+        entries: The entries of the file.
         protocol: The benchmark's settings as the dataclass of its evaluator.
         where: File and key, for messages.
 
     Raises:
-        InputError: An entry without a source or a protocol, a key or value that does not belong there, or a setting of the
-            publication that the benchmark does not have.
+        InputError: An entry without a source or a protocol, an invalid key or value, or a setting of the publication
+            that differs from the benchmark.
     """
     figures: list[PublishedFigure] = []
     for i, entry in enumerate(entries):
@@ -78,8 +78,8 @@ def read_published(entries: Sequence[Any], protocol: object, where: str) -> list
             found = _setting(protocol, setting)
             if found != wanted:
                 raise InputError(
-                    f"{at}: was measured with {setting} {wanted!r}, the benchmark has {found!r}: figures stand beside their "
-                    "own protocol alone"
+                    f"{at}: was measured with {setting} {wanted!r}, the benchmark has {found!r}: published figures are shown only "
+                    "with their own protocol"
                 )
         for j, figure in enumerate(one.figures):
             each = filled(_Figure, figure, f"{at}: figures[{j}]")

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 
 
 def metrics_table(runs: Mapping[str, Mapping[str, float]], rows: Mapping[str, str]) -> str:
-    """Chosen metrics of several runs side by side; with exactly two runs, what changed from the first to the second.
+    """Selected metrics of several runs side by side; with exactly two runs, also the change from the first to the
+    second.
 
     Args:
-        runs: Heading of a column, e.g. ``"before"``, to the metrics an evaluator returned.
+        runs: Heading of a column, e.g. ``"before"``, to the metrics of an evaluator.
         rows: Label of a row, e.g. ``"0v1"``, to the key of its metric in every run.
 
     Returns:
-        Lines of equal length, the first one the headings; ``-`` where a run lacks the metric.
+        Lines of equal length, beginning with the headings; ``-`` if a run lacks the metric.
     """
     two = list(runs.values()) if len(runs) == 2 else None
     lines = [["", *runs, *(["change"] if two else [])]]

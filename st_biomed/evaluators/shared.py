@@ -1,4 +1,4 @@
-"""Several evaluators, the texts that they have in common embedded once."""
+"""Several evaluators that embed their shared texts once."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ KEPT_TEXTS = 500_000  # vectors of 1.5 GB at 768 dimensions
 class SharedEvaluator(SequentialEvaluator):
     """The host's ``SequentialEvaluator`` for evaluators that share texts.
 
-    Its primary metric, ``sequential_score``, is made of the evaluators' primary metrics, each as a share of the largest
-    value it can have, so that MCSM (up to 11) weighs as much as an accuracy; the host's takes whatever metric comes first.
+    Its primary metric, ``sequential_score``, combines the primary metrics of the evaluators, each as a share of its
+    largest possible value, so MCSM (up to 11) has the same weight as an accuracy. The host's evaluator uses the first
+    metric it finds.
 
     Args:
         evaluators: Any evaluators; those of this package with equal ``embedding_options`` share the vectors of texts.
-        main_score_function: From these shares to the score; the mean by default.
-        max_texts: Most texts whose vectors are kept during a call.
+        main_score_function: Maps these shares to the score; the mean by default.
+        max_texts: Maximum number of texts whose vectors are kept during a call.
 
     Raises:
-        InputError: No evaluator, two that report under one name, or one whose primary metric nobody knows.
+        InputError: No evaluator, two evaluators with the same name, or an evaluator without a known primary metric.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class SharedEvaluator(SequentialEvaluator):
             if name is None:
                 raise InputError(f"evaluators: {type(one).__name__} has no primary metric before it is called")
             if names.count(name) > 1:
-                raise InputError(f"evaluators: two of them report {name!r}: give each a name of its own")
+                raise InputError(f"evaluators: two of them report {name!r}; give them different names")
 
     def __call__(  # type: ignore[override]  # the host's evaluators narrow the model's type as well
         self, model: SentenceTransformer, output_path: str | None = None, epoch: int = -1, steps: int = -1

@@ -1,4 +1,4 @@
-"""What a recipe measures before and after training."""
+"""The evaluators that a recipe runs before and after training."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class EvaluatorSuite:
-    """Several evaluators, measured one after the other; texts that they have in common are embedded once.
+    """Several evaluators that run one after the other; shared texts are embedded once.
 
     Args:
-        evaluators: Of one way to embed: with equal ``embedding_options``.
+        evaluators: Evaluators with equal ``embedding_options``.
 
     Attributes:
         tests: The evaluators.
-        published: Figures of the literature that their benchmarks name.
+        published: Published figures of their benchmarks.
 
     Raises:
-        InputError: Two of one name.
+        InputError: Two evaluators with the same name.
     """
 
     def __init__(self, evaluators: Iterable[EmbeddingEvaluator] = ()) -> None:
@@ -43,38 +43,38 @@ class EvaluatorSuite:
         """The evaluators of benchmarks.
 
         Args:
-            names: Files, or names in ``evaluation/benchmarks``; ``none`` alone for none.
-            **options: For all evaluators, ``name`` apart.
+            names: Files, or names in ``evaluation/benchmarks``; a single ``none`` for none.
+            **options: Options of all evaluators, except ``name``.
 
         Raises:
-            InputError: No such benchmark, files that it needs and that are not there, or what is wrong with them.
+            InputError: No such benchmark, or missing or invalid data files.
         """
         suite = EvaluatorSuite()
         suite.take_benchmarks(names, **options)
         return suite
 
     def take_benchmarks(self, names: Iterable[str | Path], **options: Unpack[EvaluatorOptions]) -> None:
-        """Measure benchmarks besides; as :meth:`of_benchmarks`."""
+        """Add benchmarks; see :meth:`of_benchmarks`."""
         for benchmark in chosen_benchmarks(names):
             for evaluator in benchmark.evaluator_settings().evaluators(**options):
                 self.take(evaluator)
             self.published += benchmark.published
 
     def take(self, evaluator: EmbeddingEvaluator) -> None:
-        """Measure one more.
+        """Add an evaluator.
 
         Raises:
-            InputError: There is one of its name.
+            InputError: An evaluator with this name exists already.
         """
         if evaluator.name in {one.name for one in self.tests}:
-            raise InputError(f"two benchmarks are called {evaluator.name!r}")
+            raise InputError(f"two benchmarks have the name {evaluator.name!r}")
         self.tests.append(evaluator)
 
     def joined(self, other: EvaluatorSuite) -> EvaluatorSuite:
         """A suite of the evaluators of both.
 
         Raises:
-            InputError: Two of one name.
+            InputError: Two evaluators with the same name.
         """
         both = EvaluatorSuite([*self.tests, *other.tests])
         both.published = [*self.published, *other.published]
@@ -87,25 +87,25 @@ class EvaluatorSuite:
 
     @property
     def headline(self) -> list[str]:
-        """The metrics that the tables show."""
+        """The metrics in the tables."""
         return [key for one in self.tests for key in one.headline.values()]
 
     def measure(self, model: SentenceTransformer, called: str = "") -> dict[str, dict[str, float]]:
-        """What is reported, by the evaluator's name.
+        """The reported metrics, by evaluator name.
 
         Args:
             model: The model.
-            called: What to call it in a line before each evaluator, with the number of texts; empty for no line.
+            called: Name of the model in a line before each evaluator, with the number of texts; empty for no line.
         """
         if not self.tests:
             return {}
         return self.measure_vectors(EmbedOnce(self.tests[0].embedder(model), KEPT_TEXTS), called)
 
     def measure_vectors(self, embed: Embed, called: str = "") -> dict[str, dict[str, float]]:
-        """What is reported of vectors that come from anywhere, by the evaluator's name.
+        """The reported metrics of vectors from any source, by evaluator name.
 
         Args:
-            embed: From N texts to ``[N, D]``; best one that embeds a text once.
+            embed: Maps N texts to ``[N, D]``; preferably one that embeds each text once.
             called: As in :meth:`measure`.
         """
         found = {}
@@ -117,7 +117,7 @@ class EvaluatorSuite:
         return found
 
     def what(self, evaluator: EmbeddingEvaluator) -> str:
-        """What its figures are counted over, once it has measured; empty before."""
+        """The units of its figures, after the first measurement; empty before."""
         return next((f"{len(units):,} {units.unit}s" for units in evaluator.units.values()), "")
 
     def table(self, **columns: Mapping[str, Mapping[str, float]]) -> str:

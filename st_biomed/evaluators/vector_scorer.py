@@ -1,4 +1,4 @@
-"""Vectors of entities as a link predictor: the baseline that knowledge-graph models are held against."""
+"""Vectors of entities as a link predictor, the baseline of knowledge-graph models."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from st_biomed.neighbors import SIMILARITIES
 
 
 def scorer_from_vectors(vectors: np.ndarray, similarity: str = "cosine", *, train: np.ndarray | None = None) -> Scorer:
-    """Score entities by their similarity to the one that is given, as vectors of names allow.
+    """Score entities by their similarity to the given entity.
 
-    Without ``train`` the relation plays no part: the nearest concepts, whatever is asked. With it a relation is the mean
-    of tail minus head over its training triples, the least-squares solution of TransE's ``h + r = t`` (Bordes et al.
-    2013, section 2) for vectors that stay as they are: heads move by it and tails move back before they are compared.
-    A relation without a training triple moves nothing.
+    Without ``train`` the relation is ignored, and the nearest concepts are returned. With ``train``, a relation is the
+    mean of tail minus head over its training triples, which is the least-squares solution of TransE's ``h + r = t``
+    (Bordes et al. 2013, section 2) for fixed vectors. Heads are moved by it, and tails are moved back, before they are
+    compared. A relation without a training triple is a zero vector.
 
-    An entity is most similar to itself and stands in no relation to itself, so that the given one scores minus infinity.
+    An entity is most similar to itself but not related to itself, so the given entity scores minus infinity.
 
     Args:
-        vectors: Of all entities, ``[E, D]``. A copy in float64 is kept: 8 E D bytes.
+        vectors: Vectors of all entities, ``[E, D]``. A copy in float64 is kept: 8 E D bytes.
         similarity: ``"cosine"``, ``"dot"`` or ``"euclidean"``, which orders by nearness.
         train: Triples (head, relation, tail) ``[T, 3]``, or ``None``.
 
     Returns:
-        A scorer; scores are worked out in float64 and rounded to float32, so that equal vectors tie.
+        A scorer. Scores are computed in float64 and rounded to float32, so equal vectors tie.
 
     Raises:
-        InputError: Vectors that are no matrix, or an unknown similarity.
+        InputError: Vectors that are not a matrix, or an unknown similarity.
     """
     if np.ndim(vectors) != 2:
         raise InputError(f"vectors: expected [E, D], found shape {np.shape(vectors)}")

@@ -1,4 +1,4 @@
-"""Vectors of one model on disk by the digest of their text: embedded once for all benchmarks and all runs."""
+"""Vectors of a model on disk, by the digest of their text; each text is embedded once for all benchmarks and runs."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _ROWS, _ENTRIES, _KEY = "vectors.bin", "entries.bin", "key.json"
 
 
 class VectorStore:
-    """An :data:`~st_biomed.evaluators.embedders.Embed` that remembers on disk; no text is stored.
+    """An :data:`~st_biomed.evaluators.embedders.Embed` that stores vectors on disk; no text is stored.
 
-    Vectors are appended piece by piece, each piece committed before the next is embedded, so that a run that is killed
-    goes on where it stopped. One process at a time embeds a piece of a model; others wait for it, say for which one after a
-    second, and find the piece embedded. A vector that is not what was written is embedded anew, which is logged.
+    Vectors are appended piece by piece. Each piece is committed before the next is embedded, so an interrupted run
+    continues where it stopped. Only one process at a time embeds a piece of a model; others wait, report after a
+    second which process they wait for, and then read the piece. A damaged vector is embedded again, which is logged.
 
     Args:
-        folder: Where stores of any number of models lie; made when it is not there.
-        key: What the vectors depend on beside their text, e.g. the digest of the model.
-        embed: From N texts to ``[N, D]``, for texts that are not there.
-        dtype: ``"float32"``, or ``"float16"`` for half the size: the rounded vectors are then what is measured, in the
-            run that writes them, too.
-        piece: Texts embedded before they are committed.
+        folder: Folder for the stores of any number of models; created if it does not exist.
+        key: Identifies what the vectors depend on besides their text, e.g. the digest of the model.
+        embed: Maps N texts to ``[N, D]``, for texts that are not stored.
+        dtype: ``"float32"``, or ``"float16"`` for half the size; the rounded vectors are then measured, also in the
+            run that writes them.
+        piece: Number of texts embedded before a commit.
 
     Raises:
         InputError: Another dtype, or a folder that is a file.
@@ -57,7 +57,7 @@ class VectorStore:
         if dtype not in DTYPES:
             raise unknown_name("cache_dtype", dtype, DTYPES)
         if Path(folder).exists() and not Path(folder).is_dir():
-            raise InputError(f"cache_dir: {folder} is a file, a folder is needed")
+            raise InputError(f"cache_dir: {folder} is a file; expected a folder")
         self.key = {**key, "dtype": dtype, "format": _FORMAT}
         self.dtype, self.piece = np.dtype(dtype).newbyteorder("<"), piece
         self._embed = embed
@@ -96,7 +96,7 @@ class VectorStore:
         remedy = f"remove {self.folder}, and its vectors are embedded anew"
         said = read_sealed(self.folder / _KEY, remedy)
         if said["key"] != self.key:
-            raise InputError(f"{self.folder / _KEY}: is of another store; {remedy}")
+            raise InputError(f"{self.folder / _KEY}: belongs to another store; {remedy}")
         return int(said["dimension"])
 
     def _refresh(self) -> None:

@@ -122,4 +122,4 @@ def check_numbers(**arguments: Sequence[int]) -> None:
     """
     for argument, values in arguments.items():
         if not values or len(set(values)) < len(values):
-            raise InputError(f"{argument}: one number or several different ones are needed, found {list(values)}")
+            raise InputError(f"{argument}: expected one or more distinct numbers, found {list(values)}")

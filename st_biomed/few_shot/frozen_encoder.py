@@ -63,7 +63,9 @@ class InputForm:
         """
         if not self.is_table:
             if self.vocabulary or self.unit != "word":
-                raise InputError(f"vocabulary and unit are of a matrix in .npy, found base model {self.source!r}")
+                raise InputError(
+                    f"vocabulary and unit apply only to a matrix in .npy, found base model {self.source!r}"
+                )
             model = load_encoder(
                 self.source,
                 pooling=self.pooling or None,

@@ -16,20 +16,26 @@ class InputArguments:
 
     base_model: str = field(
         default="sentence-transformers/all-MiniLM-L6-v2",
-        metadata=about("folder or Hub id, fastText's .bin or .vec, word2vec's .txt, or a matrix in .npy (3.1)", PATH),
+        metadata=about(
+            "encoder folder or Hub id, fastText's .bin or .vec, word2vec's .txt, or a matrix in .npy (3.1)", PATH
+        ),
     )
     trust_remote_code: bool = field(default=False, metadata={"help": FLAG_HELP})
     pooling: str = field(
-        default="", metadata=about("cls, mean, max, lasttoken; the base model's own by default", one_of("", *POOLINGS))
+        default="",
+        metadata=about("pooling: cls, mean, max or lasttoken; the base model's own by default", one_of("", *POOLINGS)),
     )
     max_length: int | None = field(
-        default=None, metadata=about("tokens a name is cut at; the base model's own", at_least(3))
+        default=None, metadata=about("maximum number of tokens per name; the base model's own by default", at_least(3))
     )
-    vocabulary: str = field(default="", metadata={"help": "of a matrix: a file with an entry on each line"})
+    vocabulary: str = field(default="", metadata={"help": "vocabulary of a matrix: a file with one entry per line"})
     unit: str = field(
-        default="word", metadata=about("what such an entry is: word, or name for a whole name", one_of("word", "name"))
+        default="word",
+        metadata=about("unit of the entries of a matrix: word, or name for a whole name", one_of("word", "name")),
     )
-    width: int | None = field(default=None, metadata=about("a random projection brings vectors to it (2.2)", COUNT))
+    width: int | None = field(
+        default=None, metadata=about("dimension to which a random projection maps the vectors (2.2)", COUNT)
+    )
 
     def input_form(self) -> InputForm:
         """How the vectors of names are made."""

@@ -36,7 +36,7 @@ def ranking_tables(
         InputError: An empty name.
     """
     if blank := [name for name in names if not name.strip()]:
-        raise InputError(f"rankings: a name has at least one letter, found {blank[0]!r}")
+        raise InputError(f"rankings: a name must have at least one letter, found {blank[0]!r}")
     texts = list(split.train["text"])
     labels = np.array(split.train["label"])
     tables = []

@@ -35,29 +35,34 @@ _ROWS = 4096  # vectors at once
 class StageSettings:
     """What a stage is and how it is trained, as arguments of a recipe; :class:`~st_biomed.losses.FewShotLoss` has the loss."""
 
-    dropout: float = field(default=DROPOUT, metadata=about("of the hidden layer (3.2)", within("[0, 1)")))
-    margin: float = field(default=0.1, metadata=about("of the triplets (2.2, Eq. 2; 3.2)", WEIGHT))
+    dropout: float = field(default=DROPOUT, metadata=about("dropout of the hidden layer (3.2)", within("[0, 1)")))
+    margin: float = field(default=0.1, metadata=about("margin of the triplets (2.2, Eq. 2; 3.2)", WEIGHT))
     hinge: str = field(
         default="per_triplet",
-        metadata=about("per_triplet (Eq. 2), or batch_mean (the published code)", one_of(*HINGES)),
+        metadata=about("hinge: per_triplet (Eq. 2), or batch_mean (the published code)", one_of(*HINGES)),
     )
-    triplet_weight: float = field(default=1.0, metadata=about("alpha (2.2, Eq. 4)", WEIGHT))
-    grounding_weight: float = field(default=1.0, metadata=about("beta (2.2, Eq. 4)", WEIGHT))
+    triplet_weight: float = field(default=1.0, metadata=about("weight of the triplets, alpha (2.2, Eq. 4)", WEIGHT))
+    grounding_weight: float = field(default=1.0, metadata=about("weight of grounding, beta (2.2, Eq. 4)", WEIGHT))
     negatives: str = field(
         default="inverse_distance",
-        metadata=about("inverse_distance (the published code), or wu2017 (2.2)", one_of(*DISTRIBUTIONS)),
+        metadata=about(
+            "distribution of the negatives: inverse_distance (the published code), or wu2017 (2.2)",
+            one_of(*DISTRIBUTIONS),
+        ),
     )
     normalize: bool = field(
         default=True,
-        metadata={"help": "prototype and name have length 1 before they are averaged (the published code)"},
+        metadata={"help": "normalize prototype and name to length 1 before they are averaged (the published code)"},
     )
     prototypes: str = field(
         default="training",
-        metadata=about("mean of the training names (the published code), or of all (2.2, Eq. 3)", one_of(*PROTOTYPES)),
+        metadata=about(
+            "mean of the training names (the published code), or of all names (2.2, Eq. 3)", one_of(*PROTOTYPES)
+        ),
     )
     lookback: int = field(default=10, metadata=about("epochs of the stopping rule (the published code)", COUNT))
     ambiguous: str = field(
-        default="error", metadata=about("error or drop: a name under two concepts", one_of(*AMBIGUOUS))
+        default="error", metadata=about("handling of a name under two concepts: error or drop", one_of(*AMBIGUOUS))
     )
 
 
@@ -156,7 +161,7 @@ def train_stage(
     trainer.train()
     seconds = time.perf_counter() - started
     if not validation.losses:
-        raise InputError("max_steps and num_train_epochs: training ended before the names were seen once")
+        raise InputError("max_steps and num_train_epochs: training ends before every name is seen once")
     module.eval().requires_grad_(False)
     return TrainedStage(module, split, loss, validation.losses, validation.best_epoch, seconds)
 

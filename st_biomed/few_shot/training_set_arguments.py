@@ -16,15 +16,16 @@ class TrainingSetArguments:
     training_sets: list[str] = field(
         default_factory=lambda: ["ICD-10=icd10cm"],
         metadata={
-            "help": "NAME=SOURCE for the tops of a terminology, NAME=SOURCE#CODE for the children of a concept, NAME=TABLE for "
+            "help": "NAME=SOURCE for the top concepts of a terminology, NAME=SOURCE#CODE for the children of a concept, or NAME=TABLE for "
             "a .csv or .tsv with the columns concept and name (2.3)"
         },
     )
     names: str = field(
-        default="preferred", metadata=about("preferred: the reference name of a code; or all (2.3)", one_of(*NAMES))
+        default="preferred",
+        metadata=about("names of a code: preferred (its reference name), or all (2.3)", one_of(*NAMES)),
     )
-    largest: int = field(default=LARGEST, metadata=about("children of a concept that are kept (2.3)", at_least(2)))
-    leave_out: list[str] = field(default_factory=list, metadata={"help": "codes of concepts not to train on"})
+    largest: int = field(default=LARGEST, metadata=about("number of children of a concept to keep (2.3)", at_least(2)))
+    leave_out: list[str] = field(default_factory=list, metadata={"help": "codes of concepts to exclude from training"})
 
     def open_training_sets(self) -> list[TrainingSet]:
         """The training sets.

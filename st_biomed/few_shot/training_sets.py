@@ -107,14 +107,16 @@ def sources_of(written: Sequence[str]) -> dict[str, str]:
     for one in written:
         name, _, source = one.partition("=")
         if not (name and source):
-            raise InputError(f"training_sets are written NAME=SOURCE, NAME=SOURCE#CODE or NAME=TABLE, found {one!r}")
+            raise InputError(
+                f"training_sets must have the form NAME=SOURCE, NAME=SOURCE#CODE or NAME=TABLE, found {one!r}"
+            )
         if name in sources:
-            raise InputError(f"training_sets: two are called {name!r}")
+            raise InputError(f"training_sets: two have the name {name!r}")
         if _is_table(source) and not Path(source).is_file() and ":" not in source:
             raise InputError(f"training_sets: {name}: no such file: {source}")
         sources[name] = source
     if not sources:
-        raise InputError("training_sets: one is needed at least, nothing was given")
+        raise InputError("training_sets: at least one is needed, found none")
     return sources
 
 
@@ -138,12 +140,12 @@ def _of_table(name: str, path: Path, leave_out: Collection[str]) -> tuple[Traini
     concepts: dict[str, list[str]] = {}
     for line, (concept, text) in read_table(path, ["concept", "name"]):
         if not concept.strip() or not text.strip():
-            raise InputError(f"{path}:{line}: a concept and a name are needed, found {concept!r} and {text!r}")
+            raise InputError(f"{path}:{line}: expected a concept and a name, found {concept!r} and {text!r}")
         concepts.setdefault(concept.strip(), []).append(text.strip())
     gone = concepts.keys() & set(leave_out)
     concepts = {code: of_one for code, of_one in concepts.items() if code not in gone}
     if not concepts:
-        raise InputError(f"{path}: has no concept")
+        raise InputError(f"{path}: holds no concept")
     terms = [Term(f"{name}:{code}", text, "synonym") for code, of_one in concepts.items() for text in of_one]
     titles = [Term(f"{name}:{code}", code) for code in concepts]
     terminology = Terminology.from_records([*titles, *terms], SourceInfo(name, path.name))

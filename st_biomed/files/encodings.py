@@ -39,7 +39,7 @@ def settled(path: Path, asked: str, tally: Tally, *, fallback: str = "") -> str:
         start = stream.read(3)
     encoding, why = (_known(asked), "") if asked else _recognized(path, start, fallback)
     if start == codecs.BOM_UTF8 and encoding != UTF_8:
-        raise InputError(f"{path}: begins with the byte order mark of UTF-8, and so is not {encoding}")
+        raise InputError(f"{path}: begins with the byte order mark of UTF-8 and is therefore not {encoding}")
     if encoding != UTF_8:
         tally.note(f"{plain_name(path)} was read as {encoding}{why}")
     return encoding
@@ -76,7 +76,9 @@ def _known(encoding: str) -> str:
     try:
         io.TextIOWrapper(io.BytesIO(), encoding)  # refuses base64 and its like, which are codecs, too, but not of text
     except (LookupError, ValueError) as error:
-        raise InputError(f"encoding: {encoding!r} is none that Python knows, e.g. 'utf-8' or 'cp1252'") from error
+        raise InputError(
+            f"encoding: {encoding!r} is unknown to Python; allowed are e.g. 'utf-8' or 'cp1252'"
+        ) from error
     return UTF_8 if codecs.lookup(encoding).name == UTF_8 else encoding
 
 

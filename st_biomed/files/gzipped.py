@@ -54,4 +54,4 @@ def opened(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, Buffere
             else:
                 yield raw, raw
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(f"{path}: is not a whole gzip file ({error})") from error
+            raise InputError(f"{path}: is not a complete gzip file ({error})") from error

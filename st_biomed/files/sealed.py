@@ -83,7 +83,9 @@ class Seal:
         for name in files:
             path = folder / name
             if not isinstance(expected := said[_FILES].get(name), dict):
-                raise InputError(f"{folder / self.header}: does not list {name}, so they are of two; {self.remedy}")
+                raise InputError(
+                    f"{folder / self.header}: does not list {name}, so they do not belong together; {self.remedy}"
+                )
             if not path.is_file():
                 raise InputError(f"{path}: is missing; {self.remedy}")
             found, size = path.stat().st_size, expected.get("bytes")
@@ -91,7 +93,7 @@ class Seal:
                 what = "truncated" if isinstance(size, int) and found < size else "changed"
                 raise InputError(f"{path}: {what}, has {found:,} bytes and had {size:,}; {self.remedy}")
             if not sizes_only and checksum_of(path) != expected.get(_KIND):
-                raise InputError(f"{path}: damaged or of another folder (its checksum is another); {self.remedy}")
+                raise InputError(f"{path}: damaged or from another folder (its checksum differs); {self.remedy}")
 
 
 def sealed(content: Mapping[str, Any], *, indent: int | None = 1) -> str:

@@ -75,7 +75,7 @@ def dialect_name(path: str | Path) -> str:
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix not in _DIALECT_OF_SUFFIX:
         raise InputError(
-            f"{path}: suffix {suffix!r} stands for no dialect (known are {', '.join(sorted(_DIALECT_OF_SUFFIX))}); "
+            f"{path}: suffix {suffix!r} has no known dialect (known are {', '.join(sorted(_DIALECT_OF_SUFFIX))}); "
             f"name one of {', '.join(sorted(DIALECTS))}"
         )
     return _DIALECT_OF_SUFFIX[suffix]
@@ -236,7 +236,7 @@ def _place(column: str | tuple[str, ...], names: list[str], where: str, form: Di
         tried, found = (tried,), names
     for name in tried:
         if found.count(name) > 1:
-            raise InputError(f"{where}: {found.count(name)} columns are called {name!r}")
+            raise InputError(f"{where}: {found.count(name)} columns have the name {name!r}")
         if name in found:
             return found.index(name)
     called = " or ".join(map(repr, tried))

@@ -1,4 +1,4 @@
-"""Parents and children as a graph without cycles: depth, ancestors, common ancestors."""
+"""Parents and children as an acyclic graph: depth, ancestors, common ancestors."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class AncestorGraph:
     """A forest, or a directed acyclic graph with several parents per concept.
 
     Args:
-        child, parent: Ends of the edges, ``[E]`` each.
-        codes: The code of each concept, ``[C]``, a list or an arrow column; names a cycle.
+        child, parent: The ends of the edges, ``[E]`` each.
+        codes: The code of each concept, ``[C]``, a list or an arrow column, for messages about cycles.
 
     Attributes:
         parents, children: Concept to concepts.
@@ -34,11 +34,11 @@ class AncestorGraph:
 
     @property
     def roots(self) -> np.ndarray:
-        """Concepts that have children and no parent."""
+        """Concepts with children and without a parent."""
         return np.flatnonzero((self.parents.counts == 0) & (self.children.counts > 0))
 
     def up(self, steps: int) -> CSR:
-        """Concept to its ancestors exactly ``steps`` edges up; to itself for 0."""
+        """Concept to its ancestors exactly ``steps`` edges up; the concept itself for 0."""
         while len(self._up) <= steps:
             self._up.append(self._up[-1].compose(self.parents))
         return self._up[steps]
@@ -52,7 +52,7 @@ class AncestorGraph:
         return np.flatnonzero(self.children.reach(np.array([concept])))
 
     def lca(self, concept_a: int, concept_b: int) -> np.ndarray:
-        """The deepest common ancestors of two concepts (each its own ancestor); empty without a common one."""
+        """The deepest common ancestors of two concepts (a concept is its own ancestor); empty if there are none."""
         common = np.intersect1d(
             np.append(self.ancestors(concept_a), concept_a), np.append(self.ancestors(concept_b), concept_b)
         )

@@ -1,4 +1,4 @@
-"""Which types each concept has: semantic types, branches of a hierarchy, or what a table says."""
+"""The types of each concept: semantic types, branches of a hierarchy, or types from a table."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ class ConceptTypes:
 
     Attributes:
         codes: Code of each concept, ``[C]``.
-        names: Name of each type, ``[T]``; those of branches are codes, since names of concepts may be licensed.
+        names: Name of each type, ``[T]``; branches are named by their codes, because names of concepts may be
+            licensed.
         types: Concept to types, C rows.
-        last: Concept to the type that was stated last, if it is still there, C rows.
+        last: Concept to the type that was stated last, if it still exists, C rows.
 
-    Make one with :meth:`from_terminology`, :meth:`from_branches`, :meth:`from_file` or :meth:`from_lists`.
+    Create one with :meth:`from_terminology`, :meth:`from_branches`, :meth:`from_file` or :meth:`from_lists`.
     """
 
     codes: Sequence[str]
@@ -45,14 +46,14 @@ class ConceptTypes:
 
     @classmethod
     def from_lists(cls, types: Sequence[Sequence[str]], codes: Sequence[str] | None = None) -> ConceptTypes:
-        """From the names of the types of each concept, in the order in which they are stated.
+        """Types from the names of each concept's types, in the order in which they are stated.
 
         Args:
             types: A list of names for each concept, which may be empty, ``[C]``.
-            codes: Code of each concept, ``[C]``; by default its place in the list.
+            codes: Code of each concept, ``[C]``; by default its index in the list.
 
         Raises:
-            InputError: A string instead of a list, or codes of another number.
+            InputError: A string in place of a list, or a different number of codes.
         """
         for i, names in enumerate(types):
             if isinstance(names, str):
@@ -69,11 +70,11 @@ class ConceptTypes:
     def from_terminology(cls, terminology: Terminology) -> ConceptTypes:
         """The types that a terminology's source states, e.g. the TUIs of MRSTY.
 
-        A terminology has the types of a concept in the order of their names. MRSTY lists them by TUI, so that the last
-        one is the last of that file, too.
+        A terminology has the types of a concept in the order of their names. MRSTY lists them by TUI, so the last type
+        is also the last in that file.
 
         Raises:
-            InputError: It has no types.
+            InputError: The terminology has no types.
         """
         column = terminology.types["type"]
         if not len(column):
@@ -93,10 +94,10 @@ class ConceptTypes:
         Args:
             hierarchy: The concepts and their parents.
             branches: Codes of the roots, which may lie below each other; by default the roots of the hierarchy.
-            children_of: Code of a concept whose children are the roots instead.
+            children_of: Code of a concept whose children are the roots, in place of ``branches``.
 
         Raises:
-            InputError: Branches and ``children_of``, no concept with a code, or no concept below any of the roots.
+            InputError: Both ``branches`` and ``children_of``, an unknown code, or no concept below any of the roots.
         """
         if branches is not None and children_of is not None:
             raise InputError("branches and children_of: expected one of them, found both")
@@ -125,10 +126,10 @@ class ConceptTypes:
 
         Args:
             path: CSV or TSV with a header.
-            columns: The columns of the code, as the terminology writes it, and of the type.
+            columns: The columns of the code, in the form of the terminology, and of the type.
 
         Raises:
-            InputError: No such file or column, no row, or with file and line an empty cell.
+            InputError: No such file or column, no row, or (with file and line) an empty cell.
         """
         types: dict[str, list[str]] = {}
         for line, cells in read_table(path, columns):
@@ -152,10 +153,10 @@ class ConceptTypes:
         return cls(codes, tuple(names), *both)
 
     def for_codes(self, codes: Sequence[str]) -> ConceptTypes:
-        """The types of some concepts, in their order; one that is not among these has none.
+        """The types of some concepts, in their order; an unknown concept has no type.
 
         Raises:
-            InputError: None is among these.
+            InputError: None of the codes is known.
         """
         row = {code: i for i, code in enumerate(self.codes)}
         places = np.array([row.get(code, -1) for code in codes], dtype=np.int64)
@@ -178,16 +179,16 @@ class ConceptTypes:
         only_types: Sequence[str] | None = None,
         least_concepts: int = 1,
     ) -> ConceptTypes:
-        """Fewer or coarser types, by these steps in this order; the concepts stay, with no type if need be.
+        """Fewer or coarser types, by these steps in this order; all concepts are kept, possibly without a type.
 
         Args:
-            last_type_only: Of each concept the type that was stated last, as CODER's script has it. A concept has none
-                if that one goes in a later step or went in an earlier selection.
+            last_type_only: Keep only the type of each concept that was stated last, as in CODER's script. A concept
+                has no type if that type is removed in a later step or was removed in an earlier selection.
             groups: Group to the types that become it: a key of :data:`~st_biomed.readers.umls.type_groups.TYPE_GROUPS`, or a mapping such as
-                :data:`~st_biomed.readers.umls.semantic_types.SEMANTIC_GROUPS`. Types of no group go.
+                :data:`~st_biomed.readers.umls.semantic_types.SEMANTIC_GROUPS`. Types without a group are removed.
             only_types: The types or groups to keep, in this order; all by default.
-            least_concepts: Types of fewer concepts go; by default those of none. A type of a single concept has no
-                neighbor to find.
+            least_concepts: Types with fewer concepts are removed; by default those without concepts. A type with a
+                single concept has no neighbor of the same type.
 
         Raises:
             InputError: An unknown preset or type, a number below 1, or no type is left.
@@ -228,7 +229,7 @@ class ConceptTypes:
 
     @property
     def typed(self) -> np.ndarray:
-        """The places of the concepts that have a type, int64 ``[N]``."""
+        """The indices of the concepts that have a type, int64 ``[N]``."""
         return np.flatnonzero(self.types.counts)
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
 """Distance levels between the texts of a batch, from the parents of their concepts.
 
-A hierarchy is a forest or a directed acyclic graph with several parents per concept. Every definition of distance
-below is stated the same way: two concepts are at level ``l`` if a set of *keys* of the one (its ancestors ``i`` steps
-up, say) meets a set of keys of the other, and at no nearer level. Batches are compared by joining keys, never by a
+A hierarchy is a forest or a directed acyclic graph with several parents per concept. All definitions of distance have
+the same form: two concepts are at level ``l`` if a set of *keys* of one concept (e.g. its ancestors ``i`` steps up)
+meets a set of keys of the other, and they are at no nearer level. Batches are compared by joining keys, never by a
 loop over pairs.
 """
 
@@ -28,45 +28,45 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MASKED = -1
-"""The distance of a pair that says nothing: identical strings, or concepts of different sources."""
+"""The distance of a masked pair: identical strings, or concepts of different sources."""
 
 DISTANCES = ("sibling_parent", "lca_depth", "hops")
 
 
 class Hierarchy:
-    """Ordinal distances between texts: 0 for names of one concept up to ``max_distance`` for the unrelated.
+    """Ordinal distances between texts: from 0 for names of one concept to ``max_distance`` for unrelated texts.
 
     ``sibling_parent`` (HiPrBERT, section 3.3): synonyms 0, siblings 1, parent and child 2, everything else 3;
-    ``levels`` places further kinships between. ``lca_depth``: ``H - depth(LCA)`` clipped to ``1..D-1``, where ``H`` is
-    the depth of the source and LCA the deepest common ancestor; ``D`` without one. ``hops``: edges of the shortest
-    path over a common ancestor, at most ``D``. Where several readings apply (several parents, several concepts of
-    one string) the smallest distance counts. Within one source whatever has no nearer relation is at ``D``, across
-    its trees too; identical strings and pairs of different sources are masked (-1).
+    ``levels`` inserts further kinships. ``lca_depth``: ``H - depth(LCA)`` clipped to ``1..D-1``, where ``H`` is the
+    depth of the source and LCA the deepest common ancestor; ``D`` without a common ancestor. ``hops``: edges of the
+    shortest path over a common ancestor, at most ``D``. If several distances apply (several parents, several concepts
+    of one string), the smallest counts. Within one source, all pairs without a nearer relation are at ``D``, also
+    across its trees. Identical strings and pairs of different sources are masked (-1).
 
     Args:
-        terminology: Concepts, their names and parents. One without parents gives 0 and ``D`` alone.
+        terminology: Concepts, their names and parents. Without parents, only the distances 0 and ``D`` occur.
         distance: ``"sibling_parent"``, ``"lca_depth"`` or ``"hops"``.
         levels: For ``sibling_parent``: the kinships (see ``KINSHIPS``) from near to far; a tuple inside shares a
             level, e.g. ``("sibling", "parent_child", ("grandparent_child", "uncle_nephew"))``.
-        max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3). With a level function also the largest level
-            that function gives, for every definition (default: ``D``).
-        level_function: From :class:`BatchPairs` to other integer levels ``[A, B]``, for distances that depend on
-            depth or on the hierarchy. It has the last word in :meth:`distance` and in that alone.
-        weight_function: From :class:`BatchPairs` to positive pair weights ``[A, B]``; may be a ``torch.nn.Module``
-            whose parameters are learned.
+        max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3). With a level function, also the largest level
+            of that function, for every definition (default: ``D``).
+        level_function: Maps :class:`BatchPairs` to other integer levels ``[A, B]``, for distances that depend on depth
+            or on the hierarchy. It is applied last, and only in :meth:`distance`.
+        weight_function: Maps :class:`BatchPairs` to positive pair weights ``[A, B]``; may be a ``torch.nn.Module``
+            with learned parameters.
 
     Attributes:
-        definition, levels: What was given as ``distance`` and ``levels``.
-        max_distance: Largest level of :meth:`distance`: ``D``, or what is declared for the level function.
+        definition, levels: The arguments ``distance`` and ``levels``.
+        max_distance: Largest level of :meth:`distance`: ``D``, or the declared maximum of the level function.
         far: ``D``, the largest level before the level function.
-        text_sources: Text to the sources it can be compared in; ``None`` where there is one source only.
+        text_sources: Text to the sources it can be compared in; ``None`` if there is only one source.
         graph: Parents, children, ancestors and roots, see :class:`~st_biomed.hierarchy.ancestors.AncestorGraph`.
         parents, children: Concept to concepts.
         depth: Longest path from a root, int32 ``[C]``.
 
     Raises:
         InputError: A cycle (named by its codes), an unknown distance or kinship, levels in an impossible order.
-            In :meth:`distance`: a level function that gives no levels, or larger ones than declared.
+            In :meth:`distance`: a level function that returns invalid levels, or larger levels than declared.
 
     Example:
         >>> import torch
@@ -147,7 +147,7 @@ class Hierarchy:
         return self.terminology.digest
 
     def lca(self, concept_a: int, concept_b: int) -> np.ndarray:
-        """The deepest common ancestors of two concepts (each its own ancestor); empty without a common one."""
+        """The deepest common ancestors of two concepts (a concept is its own ancestor); empty if there are none."""
         return self.graph.lca(concept_a, concept_b)
 
     def _kin(self, i: int, j: int) -> Level:
@@ -155,7 +155,7 @@ class Hierarchy:
 
     @cached_property
     def concept_sources(self) -> CSR:
-        """Concept to the sources it can be compared in: those of its edges, else those of its names."""
+        """Concept to the sources it can be compared in: those of its edges, otherwise those of its names."""
         return comparable_sources(self.terminology)
 
     def _comparable_sources(self) -> CSR | None:
@@ -198,7 +198,8 @@ class Hierarchy:
 
         Args:
             labels_a, labels_b: Text ids, int64 ``[A]`` and ``[B]``.
-            distance: What :meth:`distance` gave for them, so that it is not computed again; negative where masked.
+            distance: The output of :meth:`distance` for these labels, to avoid computing it again; negative for masked
+                pairs.
 
         Returns:
             ``[A, B]`` on the labels' device.
@@ -243,13 +244,13 @@ class Hierarchy:
         return out.masked_fill_(self.lookup.same_text(labels_a, labels_b), MASKED)
 
     def concept_distance(self, concepts_a: np.ndarray, concepts_b: np.ndarray) -> np.ndarray:
-        """Distances of concept pairs one by one, before any level function.
+        """Distances of pairs of concepts, before any level function.
 
         Args:
             concepts_a, concepts_b: Concept indices, ``[N]`` each.
 
         Returns:
-            Levels ``0..far``, int8 ``[N]``; -1 where the two belong to different sources.
+            Levels ``0..far``, int8 ``[N]``; -1 if the two belong to different sources.
         """
         out = np.full(len(concepts_a), self.far, dtype=np.int8)
         for level in range(len(self._levels), 0, -1):
@@ -263,15 +264,16 @@ class Hierarchy:
         return out
 
     def partner_tables(self, level: int) -> list[tuple[CSR, CSR]]:
-        """How to draw partners at a level (before any level function): pick a key of the anchor, then a concept that has this key.
+        """Tables for drawing partners at a level (before any level function): choose a key of the anchor, then a
+        concept with it.
 
-        A partner drawn so may stand nearer by another way; :meth:`concept_distance` tells.
+        Such a partner may be nearer by another path; check it with :meth:`concept_distance`.
 
         Args:
             level: From 1 to ``far - 1``.
 
         Returns:
-            Pairs of (concept to keys, key to concepts), one for each way to be at that level.
+            Pairs of (concept to keys, key to concepts), one for each path to that level.
         """
         inverted = {id(self.graph.up(0)): self.graph.up(0), id(self.graph.up(1)): self.children}
         tables = []
@@ -282,7 +284,7 @@ class Hierarchy:
         return tables
 
     def get_config_dict(self) -> dict[str, object]:
-        """What defines the distances, for cards and records."""
+        """The definition of the distances, for cards and records."""
         config = {"distance": self.definition, "max_distance": self.max_distance, "terminology": self.digest}
         return config | ({"levels": self.levels} if self.definition == "sibling_parent" else {})
 

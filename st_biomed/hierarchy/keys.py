@@ -1,4 +1,4 @@
-"""Keys of concepts: two concepts are at a level where a key of the one is a key of the other."""
+"""Keys of concepts: two concepts are at a level if they share a key."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Level(NamedTuple):
 
 
 def lca_levels(graph: AncestorGraph, deepest: np.ndarray, far: int) -> list[list[Level]]:
-    """Ancestors, each concept its own, by the level their depth stands for.
+    """Ancestors by the level of their depth; a concept is its own ancestor.
 
     Args:
-        graph: Of ``C`` concepts.
+        graph: The graph of ``C`` concepts.
         deepest: Depth of the deepest concept in any source a concept belongs to, ``[C]``.
-        far: The level of the unrelated.
+        far: The level of unrelated concepts.
     """
     rows, ancestors = [], []
     for steps in range(int(graph.depth.max(initial=0)) + 1):
@@ -37,7 +37,7 @@ def lca_levels(graph: AncestorGraph, deepest: np.ndarray, far: int) -> list[list
 
 
 def inverse(table: CSR) -> CSR:
-    """Key to concepts, from concept to keys (keys are concepts too)."""
+    """Key to concepts, from concept to keys (keys are also concepts)."""
     return CSR.from_pairs(
         table.indices, np.repeat(np.arange(table.n_rows, dtype=np.int32), table.counts), table.n_rows
     )

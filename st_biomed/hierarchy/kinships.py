@@ -1,4 +1,4 @@
-"""Kinships of two concepts of a hierarchy, by the steps to an ancestor they share."""
+"""Kinships of two concepts of a hierarchy, by the steps to a shared ancestor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINSHIPS: dict[str, tuple[int, int]] = {
     "cousin": (2, 2),
     "great_grandparent_child": (0, 3),
 }
-"""Kinship to (i, j): an ancestor i steps above the one is an ancestor j steps above the other, either way round."""
+"""Kinship to (i, j): an ancestor i steps above one concept is an ancestor j steps above the other, in either order."""
 
 
 def ancestor_steps(level: str | Sequence[str]) -> list[tuple[int, int]]:
@@ -31,10 +31,10 @@ def ancestor_steps(level: str | Sequence[str]) -> list[tuple[int, int]]:
 
 
 def check_order(levels: list[list[tuple[int, int]]]) -> None:
-    """Sharing a grandparent follows from sharing a parent: the narrower kinship has to stand nearer.
+    """Check that a narrower kinship is nearer: concepts that share a parent also share a grandparent.
 
     Raises:
-        InputError: A kinship without the one it contains at a nearer level.
+        InputError: A kinship whose narrower kinship is not at a nearer level.
     """
     names = {steps: name for name, steps in KINSHIPS.items()}
     nearer: set[tuple[int, int]] = {(0, 0)}
@@ -42,7 +42,5 @@ def check_order(levels: list[list[tuple[int, int]]]) -> None:
         for i, j in level:
             core = (i - 1, j - 1)
             if i and core not in nearer:
-                raise InputError(
-                    f"levels: {names[i, j]!r} contains {names[core]!r}, which must stand at a nearer level"
-                )
+                raise InputError(f"levels: {names[i, j]!r} contains {names[core]!r}, which must be at a nearer level")
         nearer.update(level)

@@ -1,4 +1,4 @@
-"""What a person's own function of levels or weights sees of a batch."""
+"""The input of custom level and weight functions for a batch."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class BatchPairs(NamedTuple):
-    """What a level or weight function sees of a batch: A texts against B texts.
+    """The input of a level or weight function for a batch: A texts compared with B texts.
 
     Attributes:
         labels_a, labels_b: Text ids, ``[A]`` and ``[B]``.
-        distance: Levels by the definition of the hierarchy, int8 ``[A, B]``; -1 where masked.
+        distance: Levels by the definition of the hierarchy, int8 ``[A, B]``; -1 for masked pairs.
         depth_a, depth_b: Depth of each text's shallowest concept, ``[A]`` and ``[B]``; a root has depth 0.
         hierarchy: The hierarchy itself.
     """

@@ -10,7 +10,7 @@ from st_biomed.terminology import Terminology
 
 
 def comparable_sources(terminology: Terminology) -> CSR:
-    """Concept to the sources it can be compared in: those of its edges, else those of its names."""
+    """Concept to the sources it can be compared in: those of its edges, otherwise those of its names."""
     parents, terms = terminology.parents, terminology.terms
     numbers = {name: i for i, name in enumerate(terminology.sources)}
     edge_source, term_source = (_numbered(table["source"], numbers) for table in (parents, terms))
@@ -27,8 +27,8 @@ def deepest_in_sources(sources: CSR, depth: np.ndarray, n_sources: int) -> np.nd
 
     Args:
         sources: Concept to its sources.
-        depth: Of each concept, ``[C]``.
-        n_sources: How many sources there are.
+        depth: Depth of each concept, ``[C]``.
+        n_sources: Number of sources.
     """
     rows = np.repeat(np.arange(sources.n_rows), sources.counts)
     deepest = np.zeros(n_sources, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Knowledge-graph embeddings: a graph's concepts as vectors, and what they are used for. Imported when first used."""
+"""Knowledge-graph embeddings: the concepts of a graph as vectors. The names are imported on first use."""
 
 from __future__ import annotations
 

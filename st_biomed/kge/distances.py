@@ -1,4 +1,4 @@
-"""Distances of many vectors to many others without a matrix of all their differences."""
+"""Distances between two sets of vectors, without a matrix of all differences."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _ROWS = 16  # of a block where there are many entities
 def summed_moduli(queries: Tensor, entities: Tensor) -> Tensor:
     """Sum over the dimensions of the modulus of the complex difference, as in RotatE.
 
-    Differences are made a block at a time, forward and backward, and none is kept. Where two vectors are equal in a
-    dimension its gradient is zero.
+    Differences are computed block by block, in the forward and the backward pass, and are not kept. If two vectors are
+    equal in a dimension, its gradient is zero.
 
     Args:
         queries: Real parts, then imaginary parts, ``[..., Q, 2d]``.

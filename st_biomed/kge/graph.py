@@ -1,4 +1,4 @@
-"""A knowledge graph to train and to measure on: entities, relations, and triples in three parts."""
+"""A knowledge graph for training and evaluation: entities, relations, and triples in three parts."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class KnowledgeGraph:
         entities: Codes, ``[E]``, each once.
         relations: Names, ``[R]``, each once.
         train, valid, test: (head, relation, tail) as indices into these, int64 ``[., 3]``.
-        terminology: Digest of the terminology it was made from; empty where there was none.
-        tally: What became of the terminology's triples.
-        dropped: Name of a relation that was left out, and why.
+        terminology: Digest of the terminology of the graph; empty if there is none.
+        tally: Counts of the terminology's triples, kept and dropped by reason.
+        dropped: Name of each omitted relation to the reason.
 
     Raises:
-        InputError: No training triple, a code or name twice, or triples that are no ``[T, 3]`` of such indices.
+        InputError: No training triple, a repeated code or name, or triples that are not ``[T, 3]`` of such indices.
     """
 
     entities: Sequence[str]
@@ -57,7 +57,7 @@ class KnowledgeGraph:
         for kind in ("entities", "relations"):
             names = tuple(getattr(self, kind))
             if len(set(names)) < len(names):
-                raise InputError(f"{kind}: {Counter(names).most_common(1)[0][0]!r} is there twice")
+                raise InputError(f"{kind}: {Counter(names).most_common(1)[0][0]!r} occurs twice")
             object.__setattr__(self, kind, names)
         for part in PARTS:
             object.__setattr__(self, part, self._checked(part))
@@ -75,7 +75,7 @@ class KnowledgeGraph:
             if wrong.any():
                 row = int(wrong.argmax())
                 raise InputError(
-                    f"{part}: {end} of triple {row + 1} has to be from 0 to {len(known) - 1}, found {triples[row, column]}"
+                    f"{part}: {end} of triple {row + 1} must be from 0 to {len(known) - 1}, found {triples[row, column]}"
                 )
         return np.ascontiguousarray(triples, dtype=np.int64)
 
@@ -92,11 +92,11 @@ class KnowledgeGraph:
 
         Args:
             terminology: Concepts with relations and parents.
-            options: Which triples are taken, see :class:`~st_biomed.kge.triples.TripleOptions`.
+            options: Selection of the triples, see :class:`~st_biomed.kge.triples.TripleOptions`.
             shares, seed: See :func:`~st_biomed.kge.splits.split_triples`.
 
         Raises:
-            InputError: As these two do.
+            InputError: As in these two.
         """
         entities, relations, triples, tally, dropped = terminology_triples(terminology, options)
         parts = split_triples(triples, shares, seed)
@@ -104,7 +104,7 @@ class KnowledgeGraph:
 
     @classmethod
     def open(cls, name: str | Path, options: TripleOptions = PAPER, **split: Any) -> KnowledgeGraph:
-        """A saved graph, or the graph of what :meth:`Terminology.open` takes."""
+        """A saved graph, or the graph of a source for :meth:`Terminology.open`."""
         settle(name)
         if (Path(name) / HEADER).is_file():
             return cls.load(name)
@@ -119,12 +119,12 @@ class KnowledgeGraph:
 
     @property
     def triples(self) -> np.ndarray:
-        """All of them, int64 ``[T, 3]``."""
+        """All triples, int64 ``[T, 3]``."""
         return np.concatenate(list(self.parts.values()))
 
     @property
     def shares(self) -> dict[str, float]:
-        """The shares that the parts reached."""
+        """The actual shares of the parts."""
         return {name: len(part) / len(self.triples) for name, part in self.parts.items()}
 
     def __repr__(self) -> str:
@@ -133,7 +133,7 @@ class KnowledgeGraph:
 
     @property
     def report(self) -> str:
-        """What became of the terminology's triples and relations, a line each."""
+        """One line for each count of the terminology's triples and relations."""
         lines = [f"triples: {self.tally}"] if self.tally.n_read else []
         return "\n".join([*lines, *(f"relation {name}: {why}" for name, why in sorted(self.dropped.items()))])
 
@@ -149,7 +149,7 @@ class KnowledgeGraph:
         """Triples of another graph as indices into this one's entities and relations, ``[T, 3]``.
 
         Raises:
-            InputError: An entity or a relation that this graph does not have.
+            InputError: An entity or a relation that is not in this graph.
         """
         columns = []
         for column, kind in enumerate(("entities", "relations", "entities")):
@@ -163,10 +163,10 @@ class KnowledgeGraph:
     # ------------------------------------------------------------------ on disk
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``graph.json``, ``entities.parquet`` and ``triples.parquet``; a graph in the folder is replaced.
+        """Write ``graph.json``, ``entities.parquet`` and ``triples.parquet``; an existing graph is replaced.
 
         Raises:
-            InputError: The folder holds something else, or another process writes to it.
+            InputError: The folder contains something else, or another process writes to it.
         """
         own = {HEADER, *FILES}
         folder = check_output(folder, what="a graph", is_own=own.__contains__, marker=HEADER, overwrite=True)
@@ -175,7 +175,7 @@ class KnowledgeGraph:
         return folder
 
     def write(self, folder: Path) -> None:
-        """Write the files into a folder that is there and that nothing else writes to, the header last."""
+        """Write the files into an existing folder that nothing else writes to, the header last."""
         pq.write_table(pa.table({"code": pa.array(self.entities, pa.string())}), folder / "entities.parquet")
         part = np.repeat(np.arange(3, dtype=np.int8), [len(part) for part in self.parts.values()])
         columns = dict(zip(("head", "relation", "tail"), self.triples.T))
@@ -191,10 +191,10 @@ class KnowledgeGraph:
 
     @classmethod
     def load(cls, folder: str | Path) -> KnowledgeGraph:
-        """Read what :meth:`save` wrote.
+        """Load a graph written by :meth:`save`.
 
         Raises:
-            InputError: No such graph, or a damaged one.
+            InputError: No such graph, or a damaged graph.
         """
         return read_whole(folder, cls._read)
 

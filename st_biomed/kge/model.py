@@ -1,8 +1,8 @@
-"""What the models of a knowledge graph share: a table of entities, a table of relations, and queries.
+"""The base of knowledge-graph models: a table of entities, a table of relations, and queries.
 
-A triple is scored by turning what is given (a head or a tail) and the relation into a *query*, and by comparing that
-with an entity: by a product, or by a negative distance. So all entities, or many at once, are scored by one matrix
-product or one matrix of distances.
+A triple is scored in two steps: the given end (a head or a tail) and the relation are turned into a *query*, and the
+    query is compared with an entity by a product or a negative distance. All or many entities are therefore scored by
+    one matrix product or one matrix of distances.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ EPSILON = 2.0
 
 
 class KGEModel(nn.Module, ABC):
-    """Base of the models: B triples, E entities, R relations, D reals for an entity.
+    """Base of the models: B triples, E entities, R relations, D real numbers per entity.
 
     Args:
         n_entities: E.
         n_relations: R.
-        dimension: D; two reals make a complex number, and SimplE has D/2 for the head and D/2 for the tail.
-        reciprocal: Whether a head is asked for as the tail of a relation of its own, the reciprocal one (Lacroix et al.
-            2018, section 3); the score of a triple is then that of its tail.
-        margin: Of the loss, where distances start; see :meth:`initialize`.
-        seed: Of the initial values.
+        dimension: D; two real numbers form a complex number, and SimplE has D/2 for the head and D/2 for the tail.
+        reciprocal: Whether heads are predicted as tails of a separate reciprocal relation (Lacroix et al. 2018,
+            section 3); the score of a triple is then that of its tail.
+        margin: Margin of the loss, the initial value of distances; see :meth:`initialize`.
+        seed: Seed of the initial values.
 
     Attributes:
         entities: Table ``[E, D]``.
         relations: Table ``[R, W]``, or ``[2R, W]`` with reciprocal relations.
 
     Raises:
-        InputError: A number below 1, or an odd dimension where pairs are needed.
+        InputError: A number below 1, or an odd dimension although pairs are needed.
     """
 
     paired: ClassVar[bool] = False
@@ -78,9 +78,10 @@ class KGEModel(nn.Module, ABC):
 
     @torch.no_grad()
     def initialize(self, margin: float, generator: torch.Generator) -> None:
-        """Uniform between plus and minus (margin + 2) / D, as the published code of Sun et al. (2019) does for all models.
+        """Uniform between plus and minus (margin + 2) / D, as in the published code of Sun et al. (2019) for all
+        models.
 
-        Distances then start about the margin, and products near zero.
+        Distances then start near the margin, and products near zero.
         """
         bound = (margin + EPSILON) / self.dimension
         for table in (self.entities, self.relations):
@@ -90,9 +91,9 @@ class KGEModel(nn.Module, ABC):
 
     @abstractmethod
     def transform(self, given: Tensor, relations: Tensor, side: str) -> Tensor:
-        """Queries ``[B, D]`` from the vectors that are given ``[B, D]`` and those of the relations ``[B, W]``.
+        """Queries ``[B, D]`` from the given vectors ``[B, D]`` and the vectors of the relations ``[B, W]``.
 
-        ``side`` is the end that is asked for.
+        ``side`` is the missing end.
         """
 
     @abstractmethod
@@ -101,24 +102,24 @@ class KGEModel(nn.Module, ABC):
 
     @abstractmethod
     def compare_pairs(self, queries: Tensor, entities: Tensor) -> Tensor:
-        """Scores ``[B]`` of each query with its own entity, both ``[B, D]``."""
+        """Scores ``[B]`` of each query with its entity, both ``[B, D]``."""
 
     # ------------------------------------------------------------------ scoring
 
     def relation_of(self, relations: Tensor, side: str) -> tuple[Tensor, str]:
-        """Row in the table of relations, and the side to transform for: with reciprocal relations always the tail."""
+        """Row in the table of relations, and the side to transform for: always the tail with reciprocal relations."""
         return (relations + self.n_relations, "tail") if self.reciprocal and side == "head" else (relations, side)
 
     def queries(self, given: Tensor, relations: Tensor, side: str) -> Tensor:
         """Queries ``[B, D]`` for the entity on a side.
 
         Args:
-            given: Tails where ``side`` is ``"head"``, heads otherwise, ``[B]``.
+            given: Tails if ``side`` is ``"head"``, otherwise heads, ``[B]``.
             relations: ``[B]``.
-            side: The end that is asked for.
+            side: The missing end.
 
         Raises:
-            InputError: Another side.
+            InputError: An unknown side.
         """
         if side not in SIDES:
             raise unknown_name("side", side, SIDES)
@@ -126,15 +127,15 @@ class KGEModel(nn.Module, ABC):
         return self.transform(self.entities(given), self.relations(rows), side)
 
     def score(self, heads: Tensor, relations: Tensor, tails: Tensor) -> Tensor:
-        """Scores of triples given as indices ``[B]`` each, ``[B]``; the higher the likelier."""
+        """Scores of triples given as indices ``[B]`` each, ``[B]``; higher is more likely."""
         return self.compare_pairs(self.queries(heads, relations, "tail"), self.entities(tails))
 
     def score_all(self, given: Tensor, relations: Tensor, side: str) -> Tensor:
-        """Scores of all entities as the missing end, ``[B, E]``; arguments as of :meth:`queries`."""
+        """Scores of all entities as the missing end, ``[B, E]``; arguments as in :meth:`queries`."""
         return self.compare(self.queries(given, relations, side), self.entities.weight)
 
     def scorer(self) -> Scorer:
-        """The model as what ranks are measured by; see :class:`~st_biomed.metrics.link_prediction.Scorer`."""
+        """The model as a scorer for ranks; see :class:`~st_biomed.metrics.link_prediction.Scorer`."""
         device = self.entities.weight.device
 
         @torch.no_grad()
@@ -145,7 +146,7 @@ class KGEModel(nn.Module, ABC):
         return score
 
     def vectors(self) -> Tensor:
-        """The entities as real vectors, ``[E, D]`` on the CPU: real parts then imaginary ones, head's then tail's."""
+        """The entities as real vectors, ``[E, D]`` on the CPU: real then imaginary parts, or head then tail parts."""
         return self.entities.weight.detach().float().cpu()
 
     def cubed_moduli(self, vectors: Tensor) -> Tensor:

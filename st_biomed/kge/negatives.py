@@ -1,4 +1,4 @@
-"""Negatives of triples: entities drawn for a chunk of triples together, and which of them make a true triple."""
+"""Negatives of triples: entities drawn for a chunk of triples, and a check for true triples."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _MULTIPLIER = -7046029254386353131  # 2^64 over the golden ratio, odd (Fibonacci
 
 
 class TrueTriples:
-    """Whether a corrupted triple is true after all.
+    """Checks whether a corrupted triple is true.
 
-    A table of fingerprints says of most that they are not; the rest is looked up in a sorted list.
+    A table of fingerprints excludes most triples; the rest is looked up in a sorted list.
 
     Args:
         triples: (head, relation, tail), int64 ``[T, 3]``.
         n_entities, n_relations: E and R.
-        device: Where the answers are needed.
+        device: Device of the results.
 
     Raises:
-        InputError: So many entities and relations that a triple has no number of 63 bits.
+        InputError: Too many entities and relations to number all triples with 63 bits.
     """
 
     def __init__(self, triples: np.ndarray, n_entities: int, n_relations: int, device: torch.device) -> None:
@@ -43,13 +43,13 @@ class TrueTriples:
             self._seen[side][_fingerprint(keys)] = True
 
     def among(self, given: Tensor, relations: Tensor, candidates: Tensor, side: str) -> Tensor:
-        """Which candidates complete what is given to a true triple.
+        """Whether candidates complete the given ends to a true triple.
 
         Args:
-            given: Tails where ``side`` is ``"head"``, heads otherwise, ``[..., c]``.
+            given: Tails if ``side`` is ``"head"``, otherwise heads, ``[..., c]``.
             relations: ``[..., c]``.
-            candidates: Entities for all c of a chunk, ``[..., n]``.
-            side: The end that is asked for.
+            candidates: Entities for all c triples of a chunk, ``[..., n]``.
+            side: The missing end.
 
         Returns:
             Boolean ``[..., c, n]``.
@@ -67,5 +67,5 @@ def _fingerprint(keys: Tensor) -> Tensor:
 
 
 def draw_negatives(n_entities: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
-    """Entities drawn uniformly with repeats, int64."""
+    """Entities drawn uniformly with replacement, int64."""
     return torch.from_numpy(generator.integers(n_entities, size=shape))

@@ -1,4 +1,4 @@
-"""What a graph embedding is trained for: pure tensor maths."""
+"""Training objectives of a graph embedding: pure tensor math."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def self_adversarial(
 
     Args:
         positives: Scores of the triples, ``[B]``.
-        negatives: Scores of the negatives of each, ``[B, n]``.
+        negatives: Scores of the negatives of each triple, ``[B, n]``.
         margin: The fixed margin, in units of the score.
-        temperature: Of the sampling; 0 weighs all negatives alike.
-        true: Which negatives are true triples and do not count, boolean ``[B, n]``.
+        temperature: Temperature of the sampling; 0 gives all negatives equal weight.
+        true: Negatives that are true triples and do not count, boolean ``[B, n]``.
     """
     positives, negatives = positives.float(), negatives.float()
     if true is not None:
@@ -36,7 +36,7 @@ def nuclear_3_norm(cubes: Sequence[Tensor]) -> Tensor:
     """N3 (Lacroix et al. 2018 and its published code): mean over the triples of the cubed moduli of their factors.
 
     Args:
-        cubes: Of heads, relations and tails, ``[B, D]`` each, see
+        cubes: Cubed moduli of heads, relations and tails, ``[B, D]`` each, see
             :meth:`~st_biomed.kge.model.KGEModel.cubed_moduli`.
     """
     return torch.stack([each.float().sum(dim=-1) for each in cubes]).sum(dim=0).mean()

@@ -1,4 +1,4 @@
-"""Five scoring functions of triples; each is how a query is made, and how it is compared with entities."""
+"""Five scoring functions of triples. Each defines a query and its comparison with entities."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Product(KGEModel):
 
 
 class DistMult(_Product):
-    """``sum_i h_i r_i t_i`` (Yang et al. 2015, Eq. 2); blind to direction."""
+    """``sum_i h_i r_i t_i`` (Yang et al. 2015, Eq. 2); symmetric in head and tail."""
 
     def transform(self, given: Tensor, relations: Tensor, side: str) -> Tensor:
         return given * relations
@@ -46,7 +46,7 @@ class ComplEx(_Product):
 class SimplE(_Product):
     """``(<head of h, r, tail of t> + <head of t, inverse of r, tail of h>) / 2`` (Kazemi and Poole 2018, section 4).
 
-    An entity is its vector as a head, then that as a tail; a relation its vector, then that of its inverse.
+    An entity has its vector as a head, then its vector as a tail; a relation has its vector, then that of its inverse.
     """
 
     paired = True
@@ -69,7 +69,8 @@ class _Distance(KGEModel):
 class TransE(_Distance):
     """``-||h + r - t||`` (Bordes et al. 2013, section 2), in the L1 norm by default.
 
-    Entities are not scaled to length one after every step as there: the margin of the self-adversarial loss holds them.
+    Unlike there, entities are not scaled to length one after every step; the margin of the self-adversarial loss
+    bounds them.
 
     Args:
         n_entities, n_relations, dimension: See :class:`KGEModel`.
@@ -97,7 +98,7 @@ class TransE(_Distance):
 class RotatE(_Distance):
     """``-||h o r - t||``, relations of modulus one (Sun et al. 2019, Eq. 2); the sum of the moduli as in its code.
 
-    A relation is its phases, ``[D/2]``.
+    A relation consists of its phases, ``[D/2]``.
     """
 
     paired = True
@@ -107,7 +108,7 @@ class RotatE(_Distance):
 
     @torch.no_grad()
     def initialize(self, margin: float, generator: torch.Generator) -> None:
-        """Entities as of other models; phases uniform over the circle (Sun et al. 2019, section 4.1)."""
+        """Entities as in other models; phases uniform over the circle (Sun et al. 2019, section 4.1)."""
         super().initialize(margin, generator)
         self.relations.weight.uniform_(-math.pi, math.pi, generator=generator)
 
@@ -125,7 +126,7 @@ class RotatE(_Distance):
 
 
 def complex_product(a: Tensor, b: Tensor) -> Tensor:
-    """Product of complex numbers, real parts then imaginary ones, ``[..., 2d]``."""
+    """Product of complex numbers, real parts then imaginary parts, ``[..., 2d]``."""
     (real, imaginary), (of_real, of_imaginary) = a.chunk(2, dim=-1), b.chunk(2, dim=-1)
     products = [real * of_real - imaginary * of_imaginary, real * of_imaginary + imaginary * of_real]
     return torch.cat(products, dim=-1)

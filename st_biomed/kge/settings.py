@@ -1,4 +1,4 @@
-"""How a graph embedding is trained, and where each default comes from."""
+"""Settings of graph embeddings, with the source of each default."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MODEL_NAMES = ("transe", "complex", "rotate", "simple", "distmult")
 LOSSES = ("self_adversarial", "one_vs_all")
 
 MARGIN = 9.0
-"""Of distances: the published setting of RotatE and TransE on FB15k-237 (Sun et al. 2019, appendix)."""
+"""Margin of distances: the published setting of RotatE and TransE on FB15k-237 (Sun et al. 2019, appendix)."""
 
 
 _PAIRED = ("complex", "rotate", "simple")
@@ -24,34 +24,36 @@ def _checked(default: Any, check: Check) -> Any:
 
 @dataclass(frozen=True)
 class KGESettings:
-    """Settings of a training. The Italian paper names its four models and its graph, and no hyper-parameter.
+    """Settings of a training. The Italian paper names its four models and its graph, but no hyperparameters.
 
     Args:
         model: ``"transe"``, ``"complex"``, ``"rotate"``, ``"simple"`` or ``"distmult"``; "We have chosen ComplEx as
             reference model" (section 4).
-        dimension: Reals of an entity: 200 are 100 complex numbers.
-        norm: Of TransE, 1 or 2.
-        reciprocal: Whether heads are asked for through reciprocal relations (Lacroix et al. 2018).
+        dimension: Real numbers per entity; 200 are 100 complex numbers.
+        norm: Norm of TransE, 1 or 2.
+        reciprocal: Whether heads are predicted with reciprocal relations (Lacroix et al. 2018).
         loss: ``"self_adversarial"`` (Sun et al. 2019, Eq. 5), or ``"one_vs_all"``, the cross entropy over all entities
             (Lacroix et al. 2018).
-        margin: Gamma of the self-adversarial loss; by default 9 for distances and 0 for products, whose scores may have
-            either sign.
-        temperature: Of the self-adversarial weights (1: Sun et al. 2019, appendix); 0 weighs all alike.
-        negatives: Entities drawn for each side of a triple.
-        chunk: Triples that share their negatives, so that a matrix product scores them (batched negatives: Lerer et al.
-            2019, section 4.3); divides ``batch_size``.
-        filter_negatives: Whether negatives that make a training triple do not count, as in the published code of Sun et al.
-        n3: Weight of the N3 regularizer (Lacroix et al. 2018) of models whose score is a product.
-        batch_size: Triples of a step.
-        learning_rate: Of Adam.
-        epochs: At most.
-        evaluate_every: Epochs between two measurements on the validation triples.
-        patience: Measurements without a better one after which training stops; 0 trains all epochs and keeps the last.
-        validation_sample: Validation triples that are measured, drawn once; 0 for all.
-        seed: Of initial values, batches, negatives and the sample.
+        margin: Gamma of the self-adversarial loss; by default 9 for distances, and 0 for products, whose scores may
+            have either sign.
+        temperature: Temperature of the self-adversarial weights (1: Sun et al. 2019, appendix); 0 gives equal weights.
+        negatives: Number of entities drawn for each side of a triple.
+        chunk: Number of triples that share their negatives and are scored by one matrix product (batched negatives:
+            Lerer et al. 2019, section 4.3); divides ``batch_size``.
+        filter_negatives: Whether to ignore negatives that form a training triple, as in the published code of Sun et
+            al.
+        n3: Weight of the N3 regularizer (Lacroix et al. 2018), for models whose score is a product.
+        batch_size: Triples per step.
+        learning_rate: Learning rate of Adam.
+        epochs: Maximum number of epochs.
+        evaluate_every: Epochs between two evaluations on the validation triples.
+        patience: Number of evaluations without improvement before training stops; 0 trains all epochs and keeps the
+            last.
+        validation_sample: Number of validation triples to evaluate, drawn once; 0 for all.
+        seed: Seed of initial values, batches, negatives and the sample.
 
     Raises:
-        InputError: A value out of its range, or settings that exclude each other.
+        InputError: A value out of range, or conflicting settings.
     """
 
     model: str = _checked("complex", one_of(*MODEL_NAMES))

@@ -1,4 +1,4 @@
-"""Training, validation and test triples: the last two hold nothing that training has not seen."""
+"""Training, validation and test triples; validation and test contain only entities and relations seen in training."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import numpy as np
 from st_biomed.errors import InputError
 
 SHARES = (0.9, 0.04, 0.06)
-"""Of train, valid and test: "We then use 90%/6%/4% training/test/validation split ratio" (Italian paper, 3.1)."""
+"""Shares of train, valid and test: "We then use 90%/6%/4% training/test/validation split ratio" (Italian paper, 3.1)."""
 
 
 def split_triples(
     triples: np.ndarray, shares: Sequence[float] = SHARES, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hold triples out at random, each only if both its entities and its relation stay in another training triple.
+    """Hold out random triples whose entities and relation all remain in another training triple.
 
     "Data is split in such a way that the test and validation sets contain only entities and relations already seen in
-    the training set" (Italian paper, 3.1). A tree has few triples that can be held out, since a leaf has one only; then
-    the shares stay below what was asked for, valid and test in their ratio.
+    the training set" (Italian paper, 3.1). A tree has few triples that can be held out, because a leaf has only one.
+    The shares are then smaller than requested, with valid and test in their ratio.
 
     Args:
-        triples: (head, relation, tail), integers ``[T, 3]``, none twice and none with equal ends.
-        shares: Of train, valid and test; they add up to 1.
-        seed: Of the draw.
+        triples: (head, relation, tail), integers ``[T, 3]``, without repeats and without equal ends.
+        shares: Shares of train, valid and test, which add up to 1.
+        seed: Seed of the draw.
 
     Returns:
         Train, valid and test, int64 ``[., 3]`` each, in the order of ``triples``.
 
     Raises:
-        InputError: Shares that are no three shares, or no share for training.
+        InputError: Not three valid shares, or no share for training.
     """
     if len(shares) != 3 or min(shares) < 0 or shares[0] <= 0 or not math.isclose(sum(shares), 1):
         raise InputError(

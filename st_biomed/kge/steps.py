@@ -1,4 +1,4 @@
-"""One epoch of steps: shuffled batches, shared negatives or all entities, and updates of the rows that were touched."""
+"""One epoch of steps: shuffled batches, shared negatives or all entities, and updates of the used rows."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SPARSE_FROM = 4  # entities for each row that a step touches, from which updati
 
 
 class Epoch:
-    """Runs epochs; what an epoch draws depends on the seed and its number alone.
+    """Runs epochs; the draws of an epoch depend only on the seed and its number.
 
-    Every batch is full: the last one is filled up from the beginning of the epoch's order.
+    Every batch is full; the last one is filled from the beginning of the epoch's order.
 
     Args:
-        model: What is trained; it stays where it is.
-        graph: Its training triples.
-        settings: How.
+        model: The model to train, on its device.
+        graph: The graph with the training triples.
+        settings: Settings of the training.
     """
 
     def __init__(self, model: KGEModel, graph: KnowledgeGraph, settings: KGESettings) -> None:
@@ -63,7 +63,7 @@ class Epoch:
             optimizer.load_state_dict(state)
 
     def run(self, number: int) -> float:
-        """One epoch; the mean loss of its steps."""
+        """Run one epoch and return the mean loss of its steps."""
         device = self.triples.device
         rng = np.random.default_rng((self.settings.seed, 0, number))
         order = torch.from_numpy(np.resize(rng.permutation(len(self.triples)), self.n_batches * self.rows))

@@ -1,4 +1,4 @@
-"""Vectors of concepts, by code: what a knowledge-graph embedding is once it has been trained."""
+"""Vectors of concepts, by code: the result of training a knowledge-graph embedding."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ TABLE, SETTINGS = "table.json", "settings.json"
 SEAL = Seal(
     TABLE, 2, "KGETable.save or `st-biomed train kge`", "train it again (`st-biomed train kge --overwrite true`)"
 )
-"""Of a table alone, and of a whole training, whose files it binds to the vectors."""
+"""The headers of a single table, and of a complete training, which ties its files to the vectors."""
 
 _FILES = ("codes.parquet", "vectors.safetensors")
 
 
 class KGETable:
-    """Codes and their vectors, which are real: of a complex model the real parts, then the imaginary ones.
+    """Codes and their real vectors; for a complex model, the real parts, then the imaginary parts.
 
     The cosine of two rows is then the natural inner product of complex vectors over their norms,
     ``Re<a, conj(b)> / (|a| |b|)``.
 
     Args:
-        codes: CURIEs of the concepts, each once; kept in sorted order.
-        vectors: float ``[N, D]``, in the order of ``codes``; kept as float32.
-        model: What made them, e.g. ``"complex"``.
-        terminology: Digest of the terminology whose graph was trained on; empty where there was none.
+        codes: Distinct CURIEs of the concepts; stored in sorted order.
+        vectors: float ``[N, D]``, in the order of ``codes``; stored as float32.
+        model: Name of the model, e.g. ``"complex"``.
+        terminology: Digest of the terminology of the graph; empty if there is none.
 
     Attributes:
-        codes: Sorted.
+        codes: The codes, sorted.
         vectors: float32 ``[N, D]``, read-only, in that order.
 
     Raises:
-        InputError: No vector, another number of them than of codes, a code twice, or numbers that are not finite.
+        InputError: No vector, different numbers of vectors and codes, a repeated code, or numbers that are not finite.
 
     Example:
         >>> table = KGETable(["X:2", "X:1"], np.array([[0.0, 1.0], [1.0, 0.0]]), model="mine")
@@ -65,7 +65,7 @@ class KGETable:
         self.codes = tuple(codes[i] for i in order)
         for code, following in zip(self.codes, self.codes[1:]):
             if code == following:
-                raise InputError(f"codes: {code} is there twice")
+                raise InputError(f"codes: {code} occurs twice")
         self.vectors = vectors[order]
         finite = np.isfinite(self.vectors).all(axis=1)
         if not finite.all():
@@ -84,7 +84,7 @@ class KGETable:
 
     @property
     def dimension(self) -> int:
-        """D: twice the complex dimension where the model is complex."""
+        """D; twice the complex dimension for a complex model."""
         return self.vectors.shape[1]
 
     @cached_property
@@ -99,12 +99,12 @@ class KGETable:
         return {code: row for row, code in enumerate(self.codes)}
 
     def rows(self, codes: Sequence[str]) -> np.ndarray:
-        """Row of each code, int64 ``[C]``; -1 for one that has no vector."""
+        """Row of each code, int64 ``[C]``; -1 for a code without a vector."""
         row_of = self._row_of
         return np.fromiter((row_of.get(code, -1) for code in codes), dtype=np.int64, count=len(codes))
 
     def rows_of_texts(self, terminology: Terminology) -> np.ndarray:
-        """Row of the one concept that each text id stands for, int64 ``[T]``; -100 where there is none or are several.
+        """Row of the concept of each text id, int64 ``[T]``; -100 for none or several concepts.
 
         Raises:
             InputError: No text of the terminology has a row.
@@ -123,10 +123,10 @@ class KGETable:
         return rows
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``table.json``, ``codes.parquet`` and ``vectors.safetensors``; a table in the folder is replaced.
+        """Write ``table.json``, ``codes.parquet`` and ``vectors.safetensors``; an existing table is replaced.
 
         Raises:
-            InputError: The folder holds something else, or another process writes to it.
+            InputError: The folder contains something else, or another process writes to it.
         """
         own = {TABLE, *_FILES}
         folder = check_output(folder, what="a table", is_own=own.__contains__, marker=TABLE, overwrite=True)
@@ -135,11 +135,11 @@ class KGETable:
         return folder
 
     def write(self, folder: Path, beside: Sequence[str] = ()) -> None:
-        """Write the files into a folder that is there, the header last.
+        """Write the files into an existing folder, the header last.
 
         Args:
             folder: A folder that nothing else writes to.
-            beside: Files that are there already and belong to the table, by their paths in the folder.
+            beside: Existing files that belong to the table, by their paths in the folder.
         """
         pq.write_table(pa.table({"code": pa.array(self.codes, pa.string())}), folder / "codes.parquet")
         save_file({"vectors": np.ascontiguousarray(self.vectors)}, folder / "vectors.safetensors")
@@ -148,10 +148,10 @@ class KGETable:
 
     @classmethod
     def load(cls, folder: str | Path) -> KGETable:
-        """Read what :meth:`save` wrote.
+        """Load a table written by :meth:`save`.
 
         Raises:
-            InputError: No such table, a damaged one, or vectors that lie beside the settings of another training.
+            InputError: No such table, a damaged table, or vectors next to the settings of another training.
         """
         return read_whole(folder, cls._read)
 

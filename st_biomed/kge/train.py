@@ -35,21 +35,21 @@ def train_kge(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> TrainedKGE:
-    """Train a graph embedding, and take the weights with the best filtered MRR on validation triples.
+    """Train a graph embedding, and return the weights with the best filtered MRR on validation triples.
 
-    On a CPU equal settings give equal weights, and a run that is resumed ends as the unbroken one does.
+    On a CPU, equal settings give equal weights, and a resumed run gives the same result as an uninterrupted one.
 
     Args:
-        graph: What is learnt.
-        settings: How.
-        device: Where; by default a GPU if there is one.
-        folder: Where a checkpoint is kept, written at every measurement; none by default.
-        resume: Whether to go on from the checkpoint in the folder, if there is one.
-        progress: Gets a line at every measurement.
+        graph: The graph to learn.
+        settings: Settings of the training.
+        device: Device of the training; by default a GPU if there is one.
+        folder: Folder of the checkpoint, which is written at every evaluation; none by default.
+        resume: Whether to continue from the checkpoint in the folder, if there is one.
+        progress: Receives a line at every evaluation.
 
     Raises:
-        InputError: No validation triple to stop by, an unknown device, a checkpoint of another graph or of other
-            settings, or a loss that is no number any more.
+        InputError: No validation triple for early stopping, an unknown device, a checkpoint of another graph or of
+            other settings, or a loss that is not finite.
     """
     where = device_named(device)
     if settings.patience and not len(graph.valid):
@@ -83,18 +83,19 @@ def train_into(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> TrainedKGE:
-    """Train a graph embedding and save it; what is in the folder stands until the new one is whole.
+    """Train a graph embedding and save it; the old content of the folder is kept until the new one is complete.
 
     Args:
-        folder: New or empty. Until the training is whole its checkpoint lies beside, in ``.NAME.begun``.
+        folder: A new or empty folder. During the training, the checkpoint is next to it, in ``.NAME.begun``.
         graph, settings, device, progress: See :func:`train_kge`.
-        resume: Whether to go on from the checkpoint of an interrupted training, or else of the one in the folder.
-        overwrite: Whether a training in the folder is replaced, and an interrupted one removed; of the two, with ``resume``,
-            the first alone.
+        resume: Whether to continue from the checkpoint of an interrupted training, or else of the training in the
+            folder.
+        overwrite: Whether to replace a training in the folder and remove an interrupted one; with ``resume``, only the
+            former.
 
     Raises:
-        InputError: As :func:`train_kge` does; a folder that is in use; an interrupted training that is neither resumed
-            nor removed.
+        InputError: As in :func:`train_kge`; a folder in use; an interrupted training that is neither resumed nor
+            removed.
     """
     folder = Path(folder)
     begun = begun_in(folder) / CHECKPOINT
@@ -102,7 +103,7 @@ def train_into(
         check_folder(folder, overwrite=overwrite or resume)
         if begun.is_file() and not resume:
             if not overwrite:
-                raise InputError(f"{begun}: is of a training that was interrupted; resume it, or overwrite it")
+                raise InputError(f"{begun}: belongs to an interrupted training; resume it, or overwrite it")
             begin_anew(folder)
         with replacing(folder, resumable=True) as draft:
             if resume and not overwrite and not begun.is_file() and (folder / CHECKPOINT).is_file():
@@ -211,10 +212,10 @@ class _Run:
             about, numbers = state["about"], state["numbers"]
         except Exception as error:  # torch raises whatever the pickle in a damaged file makes it raise
             said = " ".join(str(error).split())[:200]
-            raise InputError(f"{path}: cannot be read as a checkpoint ({said}); begin anew without it") from error
+            raise InputError(f"{path}: cannot be read as a checkpoint ({said}); start again without it") from error
         for name, value in self._about().items():
             if about.get(name) != value:
-                raise InputError(f"{path}: is of a run with {name} {about.get(name)!r}, found {value!r}")
+                raise InputError(f"{path}: belongs to a run with {name} {about.get(name)!r}, found {value!r}")
         self.model.load_state_dict(state["model"])
         self.epochs.load_optimizer_states(state["optimizers"])
         self.best, self.history = state["best"], state["history"]

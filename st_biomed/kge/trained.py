@@ -1,4 +1,4 @@
-"""A trained graph embedding: the model with its graph, its settings and what was measured on the way."""
+"""A trained graph embedding: the model with its graph, its settings and the history of the training."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OWN = frozenset({TABLE, *_TABLE, *_BESIDE, CHECKPOINT, FIGURES})
 
 
 def check_folder(folder: str | Path, *, overwrite: bool) -> Path:
-    """A folder that a training may be written to: new or empty, or with one that is overwritten.
+    """Check the output folder of a training: new or empty, or with a training to overwrite.
 
     Raises:
         InputError: See :func:`~st_biomed.files.check_output`.
@@ -40,16 +40,16 @@ def check_folder(folder: str | Path, *, overwrite: bool) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class TrainedKGE:
-    """What a training leaves.
+    """The result of a training.
 
-    A folder of it holds the vectors as :meth:`KGETable.load` reads them, ``model.safetensors`` with both tables of the
-    model, ``settings.json`` with the settings and the history, and the graph in ``graph/``.
+    Its folder contains the vectors for :meth:`KGETable.load`, ``model.safetensors`` with both tables of the model,
+    ``settings.json`` with the settings and the history, and the graph in ``graph/``.
 
     Attributes:
-        model: With the weights of the best epoch.
-        graph: What it was trained on.
-        settings: How.
-        history: For each epoch that was measured, the last among them: ``epoch``, ``loss``, ``valid_mrr``.
+        model: The model with the weights of the best epoch.
+        graph: The graph of the training.
+        settings: Settings of the training.
+        history: ``epoch``, ``loss`` and ``valid_mrr`` of each evaluated epoch, including the last.
     """
 
     model: KGEModel
@@ -64,10 +64,10 @@ class TrainedKGE:
         return KGETable(self.graph.entities, vectors, model=self.settings.model, terminology=self.graph.terminology)
 
     def save(self, folder: str | Path) -> Path:
-        """Write everything; what an earlier training left in the folder is replaced, but for its checkpoint.
+        """Write everything; an earlier training in the folder is replaced, except for its checkpoint.
 
         Raises:
-            InputError: The folder holds something else, or another process writes to it.
+            InputError: The folder contains something else, or another process writes to it.
         """
         with lock(folder):
             folder = check_folder(folder, overwrite=True)
@@ -78,7 +78,7 @@ class TrainedKGE:
         return folder
 
     def write(self, folder: Path) -> None:
-        """Write everything into a folder that is there and that nothing else writes to, the header last."""
+        """Write everything into an existing folder that nothing else writes to, the header last."""
         (folder / GRAPH).mkdir(exist_ok=True)
         self.graph.write(folder / GRAPH)
         weights = {name: weight.detach().cpu().contiguous() for name, weight in self.model.state_dict().items()}
@@ -89,11 +89,11 @@ class TrainedKGE:
 
     @classmethod
     def load(cls, folder: str | Path, device: str | torch.device | None = None) -> TrainedKGE:
-        """Read what :meth:`save` wrote.
+        """Load a training written by :meth:`save`.
 
         Args:
             folder: The folder.
-            device: Where the model goes, see :func:`device_named`.
+            device: Device of the model, see :func:`device_named`.
 
         Raises:
             InputError: No such model, files that do not belong together, or an unknown device.
@@ -106,7 +106,7 @@ class TrainedKGE:
 def _read(folder: Path) -> tuple[KGEModel, KnowledgeGraph, KGESettings, tuple[Mapping[str, float], ...]]:
     bound = SEAL.read(folder)
     if SETTINGS not in bound["files"]:
-        raise InputError(f"{folder}: holds a table of vectors without the model that they are of")
+        raise InputError(f"{folder}: holds a table of vectors without its model")
     SEAL.check(folder, bound, [*_TABLE, *_BESIDE])
     graph = KnowledgeGraph.load(folder / GRAPH)
     try:
@@ -122,7 +122,7 @@ def _read(folder: Path) -> tuple[KGEModel, KnowledgeGraph, KGESettings, tuple[Ma
 
 
 def model_for(graph: KnowledgeGraph, settings: KGESettings) -> KGEModel:
-    """A new model of a graph's size, with initial values."""
+    """A new model for a graph, with initial values."""
     options: dict[str, Any] = {"norm": settings.norm} if settings.model == "transe" else {}
     return MODELS[settings.model](
         len(graph.entities),
@@ -136,7 +136,7 @@ def model_for(graph: KnowledgeGraph, settings: KGESettings) -> KGEModel:
 
 
 def device_named(name: str | torch.device | None) -> torch.device:
-    """A device that is there; by default a GPU if there is one.
+    """An available device; by default a GPU if there is one.
 
     Raises:
         InputError: No such device.
@@ -147,4 +147,4 @@ def device_named(name: str | torch.device | None) -> torch.device:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         said = str(error).splitlines()[0]
-        raise InputError(f"device {str(name)!r} is not there: {said}") from error
+        raise InputError(f"device {str(name)!r} is not available: {said}") from error

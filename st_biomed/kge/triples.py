@@ -1,4 +1,4 @@
-"""Triples of a terminology, without those that would make link prediction trivial or unlearnable."""
+"""Triples of a terminology, without those that make link prediction trivial or impossible to learn."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
 
 ISA = "isa"
-"""The relation of a child to its parent; where the terminology has a relation of this name, they are one."""
+"""The relation of a child to its parent; it is merged with a relation of the same name in the terminology."""
 
 LEAST_TRIPLES = 25
-"""The paper filters rare relations and does not say below what number: of 25 triples the smallest part (4%) gets one."""
+"""The paper filters rare relations but states no threshold; of 25 triples the smallest part (4%) gets one."""
 
 MIRROR_SHARE = 0.97
-"""The paper filters inverse relations and does not say how: the threshold of Toutanova and Chen (2015) for FB15k-237."""
+"""The paper filters inverse relations but states no threshold: that of Toutanova and Chen (2015) for FB15k-237."""
 
 
 class TripleOptions(NamedTuple):
-    """Which triples of a terminology make a graph.
+    """Selection of the triples of a terminology for a graph.
 
     Attributes:
-        relations: Whether its relations are taken.
-        parents: Whether its parents are, as relation :data:`ISA`.
-        inverses: Names of a relation and of its inverse, as the source declares them: the triples of the second are
-            turned round and join the first.
-        mirror_share: Of two relations one goes if at least this share of the larger one's pairs are the other's, turned
-            round or as they are; a relation is symmetric if this share of its pairs are there in both directions.
-        least_triples: A relation with fewer triples goes.
+        relations: Whether to use its relations.
+        parents: Whether to use its parents, as relation :data:`ISA`.
+        inverses: Names of a relation and of its inverse, as declared by the source; the triples of the second are
+            reversed and added to the first.
+        mirror_share: One of two relations is dropped if at least this share of the larger one's pairs are pairs of the
+            other, reversed or not. A relation is symmetric if this share of its pairs exists in both directions.
+        least_triples: Relations with fewer triples are dropped.
     """
 
     relations: bool = True
@@ -46,10 +46,10 @@ class TripleOptions(NamedTuple):
     least_triples: int = LEAST_TRIPLES
 
     def check(self) -> None:
-        """Refuse options out of their range.
+        """Reject options out of range.
 
         Raises:
-            InputError: Neither relations nor parents, or a share or a number out of its range.
+            InputError: Neither relations nor parents, or a share or a number out of range.
         """
         if not self.relations and not self.parents:
             raise InputError("relations and parents: one of them is needed for a graph, found neither")
@@ -58,18 +58,18 @@ class TripleOptions(NamedTuple):
 
 
 PAPER = TripleOptions()
-"""Relations and parents under the paper's filters."""
+"""Relations and parents, with the paper's filters."""
 
 
 class Triples(NamedTuple):
-    """What was kept.
+    """The selected triples.
 
     Attributes:
-        entities: Codes of the concepts that have a triple, sorted.
-        relations: Names of the relations that have one, sorted.
+        entities: Codes of the concepts with a triple, sorted.
+        relations: Names of the relations with a triple, sorted.
         triples: (head, relation, tail) as indices into these, int64 ``[T, 3]``, sorted.
         tally: Triples kept, and dropped by reason.
-        dropped: Name of a relation that went, and why.
+        dropped: Name of each dropped relation to the reason.
     """
 
     entities: tuple[str, ...]
@@ -80,11 +80,11 @@ class Triples(NamedTuple):
 
 
 def parse_inverses(given: Sequence[str], label: str = "inverses are") -> list[tuple[str, str]]:
-    """``NAME=INVERSE`` as a person writes it, as pairs.
+    """Pairs from arguments of the form ``NAME=INVERSE``.
 
     Args:
-        given: What is written.
-        label: How an error begins.
+        given: The arguments.
+        label: Beginning of the error message.
 
     Raises:
         InputError: Another form.
@@ -99,16 +99,16 @@ def parse_inverses(given: Sequence[str], label: str = "inverses are") -> list[tu
 def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER) -> Triples:
     """The triples of a terminology after the paper's filters: "we filter out rare and inverse relations" (3.1).
 
-    In this order go: triples with equal ends, repeated ones, declared inverses (turned round), relations that say what
-    another one says in either direction, the second direction of symmetric relations, and rare relations. Of two
-    relations the one with more triples stays, then the one with the shorter name.
+    These are dropped, in this order: triples with equal ends, repeated triples, declared inverses (after reversal),
+        relations that duplicate another relation in either direction, the second direction of symmetric relations, and
+        rare relations. Of two relations, the one with more triples is kept, then the one with the shorter name.
 
     Args:
         terminology: Concepts with relations and parents.
-        options: What is taken and what is filtered.
+        options: The selection and the filters.
 
     Raises:
-        InputError: An option out of its range, a declared inverse that is no relation, or no triple that is left.
+        InputError: An option out of range, a declared inverse that is not a relation, or no remaining triple.
     """
     options.check()
     names, stated = stated_triples(terminology, relations=options.relations, parents=options.parents)
@@ -135,15 +135,15 @@ def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER
 def stated_triples(
     terminology: Terminology, *, relations: bool = True, parents: bool = True
 ) -> tuple[list[str], np.ndarray]:
-    """The triples of a terminology as its tables have them.
+    """The unfiltered triples of a terminology.
 
     Args:
         terminology: Concepts with relations and parents.
-        relations: Whether its relations are taken.
-        parents: Whether its parents are, as relation :data:`ISA`; where a relation has this name, they are one.
+        relations: Whether to use its relations.
+        parents: Whether to use its parents, as relation :data:`ISA`; where a relation has this name, they are one.
 
     Returns:
-        Names of the relations there are, sorted, and (heads, relations, tails) by concept index and name, int32
+        Names of the relations, sorted, and (heads, relations, tails) by concept index and name, int32
         ``[3, T]``: the rows of the relations, then those of the parents.
     """
     of_relations = terminology.relations if relations else terminology.relations.slice(0, 0)
@@ -189,7 +189,7 @@ def _turn_inverses(
                 raise unknown_name("relation among the inverses", one, names)
         if name == inverse:
             raise InputError(
-                f"inverses: {name!r} is no inverse of itself; symmetric relations are found by themselves"
+                f"inverses: {name!r} cannot be its own inverse; symmetric relations are detected automatically"
             )
         rows = triples[:, 1] == names.index(inverse)
         triples[rows] = triples[rows][:, ::-1]

@@ -1,4 +1,4 @@
-"""Concepts of a terminology or dictionary, found by the vectors of their names: an index for millions of mentions."""
+"""An index that links mentions to the concepts of a terminology or dictionary, by the vectors of their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an index finds: names, the concepts each stands for, and the label and semantic types of every concept."""
+"""The content of an index: names, their concepts, and the label and semantic types of every concept."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Catalog:
         names: The names, arrow strings ``[N]``, each once.
         name_concepts: Name to its concepts by index: N rows.
         concepts: Ids, ``[C]``.
-        labels: What each concept is called, ``[C]``.
-        types: Semantic types of each concept, ``[C]``; ``None`` where nothing is known of types.
-        sources: Where the names come from.
+        labels: Label of each concept, ``[C]``.
+        types: Semantic types of each concept, ``[C]``; ``None`` if types are unknown.
+        sources: Sources of the names.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Catalog:
         """The catalog of a terminology or a dictionary.
 
         Raises:
-            InputError: Another object, or nothing to index.
+            InputError: An object of another kind, or no names to index.
         """
         if isinstance(source, Catalog):
             return source
@@ -100,13 +100,13 @@ class Catalog:
         return chosen.to_pylist()
 
     def of_types(self, types: Sequence[str]) -> np.ndarray:
-        """Concepts that have one of some semantic types, boolean ``[C]``.
+        """Concepts with one of some semantic types, boolean ``[C]``.
 
         Raises:
-            InputError: Nothing is known of types, or no concept has one of them.
+            InputError: Types are unknown, or no concept has one of them.
         """
         if self.types is None:
-            raise InputError("types: the index has no semantic types, since what it was built from has none")
+            raise InputError("types: the index has no semantic types, because its source has none")
         wanted, known = set(types), {name for names in self.types for name in names}
         missing = [name for name in types if name not in known]
         if missing or not wanted:
@@ -115,7 +115,7 @@ class Catalog:
         return np.array([not wanted.isdisjoint(names) for names in self.types])
 
     def names_of(self, concepts: np.ndarray) -> np.ndarray:
-        """Names of one of some concepts, boolean ``[N]``, from a mask ``[C]``."""
+        """Names of some concepts, boolean ``[N]``, from a mask ``[C]``."""
         entries = np.repeat(np.arange(len(self)), self.name_concepts.counts)
         named = np.zeros(len(self), dtype=bool)
         named[entries[concepts[self.name_concepts.indices]]] = True
@@ -146,10 +146,10 @@ class Catalog:
 
     @classmethod
     def load(cls, folder: Path, sources: Sequence[SourceInfo] = ()) -> Catalog:
-        """Read what :meth:`save` wrote.
+        """Load a catalog written by :meth:`save`.
 
         Raises:
-            InputError: A file that is missing or damaged.
+            InputError: A missing or damaged file.
         """
         tables = {}
         for file in (NAMES, CONCEPTS):

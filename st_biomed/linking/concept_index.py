@@ -1,4 +1,4 @@
-"""An index of concepts by the vectors of their names: built once, then searched with mentions."""
+"""An index of concepts by the vectors of their names. It is built once and then searched with mentions."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ logger = logging.getLogger(__name__)
 
 
 class ConceptIndex:
-    """Nearest concepts of a mention. Make one with :meth:`build` or :meth:`load`.
+    """Finds the nearest concepts of a mention. Create one with :meth:`build` or :meth:`load`.
 
-    FAISS takes as many threads as torch has (``torch.set_num_threads``).
+    FAISS uses as many threads as torch (``torch.set_num_threads``).
 
     Attributes:
-        folder: Where it lies: parquet tables, a ``.npy`` matrix, a FAISS file and ``index.json``.
-        manifest: What it is made of, and the recall that was measured at build.
+        folder: The folder of the index: parquet tables, a ``.npy`` matrix, a FAISS file and ``index.json``.
+        manifest: Its content, and the recall measured at build time.
         catalog: Names, concepts, labels and types.
-        vectors: The search in the matrix.
-        trust_remote_code: Whether an encoder that is loaded by its name may run code of somebody else.
+        vectors: The search index over the matrix.
+        trust_remote_code: Whether an encoder that is loaded by name may run third-party code.
 
     Example:
         ::
@@ -82,21 +82,23 @@ class ConceptIndex:
         encoding: EncodingOptions = DEFAULTS,
         overwrite: bool = False,
     ) -> ConceptIndex:
-        """Encode all names and index them. After a kill, the same call goes on where the last commit was.
+        """Encode all names and index them. After an interruption, the same call continues from the last commit.
 
         Args:
             source: Concepts and their names.
-            model: The encoder, or what :func:`~st_biomed.encoder.load_encoder` takes; only then is its name recorded.
-            folder: New or empty. The index is built beside it, in ``.NAME.begun``, and takes its place once it is whole.
+            model: The encoder, or a name for :func:`~st_biomed.encoder.load_encoder`; only a name is recorded.
+            folder: A new or empty folder. The index is built next to it, in ``.NAME.begun``, and moved when it is
+                complete.
             kind: ``exact``, ``hnsw``, ``ivfpq``, or ``auto``: by number and size of the vectors, and recall.
             similarity: ``cosine``, ``dot`` or ``euclidean``; ``None`` for the model's own.
-            recall: recall@1 that an approximate index is set to reach, measured against exact search on two thousand
-                names with one character left out.
-            encoding: How and where the names are encoded.
-            overwrite: Whether an index in the folder is replaced, and an interrupted encoding of something else removed.
+            recall: Target recall@1 of an approximate index, measured against exact search on two thousand names with
+                one character left out.
+            encoding: Options of the encoding.
+            overwrite: Whether to replace an index in the folder, and to remove an interrupted encoding of another
+                index.
 
         Raises:
-            InputError: An argument out of range, a folder in use, or an interrupted encoding of something else.
+            InputError: An argument out of range, a folder in use, or an interrupted encoding of another index.
         """
         catalog = Catalog.of(source)
         check_kind(kind, len(catalog))
@@ -155,17 +157,16 @@ class ConceptIndex:
         """Open an index.
 
         Args:
-            folder: What :meth:`build` or :meth:`save` wrote.
-            model: The encoder of the mentions, the one that encoded the names; by default it is loaded by its recorded
-                name when :meth:`search` first needs it.
-            verify: Whether the checksums of vectors and FAISS file are compared, which reads them all; their sizes and the
-                checksums of the other files always are.
-            trust_remote_code: Whether the encoder may run code of somebody else; that it did when the index was built is
-                no leave to do it again.
+            folder: A folder written by :meth:`build` or :meth:`save`.
+            model: The encoder of the mentions, which must be the encoder of the names; by default it is loaded by its
+                recorded name on the first :meth:`search`.
+            verify: Whether to compare the checksums of the vectors and the FAISS file, which reads them completely.
+                Their sizes and the checksums of the other files are always compared.
+            trust_remote_code: Whether the encoder may run third-party code; permission at build time does not carry
+                over.
 
         Raises:
-            InputError: No index there, an interrupted encoding, a file that is missing, truncated or changed, or
-                another model.
+            InputError: No index, an interrupted encoding, a missing, truncated or changed file, or another model.
         """
         index = read_whole(folder, lambda folder: cls._read(folder, verify))
         index.trust_remote_code = trust_remote_code
@@ -178,7 +179,7 @@ class ConceptIndex:
         manifest = Manifest.read(folder, verify=verify)
         catalog = Catalog.load(folder, list(manifest.source_infos))
         if (len(catalog), len(catalog.concepts)) != (manifest.names, manifest.concepts):
-            raise InputError(f"{folder}: holds {len(catalog):,} names, index.json says {manifest.names:,}")
+            raise InputError(f"{folder}: holds {len(catalog):,} names, but index.json records {manifest.names:,}")
         graph = None if manifest.kind == "exact" else VectorIndex.read_graph(folder / GRAPH, manifest.shape)
         vectors = VectorIndex(
             open_matrix(folder, manifest.shape),
@@ -191,10 +192,10 @@ class ConceptIndex:
         return cls(folder, manifest, catalog, vectors, None)
 
     def use(self, model: SentenceTransformer | str | Path, *, device: str | None = None) -> NameEncoder:
-        """Encode mentions with this model from now on.
+        """Use this model to encode mentions.
 
         Raises:
-            InputError: It is not the model that encoded the names.
+            InputError: The model is not the one that encoded the names.
         """
         loaded = (
             model
@@ -216,7 +217,7 @@ class ConceptIndex:
         return self.use(self.manifest.model)
 
     def save(self, folder: str | Path) -> Path:
-        """Copy the index to a new or empty folder, which is whole or not there.
+        """Copy the index atomically to a new or empty folder.
 
         Raises:
             InputError: The folder is in use.
@@ -238,13 +239,14 @@ class ConceptIndex:
         """The nearest concepts of each text, best first.
 
         Args:
-            texts: Mentions; equal ones are encoded once.
-            k: Most concepts of a text.
+            texts: Mentions; equal mentions are encoded once.
+            k: Maximum number of concepts per text.
             types: Only concepts with one of these semantic types.
-            threshold: Least score; a text without a concept that reaches it has none (NIL) and gets an empty list.
+            threshold: Minimum score; a text without such a concept (NIL) gets an empty list.
 
         Raises:
-            InputError: ``k`` below 1, a text that is no string, unknown types, or a model other than the names'.
+            InputError: ``k`` below 1, a text that is not a string, unknown types, or a model other than that of the
+                names.
         """
         wrong = [texts] if isinstance(texts, str) else [text for text in texts if not isinstance(text, str)]
         if wrong:
@@ -261,7 +263,7 @@ class ConceptIndex:
     def search_vectors(
         self, vectors: np.ndarray, k: int = 5, *, types: Sequence[str] | None = None, threshold: float | None = None
     ) -> list[list[Match]]:
-        """The same for vectors ``[Q, D]`` that are there already.
+        """The same for existing vectors ``[Q, D]``.
 
         Raises:
             InputError: Vectors of another dimension or not finite, ``k`` below 1, or unknown types.

@@ -1,4 +1,4 @@
-"""The nearest concepts of a vector: a concept is as near as the nearest of its names."""
+"""The nearest concepts of a vector. A concept is as near as its nearest name."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _QUERIES_AT_ONCE = 1024
 
 
 class Match(NamedTuple):
-    """A concept that a mention may mean.
+    """A candidate concept of a mention.
 
     Attributes:
         concept: Its id.
         score: Similarity of the mention and ``name``, the nearest of the concept's names.
         name: That name.
-        label: What the concept is called.
+        label: Label of the concept.
         types: Its semantic types.
     """
 
@@ -38,7 +38,7 @@ class ConceptSearch:
 
     Args:
         catalog: Names and their concepts.
-        vectors: The search among the names.
+        vectors: The search index over the names.
     """
 
     def __init__(self, catalog: Catalog, vectors: VectorIndex) -> None:

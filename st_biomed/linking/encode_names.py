@@ -1,4 +1,4 @@
-"""The matrix of an index: every name of a catalog encoded once, on this machine or by Ray, and resumable."""
+"""The matrix of an index: every name of a catalog is encoded once, on this machine or by Ray. Resumable."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from st_biomed.linking.vectors import ResumableMatrix, open_matrix, read_progres
 def as_begun(
     folder: Path, options: EncodingOptions, catalog: Catalog, model_sha256: str, *, anew: bool
 ) -> EncodingOptions:
-    """The options, with the precision and the blocks of an encoding of the same that was interrupted.
+    """The options, with the precision and the blocks of an interrupted encoding of the same index.
 
     Args:
-        folder: Where the index is built.
-        options: How the names are encoded otherwise.
-        catalog, model_sha256: What is encoded, and by which model.
-        anew: Whether a record of it that is damaged is passed over.
+        folder: Folder of the index during the build.
+        options: The other options of the encoding.
+        catalog, model_sha256: The names, and the digest of the model.
+        anew: Whether to ignore a damaged record of it.
 
     Raises:
-        InputError: The record of what was begun is damaged.
+        InputError: The record of the interrupted encoding is damaged.
     """
     begun = read_progress(folder, anew=anew)
     of = {"model_sha256": model_sha256, "catalog_sha256": catalog.digest}
@@ -51,22 +51,22 @@ def encode_names(
     *,
     anew: bool = False,
 ) -> np.ndarray:
-    """Encode what is missing of the matrix in a folder.
+    """Encode the missing rows of the matrix in a folder.
 
     Args:
-        folder: Where the index is built.
+        folder: Folder of the index during the build.
         catalog: The names.
         encoder: The model and its precision.
-        model_sha256: Its digest; an encoding that another model began is not resumed.
-        similarity: Decides whether rows have unit length.
-        options: The rest.
-        anew: Whether an encoding begun with something else is removed.
+        model_sha256: Digest of the model; an encoding of another model is not resumed.
+        similarity: Determines whether rows have unit length.
+        options: The other options.
+        anew: Whether to remove an encoding with other settings.
 
     Returns:
         ``[N, D]``, memory-mapped.
 
     Raises:
-        InputError: An encoding begun with something else, or a vector that is not finite.
+        InputError: An encoding with other settings, or a vector that is not finite.
     """
     dimension = encoder.encode(catalog.texts(slice(0, 1)), task="document").shape[1]
     settings = {
@@ -97,7 +97,7 @@ def encode_names(
             broken = ~np.isfinite(block.sum(axis=1, dtype=np.float64))
             if broken.any():
                 name = catalog.texts(np.array([matrix.done + int(broken.argmax())]))[0]
-                raise InputError(f"the model gives {name!r} a vector with NaN or infinity; no index is built from it")
+                raise InputError(f"the model returns NaN or infinity for {name!r}; no index was built")
             matrix.append(unit_rows(block, similarity))
             bar.update(len(block))
     return open_matrix(folder, matrix.shape)

@@ -1,4 +1,4 @@
-"""Vectors of many short texts: sorted by length, cut to forward passes by a budget of tokens, little padding."""
+"""Vectors of many short texts, sorted by length and batched by a budget of tokens, with little padding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOKENS_PER_FORWARD_CPU = 1024
 """The fastest of 256, 512, ... 8,192 for all-MiniLM-L6-v2 on one core, in float32 and under bf16 autocast."""
 
 TOKENS_PER_FORWARD_ACCELERATOR = 1 << 16
-"""An estimate: it keeps a GPU busy, and the activations of a BERT-base layer are a few hundred MB."""
+"""An estimate that keeps a GPU busy; the activations of a BERT-base layer take a few hundred MB."""
 
 _TOKENIZED_AT_ONCE = 4096
 
@@ -27,17 +27,17 @@ Task = Literal["query", "document"]
 """A mention is a query and a name a document, for models that have a prompt or a route for each."""
 
 _PROMPTS: dict[Task, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
-"""Names of prompts in the order in which ``encode_query`` and ``encode_document`` look for them."""
+"""Names of prompts, in the search order of ``encode_query`` and ``encode_document``."""
 
 
 class NameEncoder:
-    """What ``model.encode_query`` and ``model.encode_document`` give, in less time for short texts.
+    """The same vectors as ``model.encode_query`` and ``model.encode_document``, in less time for short texts.
 
     Args:
-        model: Any sentence-transformers model; it is put into evaluation mode. Where its features have no attention
-            mask filled from the left (static embeddings, packed inputs) texts go forward as the model batches them.
-        bf16: Autocast to bfloat16; ``None`` where the machine computes it. Vectors come back as float32.
-        tokens_per_forward: Tokens of a forward pass, padding included; ``None`` for what was measured for the device.
+        model: Any sentence-transformers model; it is switched to evaluation mode. If its features have no attention
+            mask filled from the left (static embeddings, packed inputs), texts are batched by the model.
+        bf16: Autocast to bfloat16; ``None`` to use it if the machine supports it. Vectors are returned as float32.
+        tokens_per_forward: Tokens of a forward pass, including padding; ``None`` for the measured value of the device.
 
     Raises:
         InputError: The model cannot encode, or a budget below 1.
@@ -62,10 +62,10 @@ class NameEncoder:
 
         Args:
             texts: N texts.
-            task: Whether they are mentions or names.
+            task: Whether the texts are mentions or names.
 
         Returns:
-            float32 ``[N, D]``; ``[0, 0]`` of no text.
+            float32 ``[N, D]``; ``[0, 0]`` without texts.
         """
         order = np.argsort([-len(text) for text in texts], kind="stable")
         out: np.ndarray | None = None

@@ -1,4 +1,4 @@
-"""``index.json``: what an index is made of, and size and checksum of each of its files. It is written last."""
+"""``index.json``: the description of an index, with size and checksum of each of its files. It is written last."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Manifest:
     """The content of ``index.json``.
 
     Attributes:
-        kind, similarity, effort, depth: Of :class:`~st_biomed.linking.vector_index.VectorIndex`.
+        kind, similarity, effort, depth: Arguments of :class:`~st_biomed.linking.vector_index.VectorIndex`.
         names, concepts, dimension: N, C and D.
         dtype: Type of the matrix.
         bf16: Whether the names were encoded under bfloat16 autocast.
-        model: Folder or id the encoder was loaded from; empty where it was given as an object.
+        model: Folder or id of the encoder; empty if it was given as an object.
         model_sha256: Its digest.
         catalog_sha256: Digest of names, concepts, labels and types.
-        recall: What was measured at build.
-        sources: Where the names come from and under which license.
+        recall: The recall measured at build time.
+        sources: Sources of the names, and their licenses.
         files: Name of each other file to its size and checksum.
     """
 
@@ -55,26 +55,25 @@ class Manifest:
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def write(self, folder: Path) -> Manifest:
-        """Describe the files of the folder and make the index whole by writing ``index.json``."""
+        """Describe the files of the folder and complete the index by writing ``index.json``."""
         said = _SEAL.write(folder, {"version": __version__, **asdict(self)}, self._needed)
         return replace(self, files=said["files"])
 
     @classmethod
     def read(cls, folder: Path, *, verify: bool) -> Manifest:
-        """Read ``index.json`` and check that the files are those it describes.
+        """Read ``index.json`` and check the files against it.
 
         Args:
             folder: The index.
-            verify: Whether to compare the checksums of the matrix and of the FAISS file as well as their sizes.
+            verify: Whether to compare the checksums of the matrix and of the FAISS file in addition to their sizes.
 
         Raises:
-            InputError: No index there, one whose encoding was interrupted, another format, or a file that is missing,
-                truncated or changed.
+            InputError: No index, an interrupted encoding, another format, or a missing, truncated or changed file.
         """
         if not (folder / HEADER).is_file() and (begun := read_progress(begun_in(folder))) is not None:
             raise InputError(
                 f"{folder}: encoding was interrupted at {begun.done:,} of {begun.settings.get('rows', 0):,} names; run the "
-                "same build again and it goes on there"
+                "same build again to continue"
             )
         said = _SEAL.read(folder)
         try:
@@ -100,7 +99,7 @@ class Manifest:
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> Path:
-    """A folder that an index can be built in: new or empty, or with an index that is overwritten.
+    """Check the output folder of an index: new or empty, or with an index to overwrite.
 
     Raises:
         InputError: See :func:`~st_biomed.files.check_output`.

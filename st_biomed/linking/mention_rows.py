@@ -1,4 +1,4 @@
-"""Mentions in and their concepts out, one line at a time: plain text, TSV with a header, or JSON Lines."""
+"""Input of mentions and output of their concepts, line by line: plain text, TSV with a header, or JSON Lines."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class MentionRow(NamedTuple):
     """One row of the input.
 
     Attributes:
-        text: The mention; empty where its cell or field is.
-        row: The row as it is written again: the line, its cells, or the object.
+        text: The mention; empty if its cell or field is empty.
+        row: The row for the output: the line, its cells, or the object.
     """
 
     text: str
@@ -34,13 +34,13 @@ class MentionRow(NamedTuple):
 
 
 class MentionTable(NamedTuple):
-    """Where mentions are read from, and in which form concepts are written.
+    """A source of mentions, and the output format of their concepts.
 
     Attributes:
         form: ``text``, ``tsv`` or ``jsonl``.
-        header: Columns of a TSV; empty elsewhere.
-        rows: The rows, in order, read as they are asked for. A blank line of text or TSV is a row without text, so that
-            the output keeps step with the input; in JSON Lines it is none.
+        header: Columns of a TSV; empty for other formats.
+        rows: The rows in order, read lazily. A blank line of text or TSV is a row without text, so the output stays
+            aligned with the input; in JSON Lines it is skipped.
     """
 
     form: Format
@@ -49,10 +49,10 @@ class MentionTable(NamedTuple):
 
 
 def format_of(path: Path | None, form: str | None) -> Format:
-    """The format that was given, or the one that the suffix stands for, ``.gz`` aside; otherwise text.
+    """The given format, or the format of the suffix without ``.gz``; otherwise text.
 
     Raises:
-        InputError: There is no such format.
+        InputError: An unknown format.
     """
     if form is None:
         name = "" if path is None else path.name.removesuffix(".gz")
@@ -69,11 +69,11 @@ def read_mentions(source: Path | Iterable[bytes], form: Format, column: str) -> 
     Args:
         source: A file (``*.gz`` is decompressed), or the lines of a stream.
         form: Its format.
-        column: Column or field that holds the mention; of no account for text.
+        column: Column or field that holds the mention; not used for text.
 
     Raises:
-        InputError: No such file or column; while reading a row of another length, a line that is not JSON, a field that
-            is missing or no string, or bytes that are not UTF-8, with file and line.
+        InputError: No such file or column; while reading (with file and line), a row of another length, a line that is
+            not JSON, a field that is missing or not a string, or bytes that are not UTF-8.
     """
     if isinstance(source, Path):
         lines, name = read_lines(check_file(source)), str(source)
@@ -91,21 +91,21 @@ def read_mentions(source: Path | Iterable[bytes], form: Format, column: str) -> 
     if column not in header:
         raise InputError(f"{name}:{line}: no column {column!r}; split at tabs the columns are {header}")
     if taken := [one for one in FOUND if one in header]:
-        raise InputError(f"{name}:{line}: column {taken[0]!r} is there already, and linking adds one; rename it")
+        raise InputError(f"{name}:{line}: column {taken[0]!r} exists already, and linking adds one; rename it")
     place = header.index(column)
     return MentionTable(form, header, (_of_cells(f"{name}:{line}", text, place, len(header)) for line, text in lines))
 
 
 def header_line(table: MentionTable) -> str:
-    """The first line of the output; empty where the format has none."""
+    """The first line of the output; empty if the format has no header."""
     return "\t".join([*table.header, *FOUND]) + "\n" if table.form == "tsv" else ""
 
 
 def written(form: Format, row: MentionRow, matches: Sequence[Match]) -> str:
     """The lines of one mention.
 
-    Text and TSV have a line for each concept, with :data:`FOUND` behind the cells of the row, and one line of rank 0
-    with empty cells where there is none (NIL); a tab or line break in a name becomes a space. JSON Lines have one
+    Text and TSV have a line for each concept, with :data:`FOUND` after the cells of the row, and one line of rank 0
+    with empty cells if there is no concept (NIL). A tab or line break in a name becomes a space. JSON Lines have one
     object with the field ``concepts``.
     """
     if form == "jsonl":
@@ -122,12 +122,12 @@ def written(form: Format, row: MentionRow, matches: Sequence[Match]) -> str:
 def link_rows(
     rows: Iterable[MentionRow], search: Callable[[list[str]], list[list[Match]]], *, rows_at_once: int = 2048
 ) -> Iterator[tuple[MentionRow, list[Match]]]:
-    """Concepts of each row, in order; a row without text has none and is not searched for.
+    """Concepts of each row, in order; a row without text has no concepts and is not searched.
 
     Args:
         rows: The rows.
-        search: From some texts to the concepts of each.
-        rows_at_once: Rows in memory.
+        search: Maps texts to the concepts of each.
+        rows_at_once: Number of rows in memory.
     """
     block: list[MentionRow] = []
     for row in rows:
@@ -173,7 +173,7 @@ def _of_json(where: str, text: str, column: str) -> MentionRow:
     if column not in row:
         raise InputError(f"{where}: no field {column!r}; the object has {list(row)}")
     if "concepts" in row:
-        raise InputError(f"{where}: field 'concepts' is there already, and linking adds one; rename it")
+        raise InputError(f"{where}: field 'concepts' exists already, and linking adds one; rename it")
     value = row[column]
     if value is not None and not isinstance(value, str):
         raise InputError(f"{where}: field {column!r} must be a string, found {value!r}")

@@ -1,4 +1,4 @@
-"""From the nearest names to the nearest concepts: a concept is as near as the nearest of its names."""
+"""From the nearest names to the nearest concepts. A concept is as near as its nearest name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from st_biomed.csr import CSR
 
 
 class Pooled(NamedTuple):
-    """One entry for each concept found, query after query, best first.
+    """One entry for each concept found, by query, best first.
 
     Attributes:
         query, concept, name: Indices, ``[M]``.
@@ -30,10 +30,10 @@ def pool_names(
 
     Args:
         scores: float32 ``[Q, R]``, best first.
-        names: Name of each, ``[Q, R]``; -1 where there is none.
-        name_concepts: Name to its concepts; several of one name keep their order at its score.
-        k: Most concepts of a query.
-        allowed: Concepts that may be found, boolean ``[C]``; all by default.
+        names: Name of each score, ``[Q, R]``, padded with -1.
+        name_concepts: Name to its concepts; several concepts of a name keep their order.
+        k: Maximum number of concepts per query.
+        allowed: Allowed concepts, boolean ``[C]``; all by default.
     """
     flat = np.flatnonzero(names.ravel() >= 0)
     position, concept = name_concepts.take(names.ravel()[flat])

@@ -1,7 +1,7 @@
-"""Encode the names of an index with Ray Data: parts of the catalog as Parquet in, their vectors as Parquet out.
+"""Encode the names of an index with Ray Data, from Parquet parts of the catalog to Parquet parts of vectors.
 
-Every process sees one file system, where the parts and a copy of the model lie. A part whose vectors are whole is not
-encoded again, so that a job that was killed goes on.
+All processes share a file system with the parts and a copy of the model. A part with complete vectors is not encoded
+again, so an interrupted job can continue.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 class PartEncoder:
-    """An actor: it loads the model once and turns tables of names into tables of vectors.
+    """An actor that loads the model once and turns tables of names into tables of vectors.
 
     Args:
         model: Folder of the saved model.
-        sha256: What its digest must be.
-        truncate_dim: What a saved model does not know.
+        sha256: The required digest of the model.
+        truncate_dim: Dimension of the vectors, which a saved model does not record.
         bf16, tokens_per_forward: See :class:`~st_biomed.linking.encoding.NameEncoder`.
-        device: Where it is loaded; ``None`` for the best there is.
-        trust_remote_code: Whether the model runs code of somebody else, as the one that was saved does.
+        device: Device of the model; ``None`` for the best available.
+        trust_remote_code: Whether the model may run third-party code, as in the saved model.
 
     Raises:
-        InputError: The model that was saved is not the one that was given.
+        InputError: The saved model differs from the given model.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class PartEncoder:
         loaded = load_encoder(model, device=device, trust_remote_code=trust_remote_code)
         loaded.truncate_dim = truncate_dim
         if model_digest(loaded) != sha256:
-            raise InputError("engine 'ray': the model is another once it was saved and loaded; use engine 'local'")
+            raise InputError("engine 'ray': the model changes when it is saved and loaded; use engine 'local'")
         self._encoder = NameEncoder(loaded, bf16=bf16, tokens_per_forward=tokens_per_forward)
 
     def __call__(self, names: pa.Table) -> pa.Table:
@@ -75,18 +75,18 @@ def ray_blocks(
     *,
     start: int,
 ) -> Iterator[np.ndarray]:
-    """The vectors of the names from row ``start`` on, part after part; encoded where they are not there yet.
+    """The vectors of the names from row ``start`` on, part by part; missing parts are encoded.
 
     Args:
-        folder: For the parts and the model, seen by every worker.
+        folder: Folder of the parts and the model, visible to every worker.
         catalog: The names.
-        encoder: Gives the model and its precision.
+        encoder: The model and its precision.
         model_sha256: Its digest.
-        options: Rows of a part, workers, and their GPUs.
-        start: First row wanted; a multiple of the rows of a part.
+        options: Rows per part, workers, and their GPUs.
+        start: The first row; a multiple of the rows per part.
 
     Raises:
-        InputError: Ray is not installed, or parts are missing after its run.
+        InputError: Ray is not installed, or parts are missing after the run.
     """
     ray = _imported()
     starts = range(start, len(catalog), options.rows_per_commit)

@@ -1,4 +1,4 @@
-"""How many of the nearest names an approximate index finds, and the least effort at which it finds enough."""
+"""The recall of an approximate index, and the least effort that reaches a target recall."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex, faiss_threads, kinds_for, unit_rows
 
 TIED = 1e-5
-"""Scores that differ by less are one: names that differ in capitals alone have one vector in many models."""
+"""Scores with a smaller difference count as equal: names that differ only in case often have the same vector."""
 
 _QUERIES = 2000
 _STEPS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
@@ -23,17 +23,17 @@ _EFFORTS = {
     "hnsw": [(step, 0) for step in _STEPS],
     "ivfpq": [*((step, 32 if step < 128 else 64) for step in _STEPS), (1024, 256)],
 }
-"""``(effort, depth)`` of :class:`VectorIndex` in the order in which they are tried."""
+"""Values of ``(effort, depth)`` of :class:`VectorIndex`, in the order of trial."""
 
 
 class Recall(NamedTuple):
-    """What was measured.
+    """A measured recall.
 
     Attributes:
-        recall_at_1: Share of the queries whose best name has the score of the nearest of all names.
-        n_queries: Queries it was measured on.
-        times_faster: Queries per second, as a multiple of exact search.
-        effort, depth: At which it was measured.
+        recall_at_1: Share of the queries whose best name has the score of the nearest name.
+        n_queries: Number of queries.
+        times_faster: Queries per second, relative to exact search.
+        effort, depth: Settings of the measurement.
     """
 
     recall_at_1: float
@@ -51,12 +51,13 @@ class Recall(NamedTuple):
 
 
 def tuned(index: VectorIndex, queries: np.ndarray, target: float) -> Recall:
-    """Set the index to the least effort at which it reaches the recall, or to the most where none does.
+    """Set the index to the least effort that reaches the recall, or to the greatest effort if none does.
 
     Args:
         index: The index, whose ``effort`` and ``depth`` are set.
-        queries: float32 ``[Q, D]``, from outside the index: the search for a vector it holds is easier.
-        target: recall@1 to reach, by one standard error more: the first of many efforts to do so is a lucky one.
+        queries: float32 ``[Q, D]``, not from the index, because vectors in the index are easier to find.
+        target: recall@1 to exceed by one standard error, because the first of many efforts to reach it may do so by
+            chance.
     """
     start = time.perf_counter()
     best, _ = index.exact(queries, 1)
@@ -78,11 +79,11 @@ def tuned(index: VectorIndex, queries: np.ndarray, target: float) -> Recall:
 def build_tuned(
     matrix: np.ndarray, kinds: Sequence[Kind], similarity: Similarity, queries: np.ndarray, target: float
 ) -> tuple[VectorIndex, Recall]:
-    """The first kind that reaches the recall, or the one that comes nearest.
+    """The first kind that reaches the recall, or the kind with the highest recall.
 
     Args:
         matrix, similarity: See :class:`VectorIndex`.
-        kinds: Kinds in the order in which they are tried.
+        kinds: Kinds in the order of trial.
         queries, target: See :func:`tuned`.
     """
     best: tuple[VectorIndex, Recall] | None = None
@@ -99,7 +100,7 @@ def build_tuned(
 
 
 def as_mentions(names: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Names as a person mistypes them: one character left out, so that hardly one is a name of the index itself."""
+    """Names with a typing error: one character is left out, so hardly any of them is a name in the index."""
     places = (rng.random(len(names)) * [max(len(name), 1) for name in names]).astype(int)
     return [name[:at] + name[at + 1 :] if len(name) > 1 else name for name, at in zip(names, places.tolist())]
 

@@ -1,4 +1,4 @@
-"""How the names of an index are encoded: what decides the vectors, and what decides only where they are computed."""
+"""Options for encoding the names of an index: those that determine the vectors, and those of the computation."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ Engine = Literal["local", "ray"]
 
 @dataclass(frozen=True, slots=True)
 class EncodingOptions:
-    """How names become the rows of the matrix.
+    """Options for encoding names into the rows of the matrix.
 
     Attributes:
-        dtype: Type of the matrix; ``float16`` takes half the space, and the vectors lose their fourth digit.
-        bf16: Whether the encoder runs under bfloat16 autocast; ``None`` where the machine computes it, and for an
-            encoding that is resumed what it was begun with.
-        tokens_per_forward: Tokens of a forward pass, padding included; ``None`` for what was measured for the device.
-        rows_per_commit: Names between two commits, which is what a kill loses at most; with Ray the rows of a part. An
-            encoding that is resumed keeps what it was begun with.
-        show_progress: Whether a bar says how many names are encoded; ``None`` for one where a person looks on.
+        dtype: Type of the matrix; ``float16`` takes half the space with about three digits of precision.
+        bf16: Whether the encoder runs under bfloat16 autocast; ``None`` to use it if the machine supports it, or the
+            earlier value for a resumed encoding.
+        tokens_per_forward: Tokens of a forward pass, including padding; ``None`` for the measured value of the device.
+        rows_per_commit: Names between two commits, the most that an interruption loses; with Ray, the rows of a part.
+            A resumed encoding keeps its value.
+        show_progress: Whether to show a progress bar; ``None`` to show it in a terminal.
         engine: ``local``, in this process, or ``ray``, on a cluster.
-        workers: Encoders of the Ray engine.
-        gpus_per_worker: GPUs of each; 0 for the CPU.
-        device: Where a model that is given by name is loaded; ``None`` for the best there is.
-        trust_remote_code: Whether it may run code of somebody else, see :func:`~st_biomed.encoder.load_model`.
+        workers: Number of encoders of the Ray engine.
+        gpus_per_worker: GPUs of each encoder; 0 for the CPU.
+        device: Device of a model that is given by name; ``None`` for the best available.
+        trust_remote_code: Whether the model may run third-party code, see :func:`~st_biomed.encoder.load_model`.
 
     Raises:
         InputError: A name that is not in its list, or a number below 1 (GPUs: below 0).

@@ -1,4 +1,4 @@
-"""Nearest names of a vector: exact, by a graph (HNSW) or by cells and codes with re-ranking (IVF-PQ)."""
+"""Search for the nearest names of a vector: exact, by a graph (HNSW), or by cells and codes with re-ranking (IVF-PQ)."""
 
 from __future__ import annotations
 
@@ -19,31 +19,32 @@ Kind = Literal["exact", "hnsw", "ivfpq"]
 Similarity = Literal["cosine", "dot", "euclidean"]
 
 EXACT_UP_TO = 50_000
-"""Names: one core then compares some thousand queries a second with all of them, more than an encoder gives."""
+"""Number of names that one core compares with about a thousand queries a second, more than an encoder produces."""
 
 HNSW_UP_TO = 4 << 30
-"""Bytes of the vectors in float32, all of which the graph holds in memory, and 256 bytes more of each name."""
+"""Bytes of the float32 vectors; the graph holds all of them in memory, with 256 more bytes per name."""
 
 _LINKS = 32
 _EXPLORED_AT_BUILD = 80
 _VALUES_PER_CODE = 4
 _LEARNED_FROM = 39
-"""Rows that FAISS wants for each centroid it learns."""
+"""Rows that FAISS requires for each learned centroid."""
 
 FEWEST_FOR_CODES = 16 * _LEARNED_FROM
-"""Names: a code has 16 centroids."""
+"""Minimum number of names; a code has 16 centroids."""
 
 _BLOCK_BYTES = 64 << 20
 _DEEPEST = 2048
-"""Neighbors beyond which an approximate index is asked no more: to compare with all names costs little more."""
+"""Number of neighbors above which exact search is used, since it costs little more than an approximate index."""
 
 
 def kinds_for(n: int, dimension: int) -> tuple[Kind, ...]:
-    """The kinds that ``n`` names may take, in the order in which they are tried until one reaches the recall.
+    """The kinds for ``n`` names, in the order of trial until one reaches the recall.
 
-    Codes come before the graph: at recall@1 of .99 they were twice as fast on a million vectors of 384 dimensions and
-    built in half the time (benchmarks/results/linking_speed.md); once built they take a fraction of the memory. Where vectors lie so close together that codes
-    do not tell them apart, the graph, which compares the vectors themselves, still does.
+    Codes are tried before the graph: at recall@1 of .99 they were twice as fast on a million vectors of 384 dimensions
+        and were built in half the time (benchmarks/results/linking_speed.md); once built, they take a fraction of the
+        memory. If vectors are so close together that codes cannot distinguish them, the graph, which compares the
+        vectors themselves, still can.
     """
     if n <= EXACT_UP_TO:
         return ("exact",)
@@ -51,10 +52,10 @@ def kinds_for(n: int, dimension: int) -> tuple[Kind, ...]:
 
 
 def check_kind(kind: str, n: int) -> None:
-    """Refuse an unknown kind, or codes for so few names that none can be learned.
+    """Reject an unknown kind, or codes with too few names to learn from.
 
     Raises:
-        InputError: Either.
+        InputError: In either case.
     """
     if kind not in ("auto", *get_args(Kind)):
         raise unknown_name("kind", kind, ("auto", *get_args(Kind)))
@@ -63,7 +64,7 @@ def check_kind(kind: str, n: int) -> None:
 
 
 def unit_rows(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:
-    """float32 ``[N, D]``, of unit length for cosines; a vector of zeros stays one."""
+    """float32 ``[N, D]``, of unit length for cosines; a zero vector is unchanged."""
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if similarity != "cosine":
         return vectors
@@ -74,12 +75,12 @@ class VectorIndex:
     """Top-k search in a matrix.
 
     Args:
-        matrix: ``[N, D]`` of float32 or float16, as :func:`unit_rows` gives them; may be memory-mapped.
+        matrix: ``[N, D]`` of float32 or float16, from :func:`unit_rows`; may be memory-mapped.
         kind: ``exact``, ``hnsw`` or ``ivfpq``.
-        similarity: ``cosine``, ``dot`` or ``euclidean``; the score of the last is the negative distance.
+        similarity: ``cosine``, ``dot`` or ``euclidean``; the score of ``euclidean`` is the negative distance.
         graph: The FAISS index of the rows; ``None`` for ``exact``.
-        effort: ``efSearch`` of a graph, or the cells that are visited (``nprobe``).
-        depth: Least number of names that codes are asked for before the matrix re-ranks them.
+        effort: ``efSearch`` of a graph, or the number of visited cells (``nprobe``).
+        depth: Minimum number of names retrieved by codes before they are re-ranked with the matrix.
     """
 
     def __init__(
@@ -102,11 +103,11 @@ class VectorIndex:
 
     @classmethod
     def build(cls, matrix: np.ndarray, kind: Kind, similarity: Similarity, *, seed: int = 0) -> VectorIndex:
-        """Index all rows, block by block; with one OpenMP thread (``OMP_NUM_THREADS=1``) always the same way.
+        """Index all rows, block by block; deterministic with one OpenMP thread (``OMP_NUM_THREADS=1``).
 
         Args:
             matrix, kind, similarity: See the class.
-            seed: Of the rows that cells and codes are learned from.
+            seed: Seed of the rows for learning cells and codes.
         """
         index = cls(matrix, kind, similarity)
         if kind == "exact":
@@ -125,14 +126,14 @@ class VectorIndex:
         return index
 
     def save(self, path: Path) -> None:
-        """Write the FAISS index; an exact one has none."""
+        """Write the FAISS index; an exact index has none."""
         if self.graph is not None:
             with path.open("wb") as file:  # FAISS itself would not say why a disk refuses it
                 faiss.write_index(self.graph, faiss.PyCallbackIOWriter(file.write))
 
     @staticmethod
     def read_graph(path: Path, shape: tuple[int, int]) -> Any:
-        """What :meth:`save` wrote.
+        """Read an index written by :meth:`save`.
 
         Raises:
             InputError: A damaged file, or an index of another number of rows or dimensions.
@@ -148,16 +149,16 @@ class VectorIndex:
     # ------------------------------------------------------------------ searching
 
     def search(self, queries: np.ndarray, k: int, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest rows of each query, best first; at equal scores (six decimals) the lower row first.
+        """The nearest rows of each query, best first; for equal scores (six decimals), the lower row first.
 
         Args:
-            queries: float32 ``[Q, D]``, as :func:`unit_rows` gives them.
-            k: Rows wanted.
-            rows: The only rows to look at, sorted ``[M]``; all by default.
+            queries: float32 ``[Q, D]``, from :func:`unit_rows`.
+            k: Number of rows.
+            rows: The rows to search, sorted ``[M]``; all by default.
 
         Returns:
-            ``(scores, rows)``, float32 and int64, ``[Q, min(k, N or M)]``; where an approximate index finds fewer, row
-            -1 at score ``-inf``.
+            ``(scores, rows)``, float32 and int64, ``[Q, min(k, N or M)]``; if an approximate index finds fewer, row -1
+            with score ``-inf``.
         """
         n = len(self.matrix) if rows is None else len(rows)
         k = min(k, n)
@@ -170,7 +171,7 @@ class VectorIndex:
         return np.take_along_axis(scores, order, 1), np.take_along_axis(found, order, 1)
 
     def exact(self, queries: np.ndarray, k: int, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Compare with every row; a block of the matrix is in memory at a time."""
+        """Compare with every row, with one block of the matrix in memory at a time."""
         n = len(self.matrix) if rows is None else len(rows)
         scores, found = [], []
         step = _rows_per_block(self.matrix.shape[1])
@@ -268,7 +269,7 @@ def _rows_per_block(dimension: int) -> int:
 
 @contextmanager
 def faiss_threads(n: int | None) -> Iterator[None]:
-    """Cap the threads of FAISS, and give back what was there; ``None`` caps nothing."""
+    """Limit the threads of FAISS within the context; ``None`` sets no limit."""
     before = faiss.omp_get_max_threads()
     if n is not None:
         faiss.omp_set_num_threads(n)

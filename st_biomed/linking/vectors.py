@@ -1,4 +1,4 @@
-"""A matrix on disk that is written in order, row block after row block, and goes on where a kill stopped it."""
+"""A matrix on disk that is written block by block, and continues after an interruption."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from st_biomed.files.sealed import checksum, read_sealed, sealed
 MATRIX, PROGRESS = "vectors.npy", "encoding.json"
 
 _OTHERS = {"model_sha256": "with another model", "catalog_sha256": "of another terminology"}
-"""What it means where a digest differs."""
+"""The meaning of a differing digest."""
 
 _ANEW = "say --overwrite (in Python overwrite=True) to begin anew"
 
@@ -27,11 +27,11 @@ logger = logging.getLogger(__name__)
 
 
 class Progress(NamedTuple):
-    """How far an encoding came.
+    """The progress of an encoding.
 
     Attributes:
-        settings: What decides the rows.
-        blocks: Rows and checksum of each block that was committed.
+        settings: The settings that determine the rows.
+        blocks: Rows and checksum of each committed block.
     """
 
     settings: Mapping[str, Any]
@@ -39,28 +39,28 @@ class Progress(NamedTuple):
 
     @property
     def done(self) -> int:
-        """Rows that were committed."""
+        """Number of committed rows."""
         return sum(rows for rows, _ in self.blocks)
 
 
 class ResumableMatrix:
     """Rows of a ``.npy`` file, committed block by block.
 
-    A block is on the disk before ``encoding.json`` says so, and that file is replaced at once: after a kill, what it
-    says is there is there, and what was written beyond it is cut off. So is a block that is not what was written.
+    A block is written to disk before it is recorded in ``encoding.json``, and that file is replaced atomically. After
+    an interruption, all recorded blocks exist, and further data is truncated. Damaged blocks are also truncated.
 
     Args:
-        folder: Where the two files lie, and nothing else but what belongs to this encoding.
+        folder: The folder of the two files, which contains only files of this encoding.
         shape: ``(N, D)`` of the whole matrix.
         dtype: ``float32`` or ``float16``.
-        settings: Whatever decides the rows, as JSON has it; an encoding that was begun with others is not resumed.
-        anew: Whether one that was begun with others is removed.
+        settings: The settings that determine the rows, as JSON; an encoding with other settings is not resumed.
+        anew: Whether to remove an encoding with other settings.
 
     Attributes:
-        done: Rows that are committed.
+        done: Number of committed rows.
 
     Raises:
-        InputError: What is there was begun with other settings.
+        InputError: An existing encoding has other settings.
     """
 
     def __init__(
@@ -155,14 +155,14 @@ class ResumableMatrix:
 
 
 def read_progress(folder: Path, *, anew: bool = False) -> Progress | None:
-    """How far an encoding came, or nothing where none was begun.
+    """The progress of an encoding, or ``None`` if there is none.
 
     Args:
-        folder: Where it was begun.
-        anew: Whether a damaged file is as good as none.
+        folder: The folder of the encoding.
+        anew: Whether to ignore a damaged file.
 
     Raises:
-        InputError: The file is damaged.
+        InputError: A damaged file.
     """
     path = folder / PROGRESS
     if not path.is_file():

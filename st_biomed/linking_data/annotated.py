@@ -70,7 +70,7 @@ def check_folder(path: Path) -> Path:
         InputError: It is not.
     """
     if path.is_file():
-        raise InputError(f"{path}: is a file, the folder that holds it is needed")
+        raise InputError(f"{path}: is a file; expected the folder that holds it")
     if not path.is_dir():
         raise InputError(f"{path}: no such folder")
     return path
@@ -104,7 +104,7 @@ def files_by_split(path: Path, wanted: Callable[[Path], bool]) -> dict[str, list
         raise InputError(f"{path}: holds no file of this format, nor a folder train, dev or test with one")
     if len(found) > 1 and "all" in found:
         other = next(files[0] for split, files in found.items())
-        raise InputError(f"{path}: {found['all'][0].name} does not tell of which split it is, as {other.name} does")
+        raise InputError(f"{path}: {found['all'][0].name} does not name its split, unlike {other.name}")
     return found
 
 

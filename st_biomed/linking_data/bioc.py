@@ -102,7 +102,7 @@ def read_bioc(path: Path) -> Iterator[BioCDocument]:
     """
     form = bioc_form(check_file(path))
     if not form:
-        raise InputError(f"{path}: BioC is .xml, .json or .jsonl, found another suffix")
+        raise InputError(f"{path}: BioC files end in .xml, .json or .jsonl")
     empty = True
     documents = element_documents(path) if form == "xml" else _json_documents(path)
     for where, document in documents:
@@ -154,7 +154,7 @@ def _in_value(where: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any
     held = next((value[key] for key in _DOCUMENTS if key in value), None) if isinstance(value, dict) else value
     if not isinstance(held, list) or depth > 1:  # a list of collections is as deep as it gets
         raise InputError(
-            f"{where}: a document has 'passages' and a collection a list of 'documents', found {str(value)[:60]!r}"
+            f"{where}: a document must have 'passages', and a collection a list of 'documents', found {str(value)[:60]!r}"
         )
     for one in held:
         yield from _in_value(where, one, depth + 1)
@@ -163,7 +163,7 @@ def _in_value(where: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any
 def _document(where: str, document: dict[str, Any]) -> BioCDocument:
     name = document.get("id")
     if not isinstance(name, str | int) or not str(name).strip():
-        raise InputError(f"{where}: a document has an 'id', found {str(name)[:40]!r}")
+        raise InputError(f"{where}: a document must have an 'id', found {str(name)[:40]!r}")
     where, name = f"{where}: document {name}", str(name).strip()
     passages = [part for one in _list(where, document, "passages") for part in _parts(where, one)]
     loose = _annotations(where, document)
@@ -196,7 +196,7 @@ def _annotations(where: str, holder: dict[str, Any]) -> list[BioCAnnotation]:
     for annotation in _list(where, holder, "annotations"):
         infons = annotation.get("infons")
         if infons is not None and not isinstance(infons, dict):
-            raise InputError(f"{where}: 'infons' of an annotation is an object, found {str(infons)[:40]!r}")
+            raise InputError(f"{where}: 'infons' of an annotation must be an object, found {str(infons)[:40]!r}")
         said = {key.lower(): _said(value) for key, value in (infons or {}).items()}
         locations = [
             (_offset(where, place), _number(where, place, "length")) for place in _list(where, annotation, "locations")
@@ -215,19 +215,19 @@ def _said(value: Any) -> str:
 def _text(where: str, holder: dict[str, Any]) -> str:
     text = holder.get("text")
     if text is not None and not isinstance(text, str):
-        raise InputError(f"{where}: 'text' is a string, found {str(text)[:40]!r}")
+        raise InputError(f"{where}: 'text' must be a string, found {str(text)[:40]!r}")
     return text or ""
 
 
 def _list(where: str, holder: Any, key: str) -> list[dict[str, Any]]:
     """A list of objects; an empty one where it is missing."""
     if not isinstance(holder, dict):
-        raise InputError(f"{where}: an object is needed that may have {key!r}, found {str(holder)[:40]!r}")
+        raise InputError(f"{where}: expected an object that may have {key!r}, found {str(holder)[:40]!r}")
     values = holder.get(key)
     if values is None:
         return []
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise InputError(f"{where}: {key!r} is a list of objects, found {str(values)[:40]!r}")
+        raise InputError(f"{where}: {key!r} must be a list of objects, found {str(values)[:40]!r}")
     return values
 
 
@@ -238,5 +238,5 @@ def _offset(where: str, holder: dict[str, Any]) -> int:
 def _number(where: str, holder: dict[str, Any], key: str) -> int:
     value = str(holder.get(key))
     if not re.fullmatch(OFFSET, value):
-        raise InputError(f"{where}: {key!r} is a number of characters, found {value[:20]!r}")
+        raise InputError(f"{where}: {key!r} must be a number of characters, found {value[:20]!r}")
     return int(value)

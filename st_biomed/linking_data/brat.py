@@ -83,7 +83,7 @@ def _entities(path: Path) -> list[BratEntity]:
     for line, entity, note in notes:
         if entity.startswith("T"):
             if entity not in entities:
-                raise InputError(f"{path}:{line}: a note on {entity}, which is no entity of the file")
+                raise InputError(f"{path}:{line}: a note on {entity}, which is not an entity of the file")
             entities[entity].notes.append(note.strip())
     return list(entities.values())
 

@@ -56,8 +56,8 @@ def hold_out_names(
     chosen = order[np.sort(first)][: n_dev + n_test]  # the first name of each concept in random order
     if len(chosen) < n_dev + n_test:
         raise InputError(
-            f"held-out names: {n_dev} for dev and {n_test} for test, {n_dev + n_test} are asked for, but only "
-            f"{len(chosen)} concepts have three names or more; ask for fewer (--held_out_names), or for 0"
+            f"held-out names: {n_dev} for dev and {n_test} for test, {n_dev + n_test} are requested, but only "
+            f"{len(chosen)} concepts have three names or more; request fewer (--held_out_names), or 0"
         )
     rest = np.ones(terminology.n_texts, dtype=bool)
     rest[texts[chosen]] = False

@@ -79,7 +79,7 @@ def hold_out_translations(
     if len(candidates) < n_dev + n_test:
         begin = f" whose code begins with {prefix!r}" if prefix else ""
         raise InputError(
-            f"held-out translations: {n_dev} concepts for dev and {n_test} for test are asked for, but only "
+            f"held-out translations: {n_dev} concepts for dev and {n_test} for test are requested, but only "
             f"{len(candidates)}{begin} have a name in {pivot!r} and one in {', '.join(spoken)}"
         )
     drawn = np.random.default_rng(seed).permutation(candidates)[: n_dev + n_test]
@@ -109,7 +109,9 @@ def _languages(terminology: Terminology, asked: Sequence[str], pivot: str) -> li
     present = terminology.languages
     for one in (pivot, *asked):
         if one not in present:
-            raise InputError(f"held-out translations: no name is in {one!r}; there are {', '.join(present)}")
+            raise InputError(
+                f"held-out translations: no name has the language {one!r}; there are {', '.join(present)}"
+            )
     found = list(asked) or [one for one in present if one != pivot]
     if not found or pivot in found:
         raise InputError(
@@ -139,7 +141,7 @@ def _dataset(
     for part, mentions in splits.items():
         if not mentions:
             raise InputError(
-                f"{name}: none of the concepts drawn for {part!r} has a name in it; ask for more concepts"
+                f"{name}: none of the concepts drawn for {part!r} has a name in this language; increase the number of concepts"
             )
     return LinkingDataset(
         name,

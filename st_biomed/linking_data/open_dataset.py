@@ -88,7 +88,7 @@ def _dictionary(
     if dictionary is None:
         if not corpus.names:
             raise InputError(
-                "dictionary: this format's files name no concepts; dictionary= takes the names to link to"
+                "dictionary: the files of this format hold no names of concepts; pass the names with dictionary="
             )
         dictionary = LinkingDictionary.from_entries((name, (with_prefix(one, prefix),)) for name, one in corpus.names)
     tally.read(len(dictionary))

@@ -87,7 +87,9 @@ def _blocks(path: Path) -> Iterator[_Block]:
             cells = content.split("\t")
             if block is None or cells[0].strip() != block.id:
                 above = f"the document above is {block.id}" if block else "no document stands above"
-                raise InputError(f"{path}:{line}: is no title (id|t|...) and annotates {cells[0][:30]!r}, but {above}")
+                raise InputError(
+                    f"{path}:{line}: is not a title (id|t|...) and annotates {cells[0][:30]!r}, but {above}"
+                )
             block.rows.append((line, cells))
             continue
         document, kind, passage = head.groups()
@@ -122,7 +124,7 @@ def _mention(where: str, cells: list[str], text: str) -> Mention:
         )
     document, start, end, mention, kind, ids = (cell.strip() for cell in cells[:6])
     if not (re.fullmatch(OFFSET, start) and re.fullmatch(OFFSET, end)):
-        raise InputError(f"{where}: offsets are two numbers, found {cells[1][:20]!r} and {cells[2][:20]!r}")
+        raise InputError(f"{where}: offsets must be two numbers, found {cells[1][:20]!r} and {cells[2][:20]!r}")
     if not mention:
         raise InputError(f"{where}: the mention is empty")
     place = text.find(mention, int(start), int(end))

@@ -81,7 +81,7 @@ class LinkingDictionary:
             raise InputError(f"dictionary: {len(names)} names, but ids for {entry_ids.n_rows} entries")
         if len(set(ids)) != len(ids):
             twice = next(one for one, n in Counter(ids).items() if n > 1)
-            raise InputError(f"dictionary: ids are distinct, found {twice!r} twice")
+            raise InputError(f"dictionary: ids must be distinct, found {twice!r} twice")
         self.names, self.ids, self.entry_ids = names, ids, entry_ids
 
     @classmethod

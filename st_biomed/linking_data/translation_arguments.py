@@ -17,18 +17,18 @@ class TranslationArguments:
     held_out_translations: int = field(
         default=0,
         metadata=about(
-            "so many concepts for dev and as many for test, whose translations are held out and linked to the pivot's names",
+            "concepts for dev, and again for test, whose translations are held out and linked to names in the pivot language",
             SIZE,
         ),
     )
     translated: str = field(
         default="",
-        metadata={"help": "what codes of these concepts begin with, and of those in the dictionary, e.g. HP:"},
+        metadata={"help": "prefix of the codes of these concepts and of the concepts in the dictionary, e.g. HP:"},
     )
     languages: list[str] = field(
         default_factory=list, metadata={"help": "languages of the held-out translations; all by default"}
     )
-    split_seed: int = field(default=0, metadata=about("seed of what is held out", SEED))
+    split_seed: int = field(default=0, metadata=about("random seed of the held-out concepts", SEED))
 
     def hold_out(self, whole: Terminology, pivot: str) -> tuple[Terminology, list[LinkingDataset]]:
         """What is trained on, and what links the held-out translations; all and nothing where none is held out.

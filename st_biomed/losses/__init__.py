@@ -1,7 +1,6 @@
-"""Losses on the embeddings of a batch, their miners, and the callbacks that training with them needs.
+"""Losses on the embeddings of a batch, their miners, and the callbacks for training with them.
 
-The names below are imported when they are first used: torch alone is needed for the mathematics, the host library only
-to embed.
+The names below are imported on first use. The mathematics needs only torch; the host library is needed only to embed.
 """
 
 from __future__ import annotations

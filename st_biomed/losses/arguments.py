@@ -1,4 +1,4 @@
-"""What a loss accepts as an argument, refused when it is made and not at the first batch."""
+"""Checks of the arguments of a loss, made when it is created and not at the first batch."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def number(name: str, value: object, *, above: float | None = None, least: float
     """A finite number within bounds.
 
     Args:
-        name: The argument, as the message shall name it.
-        value: What was given for it.
+        name: The argument, as named in the message.
+        value: Its value.
         above: The number must be larger than this.
         least: The number must not be smaller than this.
 
     Raises:
-        InputError: It is no number, not finite, or out of bounds.
+        InputError: It is not a number, not finite, or out of bounds.
     """
     allowed = "a finite number"
     if above is not None:
@@ -41,7 +41,7 @@ def numbers(name: str, value: object, length: int, **bounds: float) -> tuple[flo
     """One number for all, or a sequence of exactly ``length`` numbers; the bounds are those of :func:`number`.
 
     Raises:
-        InputError: A wrong length, or an entry that :func:`number` refuses.
+        InputError: A wrong length, or an entry that :func:`number` rejects.
     """
     if not isinstance(value, Sequence) or isinstance(value, str):
         return (number(name, value, **bounds),) * length

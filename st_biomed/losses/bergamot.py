@@ -1,4 +1,4 @@
-"""BERGAMOT: text and graph learn from each other, and the text encoder is what remains."""
+"""BERGAMOT: a text encoder and a graph encoder learn from each other; the text encoder is released."""
 
 from __future__ import annotations
 
@@ -38,35 +38,37 @@ class BergamotLoss(nn.Module):
         + relation_weight   the relation loss, mean over edges and views
 
     "The resulting training loss is obtained as the sum of these four losses: L_sap + L_node + L_int + lambda_dgi L_dgi";
-    lambda, which the paper does not print, is .1. Each view has a corruption of its own. All distinct names of a step are
-    embedded once. An edge counts once, and none from a node to itself. A step without edges (on all processes) has no graph:
-    it learns from the texts as SapBERT does. What has weight 0 is not computed.
+    lambda, which the paper does not state, is .1. Each view has its own corruption. All distinct names of a step are
+    embedded once. An edge counts once; edges from a node to itself do not count. A step without edges (on all
+    processes) has no graph and learns from the texts like SapBERT. Terms with weight 0 are not computed.
 
     Several processes with ``gather_across_devices`` learn what one process learns from all of their targets: the vectors and
     labels of the targets are gathered, DGI sums up and discriminates all of them, the relation loss is a mean over all edges.
-    Edges change places within a process, and no edge leads to a concept of another process.
+    Edges are permuted within a process, and no edge leads to a concept of another process.
 
-    The graph encoder and the other parameters of the loss need :class:`~st_biomed.losses.LossParametersCallback`; they are
-    part of checkpoints, never of the model.
+    The graph encoder and the other parameters of the loss need :class:`~st_biomed.losses.LossParametersCallback`. They
+    are saved in checkpoints, never in the model.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
-        graph_encoder: Of :mod:`st_biomed.modules.graph_encoder`, as wide as the model; ``None`` where no term needs a graph.
-        node_weight: Of the node-node loss.
-        intermodal_weight: Of the intermodal loss.
-        dgi_weight: Of deep graph infomax.
-        text_weight: Of the loss between names.
-        relation: A relation loss besides, which BERGAMOT does not have.
-        relation_weight: Its weight.
-        cross_view: Whether the intermodal loss pairs a text with the graph of the other view, as GEBERT's paper does.
-        corruption: What changes places in a corrupted neighborhood: targets (``"trg"``) or sources (``"src"``) of edges.
-        seed: Of the corruptions, which follow from it and the number of steps so far.
-        gather_across_devices: Whether the targets of all processes form one batch; they need equally many.
-        lookup: A terminology, or a lookup made from one, where the labels are its text ids.
-        mask_same_text: Whether a pair of one and the same string counts for nothing in the text loss. Needs a lookup.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
+        graph_encoder: From :mod:`st_biomed.modules.graph_encoder`, with the width of the model; ``None`` if no term
+            needs a graph.
+        node_weight: Weight of the node-node loss.
+        intermodal_weight: Weight of the intermodal loss.
+        dgi_weight: Weight of deep graph infomax.
+        text_weight: Weight of the loss between names.
+        relation: An additional relation loss, which BERGAMOT does not have.
+        relation_weight: Weight of the relation loss.
+        cross_view: Whether the intermodal loss pairs a text with the graph of the other view, as in GEBERT's paper.
+        corruption: The ends that are permuted in a corrupted neighborhood: targets (``"trg"``) or sources (``"src"``)
+            of edges.
+        seed: Seed of the corruptions, which depend on it and the number of steps so far.
+        gather_across_devices: Whether the targets of all processes form one batch; each process needs the same number.
+        lookup: A terminology, or a lookup made from one, if the labels are its text ids.
+        mask_same_text: Whether the text loss ignores pairs of identical strings. Needs a lookup.
 
     Raises:
-        InputError: An argument out of its range, or an encoder of another width than the model.
+        InputError: An argument out of range, or an encoder whose width differs from the model's.
 
     Inputs:
         ============================================================ ===========================================
@@ -104,12 +106,12 @@ class BergamotLoss(nn.Module):
             weights["relation"] = relation_weight
         self.weights = {name: number(f"{name}_weight", value, least=0.0) for name, value in weights.items()}
         if not any(self.weights.values()):
-            raise InputError("one of the weights must be above 0, found all of them 0")
+            raise InputError("at least one weight must be above 0, found only 0")
         self.graph_encoder = graph_encoder
         if graph_encoder is None and (needy := [name for name in ("node", "intermodal", "dgi") if self.weights[name]]):
-            raise InputError(f"graph_encoder may be None where {', '.join(f'{one}_weight' for one in needy)} is 0")
+            raise InputError(f"graph_encoder may be None only if {', '.join(f'{one}_weight' for one in needy)} is 0")
         if graph_encoder is not None and (width := _width(model)) not in (None, graph_encoder.width):
-            raise InputError(f"graph_encoder must be {width} wide as the model is, found {graph_encoder.width}")
+            raise InputError(f"graph_encoder must have the model's width {width}, found {graph_encoder.width}")
         lookup = concept_lookup(lookup)
         self.loss = MultiSimilarityLoss.from_preset(None, "bergamot", lookup=lookup, mask_same_text=mask_same_text)
         self.node = MultiSimilarityLoss.from_preset(None, "bergamot", lookup=lookup, mask_same_text=False)
@@ -127,7 +129,7 @@ class BergamotLoss(nn.Module):
         from st_biomed.losses.callbacks import require_loss_parameters_callback
 
         if self.model is None:
-            raise InputError("a model is needed to embed; without one call compute_loss_from_embeddings")
+            raise InputError("embedding needs a model; without a model call compute_loss_from_embeddings")
         require_loss_parameters_callback(self)
         if self.graph_encoder is not None:
             self.graph_encoder.train(self.model.training)  # the trainer sets the mode of the model alone
@@ -155,7 +157,7 @@ class BergamotLoss(nn.Module):
         Args:
             embeddings: One matrix, the vectors of the distinct texts ``[T, D]``.
             labels: Text ids of the two names of the B targets, or classes without a lookup, ``[B, 2]``.
-            graph: The nodes, of which the targets are the first, and the edges between them.
+            graph: The nodes, beginning with the targets, and the edges between them.
 
         Returns:
             Scalars by name; those of the graph are 0 in a step without edges.

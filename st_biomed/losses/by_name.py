@@ -1,4 +1,4 @@
-"""Losses and miners by name, as SapBERT compares them (Table 6): what ``--loss`` and ``--miner`` accept."""
+"""Losses and miners by name, as compared by SapBERT (Table 6): the values of ``--loss`` and ``--miner``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MINERS: dict[str, Miner | None] = {
 
 
 def miner_by_name(name: str) -> Miner | None:
-    """The miner of a name of :data:`MINERS`; ``None`` for ``"none"``, which takes all pairs.
+    """The miner with a name from :data:`MINERS`; ``None`` for ``"none"``, which uses all pairs.
 
     Raises:
         InputError: An unknown name.
@@ -60,8 +60,8 @@ def loss_by_name(
         **options: Arguments of the class: ``lookup``, ``gather_across_devices``, or a parameter of the loss.
 
     Raises:
-        InputError: An unknown name or option, a loss without a cached form, one that needs an extra that is not installed, or an
-            argument out of its range.
+        InputError: An unknown name or option, a loss without a cached form, a loss whose extra is not installed, or an
+            argument out of range.
     """
     homes = LOSSES
     one_of("loss", name, LOSSES)
@@ -85,7 +85,7 @@ def parse_loss_options(text: str) -> dict[str, float]:
     """``"beta=50,base=0.6"`` as keyword arguments of :func:`loss_by_name`.
 
     Raises:
-        InputError: A part that is not a name and a finite number.
+        InputError: A part that is not ``name=number`` with a finite number.
     """
     options = {}
     for pair in filter(None, text.split(",")):
@@ -95,5 +95,5 @@ def parse_loss_options(text: str) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals or not math.isfinite(options[name.strip()]):
-            raise InputError(f"loss_options are written NAME=NUMBER,..., found {pair!r}")
+            raise InputError(f"loss_options must have the form NAME=NUMBER,..., found {pair!r}")
     return options

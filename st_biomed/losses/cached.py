@@ -27,26 +27,27 @@ def _processes_may_differ() -> bool:
 
 
 class CachedLoss(CachedLossMixin, nn.Module):
-    """The cached form of a loss: a subclass names the loss and is done.
+    """The cached form of a loss. A subclass only names the loss.
 
-    Every mini-batch is embedded without a graph, the loss of the whole batch is taken back to the embeddings, then every
-    mini-batch is embedded again and takes its part of that gradient on to the weights (GradCache: Gao et al. 2021, arXiv 2101.06983).
-    Loss and gradients are the uncached loss's; the encoder runs forward twice. The texts of all columns are sorted by
-    length first, so that a mini-batch needs little padding, and are back in their own order when the loss sees them.
+    First, every mini-batch is embedded without a graph. Then the loss of the whole batch is differentiated with
+    respect to the embeddings. Finally, every mini-batch is embedded again and passes its part of that gradient to the
+    weights (GradCache: Gao et al. 2021, arXiv 2101.06983). Loss and gradients equal those of the uncached loss; the
+    encoder runs forward twice. The texts of all columns are sorted by length, so mini-batches need little padding, and
+    are restored to their own order for the loss.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         *args: Arguments of the loss, as in its uncached form.
-        mini_batch_size: Texts that are embedded at once.
-        mini_batch_num_tokens: Tokens that are embedded at once, in place of ``mini_batch_size``. Several processes, which
-            then may have different numbers of mini-batches, need sentence-transformers 6.2 for it.
+        mini_batch_size: Number of texts embedded at once.
+        mini_batch_num_tokens: Number of tokens embedded at once, in place of ``mini_batch_size``. With several
+            processes it needs sentence-transformers 6.2, because their numbers of mini-batches may differ.
         show_progress_bar: Whether to show the mini-batches.
         **kwargs: Arguments of the loss, as in its uncached form.
 
     Raises:
-        InputError: A size below one; an encoder made of static embeddings, whose inputs have no rows; a loss with
-            parameters of its own, whose gradients would miss gradient accumulation and loss scaling. In ``forward``:
-            mini-batches by tokens in several processes of an older host, which would wait for each other.
+        InputError: A size below one; an encoder of static embeddings, whose inputs have no rows; a loss with its own
+            parameters, whose gradients would miss gradient accumulation and loss scaling. In ``forward``: mini-batches
+            by tokens in several processes of an older host, which would wait for each other.
     """
 
     loss_class: ClassVar[Callable[..., nn.Module]]
@@ -98,7 +99,7 @@ class CachedLoss(CachedLossMixin, nn.Module):
         return self.forward_cached([ordered], batch)
 
     def calculate_loss(self, reps: list[list[Tensor]], labels: Any = None, *, with_backward: bool = False) -> Tensor:
-        """The loss of the whole batch, taken back to the embeddings where asked for.
+        """The loss of the whole batch, with a backward pass to the embeddings on request.
 
         Args:
             reps: Embeddings of every mini-batch ``[b, D]``, of every column.

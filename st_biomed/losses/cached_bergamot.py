@@ -1,4 +1,4 @@
-"""BERGAMOT over thousands of texts in the memory of one small mini-batch; the graph stands outside the cache."""
+"""BERGAMOT over thousands of texts in the memory of one small mini-batch; the graph is outside the cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from st_biomed.modules.graph_layers import GraphEncoder
 class CachedBergamotLoss(BergamotLoss):
     """:class:`BergamotLoss` with texts embedded in mini-batches, forward and again backward (:mod:`~st_biomed.losses.gradient_cache`).
 
-    Values and gradients are the uncached ones, those of the graph encoder included: it is part of the ordinary backward pass.
+    Values and gradients equal the uncached ones, including those of the graph encoder, which is part of the ordinary
+    backward pass.
 
     Args:
         model: See :class:`BergamotLoss`.
@@ -23,7 +24,7 @@ class CachedBergamotLoss(BergamotLoss):
         **arguments: See :class:`BergamotLoss`.
 
     Raises:
-        InputError: A size below one, or an argument that :class:`BergamotLoss` refuses.
+        InputError: A size below one, or an argument that :class:`BergamotLoss` rejects.
     """
 
     uses_gradient_cache = True  # the host's wrappers ask for it

@@ -1,4 +1,4 @@
-"""Trainer callbacks that losses need: for parameters of their own, and for labels that belong to one terminology."""
+"""Trainer callbacks for losses with their own parameters, and for labels that belong to one terminology."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def own_parameters(loss: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def require_loss_parameters_callback(loss: nn.Module) -> None:
-    """Refuse to learn a loss's own parameters on several processes without :class:`LossParametersCallback`.
+    """Reject a loss with its own parameters on several processes without :class:`LossParametersCallback`.
 
-    A loss with parameters calls this in ``forward``: the processes' copies would drift apart unseen.
+    A loss with parameters calls this in ``forward``. Otherwise the copies of the processes would diverge unnoticed.
 
     Raises:
-        InputError: Several processes, a loss with parameters of its own, and no callback in the trainer.
+        InputError: Several processes, a loss with its own parameters, and no callback in the trainer.
     """
     if get_world_size() > 1 and torch.is_grad_enabled() and loss not in _cared_for and (own := own_parameters(loss)):
         raise InputError(
@@ -54,16 +54,17 @@ def require_loss_parameters_callback(loss: nn.Module) -> None:
 
 
 class LossParametersCallback(TrainerCallback):
-    """Does for parameters of a loss what the trainer does for those of the model.
+    """Handles the parameters of a loss as the trainer handles those of the model.
 
-    The trainer optimizes them, but wraps, clips, saves and loads the model alone. This callback
+    The trainer optimizes the parameters of the loss, but it wraps, clips, saves and loads only the model. This
+    callback
 
     * starts all processes from the values of the first;
     * averages the gradients over the processes before each optimizer step, as DistributedDataParallel does. A parameter
       that no process used keeps no gradient; one that some process used counts as zero on the others;
-    * clips them to ``max_grad_norm`` as a group of their own: by then the model's are already clipped;
-    * clears them after the step, which Sentence Transformers 6.0 does for the model alone;
-    * writes them to ``checkpoint-N/loss.safetensors`` and takes them from there when training resumes.
+    * clips them to ``max_grad_norm`` as a separate group: the model's are already clipped by then;
+    * clears them after the step, which Sentence Transformers 6.0 does only for the model;
+    * writes them to ``checkpoint-N/loss.safetensors`` and restores them from there when training resumes.
 
     Args:
         loss: The loss, or the dictionary of losses, that the trainer gets.
@@ -112,9 +113,9 @@ class LossParametersCallback(TrainerCallback):
 
 
 class TerminologyDigestCallback(TrainerCallback):
-    """Refuses to train when a loss looks labels up in another terminology than the dataset took them from.
+    """Rejects a loss that looks up labels in a terminology other than that of the dataset.
 
-    Text ids of another terminology are valid numbers that mean other names, so nothing else would notice.
+    Text ids of another terminology are valid numbers for other names, so the mistake would go unnoticed.
 
     Args:
         losses: The loss, or the dictionary of losses, that the trainer gets.
@@ -174,10 +175,10 @@ def checkpoint_folder(args: TrainingArguments, state: TrainerState) -> Path:
 
 
 def resumed_checkpoint(args: TrainingArguments, state: TrainerState) -> Path:
-    """The folder training resumes from, which the trainer tells no callback: the one that holds this very state.
+    """The folder that training resumes from, found by its state, because the trainer does not pass it to callbacks.
 
     Raises:
-        InputError: Neither ``args.resume_from_checkpoint`` nor ``output_dir`` has it.
+        InputError: Neither ``args.resume_from_checkpoint`` nor ``output_dir`` contains it.
     """
     here = _fingerprint(state.global_step, state.log_history)
     folders = [checkpoint_folder(args, state)]

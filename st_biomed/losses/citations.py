@@ -1,4 +1,4 @@
-"""BibTeX that several losses share."""
+"""BibTeX entries shared by several losses."""
 
 from __future__ import annotations
 

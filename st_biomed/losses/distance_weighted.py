@@ -1,4 +1,4 @@
-"""Negatives drawn by their distance: near ones often, yet not always the nearest."""
+"""Negatives drawn by their distance: near ones are likely, but not always the nearest."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _ROWS = 2048  # anchors at once, which bounds the memory
 def inverse_distance(cosines: np.ndarray, width: int) -> np.ndarray:
     """Log weights ``-log max(1 - cos, 1e-9)``: the draw of the code that Fivez et al. (2021) published.
 
-    There a distance above 1 counts as 1, which only vectors that point away from each other have.
+    A distance above 1, which occurs only between vectors of opposite direction, counts as 1.
 
     Args:
         cosines: Of anchors to names, float64 ``[A, M]``.
-        width: Of the vectors; not used.
+        width: Width of the vectors; not used.
 
     Returns:
         ``[A, M]``.
@@ -26,15 +26,15 @@ def inverse_distance(cosines: np.ndarray, width: int) -> np.ndarray:
 
 
 def wu2017(cosines: np.ndarray, width: int, cutoff: float = 0.5, log_limit: float | None = None) -> np.ndarray:
-    r"""Log weights ``min(log limit, -log q(D))``, with which all distances are drawn alike (Wu et al. 2017, section 4).
+    r"""Log weights ``min(log limit, -log q(D))``, which make all distances equally likely (Wu et al. 2017, section 4).
 
     q is the density of distances between points spread evenly over the unit sphere, up to a factor::
 
         log q(D) = (width - 2) log D + (width - 3) / 2 log(1 - D^2 / 4),   D = sqrt(2 - 2 cos)
 
-    A name nearer than the cut-off weighs as one at the cut-off. That weight is the default limit, lambda, too: distances near
-    2 are as rare on the sphere as those near 0, and would weigh as much. All is done in logarithms: in 384 dimensions the
-    weights span 120 orders of magnitude.
+    A name nearer than the cut-off has the weight of the cut-off. That weight is also the default limit, lambda:
+    distances near 2 are as rare on the sphere as distances near 0 and would weigh as much. The computation is in
+    logarithms, because the weights span 120 orders of magnitude in 384 dimensions.
 
     Args:
         cosines: Of anchors to names, float64 ``[A, M]``.
@@ -68,7 +68,7 @@ def draw_negatives(
     rng: np.random.Generator,
     distribution: str = "inverse_distance",
 ) -> np.ndarray:
-    """One name for each anchor, with a probability that follows from their cosine.
+    """One name for each anchor, drawn with a probability that depends on their cosine.
 
     "We apply distance-weighted negative sampling (Wu et al., 2017) over all training names" (Fivez et al. 2021, section
     2.2).
@@ -77,11 +77,11 @@ def draw_negatives(
         anchors: Vectors ``[A, D]``.
         names: Vectors ``[M, D]``.
         allowed: Whether a name may be the anchor's negative, boolean ``[A, M]``; at least one in each row.
-        rng: Where the randomness comes from; it gives one number for each anchor.
+        rng: The random generator; one number is drawn for each anchor.
         distribution: ``"inverse_distance"`` or ``"wu2017"``.
 
     Returns:
-        A place among the names for each anchor, int64 ``[A]``.
+        Index of a name for each anchor, int64 ``[A]``.
     """
     columns = np.empty(len(anchors), dtype=np.int64)
     chances = rng.random(len(anchors))

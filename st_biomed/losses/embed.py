@@ -1,6 +1,6 @@
 """Embed short names in one pass over all text columns, sorted by length and cut into chunks with little padding.
 
-Names have 3 to 30 tokens and a batch holds hundreds: padded to its longest name, half of what is computed is padding.
+Names have 3 to 30 tokens, and a batch holds hundreds. Padded to the longest name, half of the computation is padding.
 """
 
 from __future__ import annotations
@@ -17,39 +17,41 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 CHUNK_COST_CPU = 64
-"""What one more chunk costs beyond its tokens (its own gradients of all weights), in tokens of computation.
+"""Cost of one more chunk beyond its tokens (its own gradients of all weights), in tokens of computation.
 
 ``benchmarks/chunk_cost.py`` measures it: from 32 to 128 the curve is nearly flat, in float32 and under bf16 autocast."""
 
 CHUNK_COST_ACCELERATOR = 8192
-"""The same where a chunk costs the launch of some hundred kernels; an estimate: a batch below this is one chunk."""
+"""The same on a device where a chunk costs the launch of about a hundred kernels (an estimate)."""
 
 Encoder = Callable[[dict[str, Any]], dict[str, Any]]
-"""What a module is to its caller: features in, the same with ``sentence_embedding`` ``[B, D]`` out."""
+"""The interface of a module: it takes features and returns them with ``sentence_embedding`` ``[B, D]``."""
 
 
 def embed_columns(
     model: Encoder, features: Iterable[dict[str, Any]], *, chunk_cost: int | None = None
 ) -> list[Tensor]:
-    """The embeddings of every text column: what ``model(column)["sentence_embedding"]`` gives, with less padding.
+    """The embeddings of every text column, equal to ``model(column)["sentence_embedding"]`` but with less padding.
 
-    All columns become one batch, sorted by length and cut where the padding saved is worth one more forward; each chunk
-    is as wide as its own longest name. Values and gradients are those of one forward per column up to rounding (with
+    All columns are joined into one batch, sorted by length, and cut wherever the saved padding is worth one more
+    forward pass; each chunk is as wide as its longest name. Values and gradients are those of one forward per column
+    up to rounding (with
     dropout: up to the order of random numbers). Several forwards before one backward are sound under
     DistributedDataParallel: a parameter's gradient is complete, and reduced, once per backward.
 
-    There is one forward per column, as in the host's own losses, where rows cannot be regrouped: packed inputs
-    (``cu_seq_lens_q``, no ``attention_mask``), other modalities than text, left padding, columns whose metadata differ,
-    and inside :func:`~sentence_transformers.base.losses.column_merging_disabled`. There is one forward for all where
-    forwards are collective and their number has to be the same on all processes (FSDP, DDP that broadcasts buffers).
+    There is one forward per column, as in the host's own losses, if rows cannot be regrouped: packed inputs
+    (``cu_seq_lens_q``, no ``attention_mask``), other modalities than text, left padding, columns whose metadata
+    differ, and inside :func:`~sentence_transformers.base.losses.column_merging_disabled`. There is one forward for all
+    columns if forwards are collective and their number must be the same on all processes (FSDP, DDP that broadcasts
+    buffers).
 
     Args:
         model: The encoder as the loss holds it, plain, compiled or wrapped.
-        features: One dictionary per text column. A tensor is ``[B, ...]``, one row per text. With a second dimension
-            as wide as ``attention_mask`` it belongs to tokens and is cut with them, the rule of the host's cached
-            losses; what belongs to texts and may be of that width by chance goes in as ``[B, 1, k]``.
-        chunk_cost: What a forward costs beyond its tokens, in tokens: 0 pads nothing, a large number gives one chunk.
-            By default what was measured for the device.
+        features: One dictionary per text column. A tensor is ``[B, ...]``, one row per text. A tensor whose second
+            dimension is as wide as ``attention_mask`` belongs to tokens and is cut with them, as in the host's cached
+            losses. Pass a tensor that belongs to texts and may have that width by chance as ``[B, 1, k]``.
+        chunk_cost: Cost of a forward pass beyond its tokens, in tokens: 0 avoids all padding, a large number gives one
+            chunk. By default the measured cost of the device.
 
     Returns:
         One ``[B, D]`` per column, rows in the order given.
@@ -84,7 +86,7 @@ def merge_columns(columns: list[dict[str, Any]]) -> dict[str, Any] | None:
         columns: One dictionary of features per column.
 
     Returns:
-        A new dictionary, or ``None`` where the columns have to be embedded as they are.
+        A new dictionary, or ``None`` if the columns must be embedded separately.
     """
     merged = merge_feature_batches(columns) if columns else None
     if merged is None or merged.get("modality", "text") != "text":
@@ -100,7 +102,7 @@ def token_lengths(mask: Tensor) -> np.ndarray | None:
         mask: Attention mask ``[B, L]``.
 
     Returns:
-        int64 ``[B]``, or ``None`` where a row is not filled from the left: its end cannot be cut.
+        int64 ``[B]``, or ``None`` if a row is not filled from the left and its end cannot be cut.
     """
     present = mask != 0
     last = (present * torch.arange(1, mask.shape[1] + 1, device=mask.device)).amax(1)

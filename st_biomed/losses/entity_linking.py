@@ -1,4 +1,4 @@
-"""Entity linking: the queries of mentions against every entity of a knowledge graph."""
+"""Entity linking: queries of mentions compared with every entity of a knowledge graph."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from st_biomed.losses.similarity import full_precision, join_embeddings, join_la
 from st_biomed.modules.inject_knowledge import injection_of
 
 UNLINKED = -100
-"""The label of a mention whose entity is not known, or that is padding."""
+"""Label of padding, and of a mention whose entity is not known."""
 
 LARGEST = 2**24
 """Similarities held at a time: 64 MB in float32."""
 
 
 class EntityLinkingLoss(nn.Module):
-    r"""Cross-entropy of the right entity among all entities (Amore Bondarenko et al. 2022, Eq. 5).
+    r"""Cross-entropy of the correct entity among all entities (Amore Bondarenko et al. 2022, Eq. 5).
 
-    For mentions m with query ``q_m`` (of the linker that injects, or any embedding) and right entity ``e``::
+    For mentions m with query ``q_m`` (of the injecting linker, or any embedding) and correct entity ``e``::
 
         L_EL = sum_m -log( exp(q_m . e) / sum_{e_j in E} exp(q_m . e_j) )
 
-    The entities stay as they are. Similarities are computed in parts, forward and again backward, of at most
-    :data:`LARGEST` numbers; nothing of size mentions x entities is kept. For millions of entities ``num_sampled`` draws that
-    many without replacement for every batch and weighs each by N over their number, which leaves the expectation of
-    the sum under the logarithm as it is.
+    The entities are not trained. Similarities are computed in parts, in the forward and again in the backward pass, of
+    at most :data:`LARGEST` numbers; nothing of size mentions x entities is kept. For millions of entities,
+    ``num_sampled`` draws that many without replacement for every batch and weights each by N over their number, which
+    preserves the expectation of the sum in the logarithm.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         entities: A table or its vectors ``[N, E]``; ``None`` for those that the model injects.
-        reduction: ``"mean"`` over linked mentions, or ``"sum"``, as the paper prints it.
-        num_sampled: How many entities stand below the fraction beside the right one; ``None`` for all.
+        reduction: ``"mean"`` over linked mentions, or ``"sum"``, as in the paper.
+        num_sampled: Number of entities in the denominator besides the correct one; ``None`` for all.
 
     Raises:
         InputError: An argument out of its range, entities that are not finite, or a model without injection.
@@ -76,32 +76,32 @@ class EntityLinkingLoss(nn.Module):
             None if entities is not None or model is None else (injection_of(model),)
         )  # not registered twice
         if len(self.entities) == 0:
-            raise InputError("entities: there are none to link to")
+            raise InputError("entities: expected at least one, found none")
 
     @property
     def entities(self) -> Tensor:
         """``[N, E]``.
 
         Raises:
-            InputError: The loss has neither entities nor a model that injects some.
+            InputError: The loss has neither entities nor a model that injects them.
         """
         if self._injection is not None:
             return self._injection[0].entities
         if self._entities is None:
-            raise InputError("entities or a model that injects knowledge is needed, found neither")
+            raise InputError("expected entities or a model that injects knowledge, found neither")
         return self._entities
 
     def forward(self, sentence_features: Iterable[dict[str, Any]], labels: Tensor) -> Tensor:
         """The loss of a batch; ``labels`` is ``[B, M]``, as ``mention_spans`` of the one text column are."""
         if self.model is None:
-            raise InputError("a model is needed to embed; without one call compute_loss_from_embeddings")
+            raise InputError("embedding needs a model; without a model call compute_loss_from_embeddings")
         (features,) = sentence_features
         return self.of_mentions(self.model(features), labels)
 
     def of_mentions(self, features: dict[str, Any], labels: Tensor) -> Tensor:
-        """The loss of features that the model has added ``mention_queries`` ``[B, M, E]`` to.
+        """The loss of features with ``mention_queries`` ``[B, M, E]`` from the model.
 
-        A mention that was cut off has no token and no loss.
+        A truncated mention has no token and no loss.
 
         Raises:
             InputError: Features without queries, or labels of another shape.
@@ -124,13 +124,13 @@ class EntityLinkingLoss(nn.Module):
 
         Args:
             embeddings: One matrix of queries ``[M, E]``.
-            labels: Rows of the entities, ``[M]``; -100 where there is none.
+            labels: Rows of the entities, ``[M]``; -100 for a mention without one.
 
         Returns:
-            A scalar, 0 where nothing is linked.
+            A scalar, 0 if no mention is linked.
 
         Raises:
-            InputError: Queries of another width than the entities, or a label that is no row.
+            InputError: Queries whose width differs from the entities', or a label that is not a row.
         """
         queries, labels = join_embeddings(embeddings), join_labels(labels, embeddings)
         entities = self.entities

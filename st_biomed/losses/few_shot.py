@@ -1,4 +1,4 @@
-"""The few-shot encoder's loss: names of a concept come together, and stay near what they were and near their concept."""
+"""The few-shot encoder's loss: names of a concept move together, and stay near their old vectors and their concept."""
 
 from __future__ import annotations
 
@@ -27,33 +27,34 @@ class FewShotLoss(nn.Module):
         + grounding_weight mean over a of d(f(a), (u_c + u_a) / 2)
 
     p are all other training names of c, as in the published code. n is one training name of another concept, drawn for a at
-    the start of every epoch: "we apply distance-weighted negative sampling (Wu et al., 2017) over all training names". "We
-    use a triplet margin of 0.1"; "alpha = beta = 1 showed the most robust performance along all settings". u_c is the mean
-    of the training names' u. The published code brings u_c and u_a to length 1 before it averages them, and so does this;
-    the paper does not say so. The code also takes the hinge of a batch's mean distances, which is ``hinge="batch_mean"``;
-    Eq. 2 is the default.
+    the start of every epoch: "we apply distance-weighted negative sampling (Wu et al., 2017) over all training names".
+        "We use a triplet margin of 0.1"; "alpha = beta = 1 showed the most robust performance along all settings". u_c
+        is the mean
+    of the training names' u. The published code normalizes u_c and u_a to length 1 before it averages them, and so
+    does this loss; the paper does not mention it. The code also takes the hinge of a batch's mean distances
+    (``hinge="batch_mean"``); Eq. 2 is the default.
 
-    A step embeds every name it needs once, however many triplets it is in, so that they share its dropout; the code embeds
-    it anew for each. With one training name a concept there is no p, and grounding alone is left. An anchor is known by its
-    vector and concept.
+    A step embeds every name once, regardless of the number of its triplets, so they share its dropout; the published
+    code embeds it again for each. With one training name per concept there is no p, and only grounding remains. An
+    anchor is identified by its vector and concept.
 
-    Needs :class:`~st_biomed.losses.FewShotNegativesCallback`, which draws the negatives;
-    :class:`~st_biomed.losses.FewShotValidationCallback` stops in time.
+    The loss needs :class:`~st_biomed.losses.FewShotNegativesCallback`, which draws the negatives;
+    :class:`~st_biomed.losses.FewShotValidationCallback` stops the training.
 
     Args:
-        model: The encoder, which begins with a module that looks the names' vectors up, so that nothing is encoded twice;
-            ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        model: The encoder, which begins with a module that looks up the vectors of names, so nothing is encoded twice;
+            ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         vectors: u of the n training names, ``[n, D]``, finite.
-        labels: Their concepts, ``0..C-1``, ``[n]``; two concepts at least, each with a name.
-        margin: Of the triplets.
+        labels: Their concepts, ``0..C-1``, ``[n]``; at least two concepts, each with a name.
+        margin: Margin of the triplets.
         hinge: ``"per_triplet"``, or ``"batch_mean"``.
         triplet_weight: alpha.
-        grounding_weight: beta. What has weight 0 is not computed.
-        negatives: ``"inverse_distance"`` (in proportion to 1 / (1 - cos), as in the published code), or ``"wu2017"``.
-        prototypes: u_c of every concept ``[C, D]``, e.g. :func:`~st_biomed.losses.few_shot_comparisons.concept_prototypes` of all
-            its names, as the paper's formula has it; by default of the training names, as in the published code.
+        grounding_weight: beta. A term with weight 0 is not computed.
+        negatives: ``"inverse_distance"`` (proportional to 1 / (1 - cos), as in the published code), or ``"wu2017"``.
+        prototypes: u_c of every concept ``[C, D]``, e.g. :func:`~st_biomed.losses.few_shot_comparisons.concept_prototypes`
+            of all its names, as in the paper's formula; by default of the training names, as in the published code.
         normalize: Whether u_c and u_a have length 1 before they are averaged.
-        seed: Of the draws, which follow from it and the epoch.
+        seed: Seed of the draws, which depend on it and the epoch.
 
     Inputs: one text column, whose features are ``{"sentence_embedding": [B, D]}``, and ``label`` int64, the concept
     ``[B]``, as :func:`st_biomed.training_data.few_shot_names` gives them. Batches of 16 in the paper, of 64 in its code.
@@ -86,7 +87,7 @@ class FewShotLoss(nn.Module):
             "grounding": number("grounding_weight", grounding_weight, least=0.0),
         }
         if not any(self.weights.values()):
-            raise InputError("one of the weights must be above 0, found both of them 0")
+            raise InputError("at least one weight must be above 0, found only 0")
         negatives = one_of("negatives", negatives, DISTRIBUTIONS)
         check_whole("seed", seed, 0)
         self.given_prototypes = prototypes is not None
@@ -95,14 +96,12 @@ class FewShotLoss(nn.Module):
         )
         found, width = self.names.vectors.shape[1], getattr(model, "get_embedding_dimension", lambda: None)()
         if width not in (None, found):
-            raise InputError(
-                f"vectors must be {width} wide as the model's are, to ground these in them, found {found}"
-            )
+            raise InputError(f"vectors must have the width {width} of the model's vectors, found {found}")
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
         """The weighted parts, which add up to the loss."""
         if self.model is None:
-            raise InputError("a model is needed to embed; without one call compute_loss_from_embeddings")
+            raise InputError("embedding needs a model; without a model call compute_loss_from_embeddings")
         columns = list(sentence_features)
         if len(columns) != 1 or "sentence_embedding" not in columns[0]:
             raise InputError(
@@ -118,13 +117,13 @@ class FewShotLoss(nn.Module):
 
         Args:
             embeddings: f of the anchors ``[B, D]``, and f of the training names that the step embeds ``[M, D]``.
-            step: What they are compared with.
+            step: The names that they are compared with.
 
         Returns:
-            Scalars in float32 or wider by name; ``triplet`` is 0 where no anchor has a positive.
+            Scalars by name, in float32 or wider; ``triplet`` is 0 if no anchor has a positive.
 
         Raises:
-            InputError: One tensor in place of the two.
+            InputError: One tensor in place of two.
         """
         require_list(embeddings)
         anchors, names = (rows.to(torch.promote_types(rows.dtype, torch.float32)) for rows in embeddings)

@@ -1,4 +1,4 @@
-"""What a few-shot encoder needs while it trains: new negatives at every epoch, and an end in time with the best weights."""
+"""Callbacks for a few-shot encoder: new negatives at every epoch, and early stopping with the best weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from st_biomed.losses.few_shot import FewShotLoss
 from st_biomed.losses.few_shot_comparisons import checked_names
 
 FILE_NAME = "few_shot_validation.safetensors"
-"""In a checkpoint: the validation losses of the epochs so far, and the best weights."""
+"""File in a checkpoint: the validation losses of the epochs so far, and the best weights."""
 
 _ROWS = 4096  # names embedded at once
 
@@ -29,8 +29,8 @@ _ROWS = 4096  # names embedded at once
 class FewShotNegativesCallback(LossParametersCallback):
     """Draws the negatives of :class:`~st_biomed.losses.FewShotLoss` at the start of every epoch.
 
-    All training names are embedded by the model as it is then, in evaluation mode. The draw follows from this, the seed and
-    the epoch. A checkpoint holds it, so that training that resumes goes on with the same negatives.
+    The current model embeds all training names in evaluation mode. The draw depends on these vectors, the seed and the
+    epoch. It is saved in checkpoints, so resumed training continues with the same negatives.
 
     Args:
         loss: The loss.
@@ -49,24 +49,24 @@ class FewShotNegativesCallback(LossParametersCallback):
 
 
 class FewShotValidationCallback(TrainerCallback):
-    """Measures the loss on validation names after every epoch, ends training, and gives the model its best weights.
+    """Measures the loss on validation names after every epoch, stops training, and restores the best weights.
 
     "We then randomly sample the same amount of names as validation data to calculate the multi-task loss as stopping
     criterion" (Fivez et al. 2021, section 3.2). The validation names are compared with the training names, in evaluation
     mode (the published code leaves dropout on) and with one draw of negatives for all epochs. Training stops after an
     epoch t > ``lookback`` whose loss is not below that of epoch t - ``lookback`` + 1: the published code compares epochs
-    11 and 2, 12 and 3, and so on. Then, and when training ends otherwise, the model gets the weights of the epoch with the
-    least loss, of equal ones the first. Give the trainer a number of epochs that is not reached (1000 in the code) and a
-    learning rate that stays (``lr_scheduler_type="constant"``).
+    11 and 2, 12 and 3, and so on. At this point, or when training ends otherwise, the model gets the weights of the
+    first epoch with the smallest loss. Give the trainer a number of epochs that is not reached (1000 in the code) and
+    a constant learning rate (``lr_scheduler_type="constant"``).
 
-    A checkpoint holds the losses and the best weights; training that resumes from it goes on as it would have. The losses
-    are in the trainer's log too, as ``validation_loss`` with its parts.
+    A checkpoint holds the losses and the best weights, so resumed training continues exactly. The losses are also in
+    the trainer's log, as ``validation_loss`` with its parts.
 
     Args:
         loss: The loss that is trained.
         vectors: u of the validation names, ``[m, D]``.
         labels: Their concepts, ``[m]``.
-        lookback: Epochs; 10 in the published code.
+        lookback: Number of epochs; 10 in the published code.
 
     Attributes:
         losses: The validation loss after each epoch.
@@ -74,7 +74,7 @@ class FewShotValidationCallback(TrainerCallback):
 
     Raises:
         InputError: Names that do not fit the loss, or a lookback below 1. In training: a loss that is not finite, or a
-            checkpoint without what is needed to resume.
+            checkpoint without the data needed to resume.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class FewShotValidationCallback(TrainerCallback):
 
 @torch.no_grad()
 def embed_vectors(model: nn.Module, vectors: Tensor) -> Tensor:
-    """f of names with these vectors ``[n, D]`` in evaluation mode, ``[n, D]``; the model is left in the mode it was in."""
+    """f of names with these vectors ``[n, D]`` in evaluation mode, ``[n, D]``; the mode of the model is restored."""
     training = model.training
     model.eval()
     rows = [model({"sentence_embedding": part})["sentence_embedding"] for part in vectors.split(_ROWS)]

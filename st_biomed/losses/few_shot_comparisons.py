@@ -1,4 +1,4 @@
-"""The training names of a few-shot encoder: which names an anchor is compared with, and what it is grounded to."""
+"""The training names of a few-shot encoder: the names that an anchor is compared with, and its grounding target."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from st_biomed.losses.similarity import unit_rows
 
 
 class FewShotStep(NamedTuple):
-    """What the B anchors of a step are compared with.
+    """The names that the B anchors of a step are compared with.
 
     Attributes:
-        names: Which training names are embedded, int64 ``[M]``.
-        positives: Whether a name is another one of the anchor's concept, boolean ``[B, M]``.
-        negatives: The anchor's negative, a place among these names, int64 ``[B]``.
-        targets: What the anchor is grounded to, ``[B, D]``.
+        names: The training names to embed, int64 ``[M]``.
+        positives: Whether a name is another name of the anchor's concept, boolean ``[B, M]``.
+        negatives: The anchor's negative, an index into these names, int64 ``[B]``.
+        targets: The grounding target of the anchor, ``[B, D]``.
     """
 
     names: Tensor
@@ -34,16 +34,16 @@ class FewShotNames(nn.Module):
     """Frozen vectors and concepts of the training names, and every name's negative of the epoch.
 
     Args:
-        vectors: u of the n names, ``[n, D]``, finite; float32 is kept of them.
-        labels: Their concepts, ``0..C-1``, ``[n]``; two concepts at least, each with a name.
+        vectors: u of the n names, ``[n, D]``, finite; stored as float32.
+        labels: Their concepts, ``0..C-1``, ``[n]``; at least two concepts, each with a name.
         prototypes: u_c of every concept ``[C, D]``; by default the mean of its names here.
         normalize: Whether u_c and u_a have length 1 before they are averaged.
         negatives: One of :data:`~st_biomed.losses.distance_weighted.DISTRIBUTIONS`.
-        seed: Of the draws, which follow from it and the epoch.
+        seed: Seed of the draws, which depend on it and the epoch.
 
     Attributes:
         drawn: Every name's negative, int64 ``[n]``; -1 before the first draw.
-        epoch: The epoch it was drawn for; -1 before the first. Both are part of checkpoints.
+        epoch: The epoch of the draw; -1 before the first. Both are saved in checkpoints.
 
     Raises:
         InputError: Shapes or numbers that do not fit.
@@ -86,10 +86,10 @@ class FewShotNames(nn.Module):
         return len(self.labels)
 
     def places(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        """Which names have these vectors ``[B, D]`` and concepts ``[B]``, int64 ``[B]``.
+        """Indices of the names with these vectors ``[B, D]`` and concepts ``[B]``, int64 ``[B]``.
 
         Raises:
-            InputError: None has.
+            InputError: There is no such name.
         """
         try:
             return torch.tensor([self._place[key] for key in _keys(vectors, labels)], device=self.labels.device)
@@ -100,16 +100,16 @@ class FewShotNames(nn.Module):
             ) from error
 
     def training_step(self, places: Tensor) -> tuple[FewShotStep, Tensor]:
-        """What some of the names are compared with.
+        """The names that some of the names are compared with.
 
         Args:
-            places: Which names are the anchors, int64 ``[B]``.
+            places: Indices of the anchors, int64 ``[B]``.
 
         Returns:
-            The step, and the places of the anchors among the names it embeds, int64 ``[B]``.
+            The step, and the indices of the anchors among the names it embeds, int64 ``[B]``.
 
         Raises:
-            InputError: Nothing was drawn yet.
+            InputError: No negatives have been drawn yet.
         """
         if int(self.epoch) < 0:
             raise InputError("no negatives are drawn: pass callbacks=[FewShotNegativesCallback(loss)] to the trainer")
@@ -123,10 +123,10 @@ class FewShotNames(nn.Module):
         return FewShotStep(names, positives, where[self.drawn[places]], targets), where[places]
 
     def validation_step(self, vectors: Tensor, labels: Tensor) -> FewShotStep:
-        """What names that are not trained on are compared with: all training names, as the published code does.
+        """The names that validation names are compared with: all training names, as in the published code.
 
-        The negatives are drawn by the frozen vectors, so that all epochs are measured by the same draw; the published code
-        draws anew in every epoch.
+        The negatives are drawn by the frozen vectors, so all epochs are measured with the same draw; the published
+        code draws again in every epoch.
 
         Args:
             vectors: u of the names, ``[B, D]``.
@@ -150,7 +150,7 @@ class FewShotNames(nn.Module):
 
         Args:
             embeddings: f of all the names in evaluation mode, ``[n, D]``.
-            epoch: Which epoch begins, from 0 on.
+            epoch: The epoch that begins, from 0 on.
         """
         rows, other = _numpy(embeddings.float()), _numpy(self.labels[:, None] != self.labels)
         rng = np.random.default_rng([self.seed, epoch])

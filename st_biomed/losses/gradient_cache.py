@@ -1,4 +1,4 @@
-"""Embed many texts in the memory of a mini-batch, and leave what is done with their embeddings to autograd."""
+"""Embed many texts in the memory of a mini-batch, and differentiate the use of their embeddings with autograd."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from st_biomed.losses.embed import _forwards_are_independent, merge_columns, tak
 
 
 def embed_in_mini_batches(model: Any, features: dict[str, Any], mini_batch_size: int) -> Tensor:
-    """The embeddings of texts, whose backward pass embeds them again, mini-batch by mini-batch (GradCache).
+    """The embeddings of texts; their backward pass embeds the texts again, mini-batch by mini-batch (GradCache).
 
-    Gao et al. 2021, arXiv 2101.06983. The host's form takes the loss back to the embeddings within its forward pass, so a
-    loss's own parameters get gradients there that miss gradient accumulation and loss scaling. Here the embeddings are
-    a leaf of the ordinary graph: whatever is computed from them is differentiated when the trainer says so, and the gradient
-    that arrives at them goes on to the encoder. Dropout is the same in both passes.
+    Gao et al. 2021, arXiv 2101.06983. The host's form differentiates the loss within its forward pass, so the
+    gradients of a loss's own parameters miss gradient accumulation and loss scaling. Here the embeddings are part of
+    the ordinary graph: they are differentiated in the trainer's backward pass, and their gradient is passed on to the
+    encoder. Dropout is the same in both passes.
 
     Args:
         model: The encoder as the loss holds it.
-        features: Of T texts, padded.
-        mini_batch_size: Texts that are embedded at once; sorted by length, longest first.
+        features: Features of T texts, padded.
+        mini_batch_size: Number of texts embedded at once; sorted by length, longest first.
 
     Returns:
         ``[T, D]``.

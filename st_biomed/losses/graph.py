@@ -1,4 +1,4 @@
-"""What BERGAMOT learns from a graph: one concept in text and graph, and a neighborhood told from a corrupted one.
+"""BERGAMOT's graph losses: align text and graph of a concept, and distinguish a neighborhood from a corrupted one.
 
 Its node-node loss is :class:`~st_biomed.losses.MultiSimilarityLoss` on the graph vectors of both views.
 """
@@ -20,21 +20,22 @@ CORRUPTIONS = ("trg", "src")
 
 
 class IntermodalLoss(nn.Module):
-    r"""A concept's text and its neighborhood are nearer to each other than to other concepts.
+    r"""Brings a concept's text and its neighborhood closer to each other than to other concepts.
 
     With the text vectors t and the graph vectors g of two views u and v of every concept (BERGAMOT, section 2, ``L_int``)::
 
         1/2 ( MS([t^u; g^u]) + MS([t^v; g^v]) )
 
-    The two halves are mined apart. BERGAMOT's text, figure and code pair a text with the graph of its own view; GEBERT's paper
-    pairs it with that of the other one.
+    The two halves are mined separately. BERGAMOT's text, figure and code pair a text with the graph of its own view;
+    GEBERT's paper pairs it with the graph of the other view.
 
     Args:
-        pairs: The loss MS. A text and the graph vector of its node carry one label, so ``mask_same_text`` must be off.
+        pairs: The loss MS. A text and the graph vector of its node have the same label, so ``mask_same_text`` must be
+            off.
         cross_view: Whether to pair ``t^u`` with ``g^v`` and ``t^v`` with ``g^u``.
 
     Raises:
-        InputError: A loss that masks pairs of one text: nothing would be left to learn.
+        InputError: A loss that masks pairs of identical text; no pair would be left.
     """
 
     def __init__(self, pairs: MultiSimilarityLoss, *, cross_view: bool = False) -> None:
@@ -48,8 +49,8 @@ class IntermodalLoss(nn.Module):
         """The loss of a batch.
 
         Args:
-            texts: Of the views u and v, ``[B, D]`` each.
-            graphs: The same of the graph, ``[B, D]`` each.
+            texts: Text vectors of the views u and v, ``[B, D]`` each.
+            graphs: Graph vectors of the views, ``[B, D]`` each.
             labels: Text ids, or classes without a lookup, ``[B, 2]``.
 
         Returns:
@@ -64,14 +65,15 @@ class IntermodalLoss(nn.Module):
 
 
 class DeepGraphInfomaxLoss(nn.Module):
-    r"""Nodes of the graph agree with its summary, nodes of a corrupted graph do not (Velickovic et al. 2019, Eq. 1 and 4).
+    r"""Nodes of the graph agree with its summary; nodes of a corrupted graph do not (Velickovic et al. 2019, Eq. 1 and
+    4).
 
     With vectors ``g_i`` of the nodes, ``h_i`` of the same nodes in the corrupted graph and ``D(g, s) = sigmoid(g^T W s)``::
 
         s = sigmoid(mean_i g_i),   - mean_i log D(g_i, s) - mean_i log(1 - D(h_i, s))
 
-    Twice as large as binary cross-entropy over all 2B nodes, and computed from the logits. An encoder that does not look at
-    the edges cannot go below ``2 log 2``, where it is at ``W = 0``.
+    The loss is twice the binary cross-entropy over all 2B nodes and is computed from the logits. An encoder that
+    ignores the edges cannot go below ``2 log 2``, its value at ``W = 0``.
 
     Args:
         width: D.
@@ -101,7 +103,7 @@ class DeepGraphInfomaxLoss(nn.Module):
 
 
 def corrupted_edges(edges: Tensor, order: Tensor, corruption: str = "trg") -> Tensor:
-    """A graph whose edges lead elsewhere: targets (or sources) change places, relations stay with the other end.
+    """A graph with permuted edges: targets (or sources) are exchanged, relations stay with the other end.
 
     Args:
         edges: Source, target and relation, int64 ``[3, E]``.

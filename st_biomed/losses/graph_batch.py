@@ -1,4 +1,4 @@
-"""The neighborhoods of a training step: which text a node has in each view, and who is related to whom."""
+"""The neighborhoods of a training step: the text of each node in each view, and the edges between nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from st_biomed.modules.graph_edges import distinct_edges
 
 @dataclass(frozen=True, init=False)
 class GraphBatch:
-    """Nodes and edges of a step. The targets are the first nodes, every concept is a node once.
+    """Nodes and edges of a step. The targets are the first nodes; every concept is one node.
 
     Attributes:
         node_texts: Row of a node's name among the step's distinct texts, in the views u and v, int64 ``[2, N]``.
@@ -35,14 +35,14 @@ class GraphBatch:
             object.__setattr__(self, name, matrix)
 
     def check(self, n_texts: int, labels: Tensor) -> None:
-        """Refuse a batch that does not fit together.
+        """Reject an inconsistent batch.
 
         Args:
             n_texts: T.
-            labels: Of the targets.
+            labels: Labels of the targets.
 
         Raises:
-            InputError: Labels that are no ``[B, 2]`` with B at most N, or a text or node that is not there.
+            InputError: Labels that are not ``[B, 2]`` with B at most N, or a text or node that does not exist.
         """
         n_nodes = self.node_texts.shape[1]
         if labels.ndim != 2 or labels.shape[1] != 2 or len(labels) > n_nodes or labels.is_floating_point():
@@ -59,5 +59,5 @@ class GraphBatch:
                     raise InputError(f"{name} must be from 0 to {count - 1}, found {least} to {most}")
 
     def distinct_edges(self) -> Tensor:
-        """The edges, each once and in their order, none from a node to itself, int64 ``[3, E']``."""
+        """The distinct edges in their order, without edges from a node to itself, int64 ``[3, E']``."""
         return self.edges[:, distinct_edges(self.edges[:2], self.edges[2], self.node_texts.shape[1])]

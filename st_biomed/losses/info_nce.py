@@ -1,4 +1,4 @@
-"""InfoNCE that knows which names share a concept."""
+"""InfoNCE for names that may share concepts."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from st_biomed.losses.similarity import reduce_rows
 
 
 class InfoNCELoss(PairLoss):
-    r"""Each synonym of a name against all mined names of other concepts (Oord et al. 2018; SapBERT, Table 6).
+    r"""Compares each synonym of a name with all mined names of other concepts (Oord et al. 2018; SapBERT, Table 6).
 
     For every text i with mined positives P and negatives N, S the cosine, t the temperature::
 
         mean_{p in P} -log( exp(S_ip / t) / (exp(S_ip / t) + sum_{n in N} exp(S_in / t)) )
 
-    The other synonyms of i stand in no denominator. With two names of every concept and no miner this is the normalized
-    temperature-scaled cross-entropy over both directions, and pytorch-metric-learning's ``NTXentLoss``, which the published
-    code runs; that one lists every positive pair against every negative pair (7 s and 2.5 GB for a batch of 512 names of
-    384 dimensions on one core, against 0.01 s and 25 MB here).
+    The other synonyms of i are in no denominator. With two names per concept and no miner, this is the normalized
+    temperature-scaled cross-entropy over both directions, and equals pytorch-metric-learning's ``NTXentLoss``, which
+    the published code uses. That implementation lists every positive pair with every negative pair (7 s and 2.5 GB for
+    a batch of 512 names of 384 dimensions on one core, against 0.01 s and 25 MB here).
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         temperature: 0.07 in SapBERT's code, after He et al. 2020.
         **pairs: Arguments of :class:`PairLoss`; ``reduction`` is over texts, by default over those with a loss.
 

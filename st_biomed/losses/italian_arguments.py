@@ -1,4 +1,4 @@
-"""The losses that the Italian paper compares, as arguments."""
+"""Arguments for the losses that the Italian paper compares."""
 
 from __future__ import annotations
 
@@ -24,21 +24,25 @@ ITALIAN_LOSSES = ("v1", "v2", "v3", "barlow_twins")
 
 @dataclass
 class ItalianLossArguments:
-    """Which of them, and their numbers (sections 3.2, 4 and 5; Table 3)."""
+    """The loss and its parameters (sections 3.2, 4 and 5; Table 3)."""
 
     kge_model: str = field(
         default="complex",
-        metadata=about("which graph embedding the loss and injection take (4)", one_of(*MODEL_NAMES)),
+        metadata=about("graph embedding for the loss and the injection (4)", one_of(*MODEL_NAMES)),
     )
     loss: str = field(
-        default="v3", metadata=about(f"one of {', '.join(ITALIAN_LOSSES)} (3.2, Table 3; 5)", one_of(*ITALIAN_LOSSES))
+        default="v3",
+        metadata=about(f"contrastive loss: {', '.join(ITALIAN_LOSSES)} (3.2, Table 3; 5)", one_of(*ITALIAN_LOSSES)),
     )
-    alpha: float = field(default=2.0, metadata=about("of the MS loss (4)", above(0)))
-    beta: float = field(default=50.0, metadata=about("of the MS loss (4)", above(0)))
-    epsilon: float = field(default=0.1, metadata=about("of its miner (4)", WEIGHT))
+    alpha: float = field(default=2.0, metadata=about("alpha of the MS loss (4)", above(0)))
+    beta: float = field(default=50.0, metadata=about("beta of the MS loss (4)", above(0)))
+    epsilon: float = field(default=0.1, metadata=about("epsilon of the miner (4)", WEIGHT))
     detach_margin: bool = field(default=False, metadata={"help": "no gradient through the margin of v3"})
     missing: str = field(
-        default="v2", metadata=about("v1, v2 or skip: pairs of which the graph has no vector", one_of(*MISSING))
+        default="v2",
+        metadata=about(
+            "thresholds of pairs without a vector in the graph: v1, v2, or skip to leave them out", one_of(*MISSING)
+        ),
     )
 
     def italian_loss(
@@ -48,8 +52,8 @@ class ItalianLossArguments:
 
         Args:
             model: The encoder.
-            terminology: Where the labels come from.
-            graph: Folder of the graph embeddings, which v3 alone reads.
+            terminology: The terminology of the labels.
+            graph: Folder of the graph embeddings, which only v3 reads.
             gather_across_devices: Whether the texts of all processes form one batch.
 
         Raises:

@@ -1,13 +1,13 @@
-"""Masked log-sum-exps of the cosines of a batch, with their gradient worked out by hand.
+"""Masked log-sum-exps of the cosines of a batch, with an analytic gradient.
 
 For rows ``z`` of length one, ``S = Z Z^T``, masks ``M_k`` and slopes ``c_k`` the kernel gives
 
     y_ki = log sum_{j in M_ki} w_ij exp(c_k S_ij),        dL/dS_ij = sum_k dL/dy_ki c_k exp(c_k S_ij - y_ki) w_ij,
     dL/dZ = (G + G^T) Z    with G = dL/dS.
 
-Multi-similarity losses are sums of ``log(1 + e^y)`` of these. Two things make it fast: a mask with few pairs (mined
-ones, synonyms) is a list of pairs that costs what its pairs cost, in the exponentials and in the product with ``Z``;
-and between forward and backward only the shares ``w_ij exp(c_k S_ij - y_ki)`` are kept.
+Multi-similarity losses are sums of ``log(1 + e^y)`` of these. Two things make it fast. A mask with few pairs (mined
+pairs, synonyms) is a list of pairs, whose cost in the exponentials and in the product with ``Z`` is proportional to
+its length. Between forward and backward only the shares ``w_ij exp(c_k S_ij - y_ki)`` are kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torch.autograd.function import once_differentiable
 from st_biomed.losses.similarity import full_precision, row_blocks, tiles
 
 EMPTY = -1e30
-"""The log-sum-exp of no pair: finite, so that no gradient meets ``inf - inf``, and exactly 0 after ``exp``."""
+"""The log-sum-exp of no pair: finite, to avoid ``inf - inf`` in gradients, and exactly 0 after ``exp``."""
 
 FEW = 1 / 32
 """Share of all pairs up to which a list of pairs is faster than a dense mask (measured for D = 768 on a CPU)."""
@@ -52,7 +52,7 @@ def masked_log_sum_exp(
         log_weights: Logarithms of pair weights, ``[B, B]``.
 
     Returns:
-        ``[K, B]``; ``EMPTY`` where a row of a mask is empty.
+        ``[K, B]``; ``EMPTY`` for an empty row of a mask.
     """
     return _MaskedLogSumExp.apply(unit, log_weights, similarities, masks, terms)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from st_biomed.terminology.lookup import ConceptLookup
 
 DEFAULT_MINER = MultiSimilarityMiner(0.1)
-"""CODER's: "the hard positive and hard negative in-batch mining is kept unchanged", section 3.2."""
+"""CODER's miner: "the hard positive and hard negative in-batch mining is kept unchanged", section 3.2."""
 
 MISSING = {
     "v2": (
@@ -41,11 +41,12 @@ MISSING = {
     "v1": (0.5, 0.5),  # CODER's margin, which Eq. 1 is
     "skip": None,
 }
-"""Thresholds of positives and negatives where a pair has no similarity in the graph; ``None`` leaves the pair out."""
+"""Thresholds of positives and negatives for a pair without a similarity in the graph; ``None`` leaves the pair out."""
 
 
 class KGEMarginMultiSimilarityLoss(PairLoss):
-    r"""MS loss v3 of the Italian models: the margin of a pair is how far its cosine is from that of the graph.
+    r"""MS loss v3 of the Italian models: the margin of a pair is the distance of its cosine from the cosine in the
+    graph.
 
     For every text i with mined positives P and negatives N, S the cosine of the texts, K that of their concepts' graph
     embeddings (Amore Bondarenko et al. 2022, Eq. 3)::
@@ -53,7 +54,8 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         1/alpha log(1 + sum_{p in P} exp(-alpha (S_ip - |S_ip - K_ip|)))
         + 1/beta log(1 + sum_{n in N} exp(beta (S_in - (1 - |S_in - K_in|))))
 
-    Differentiated as it is printed, every pair is in one of two cases; their exponents without alpha and beta are
+    If the formula is differentiated as printed, every pair is in one of two cases. Their exponents without alpha and
+    beta are
 
     ========  ========================  ========  ==========================  ========
     case      positive                  slope     negative                    slope
@@ -62,33 +64,33 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
     S > K     K                         0: rest   2 S - 1 - K                 2: push
     ========  ========================  ========  ==========================  ========
 
-    (and slope 1 where S = K, as autograd has it). So positives turn around K / 2, negatives around (1 + K) / 2, both twice
-    as steeply as in v1, and a pair rests on its far side of K. With ``detach_margin`` the margin is a number outside the
-    graph: the same value, and slope 1 in all four cases, so that negatives which the graph says are nearer are still
-    pushed. The paper does not say which was run.
+    (and slope 1 at S = K, as in autograd). Positives therefore turn around K / 2 and negatives around (1 + K) / 2,
+    both twice as steeply as in v1, and a pair on the far side of K is not moved. With ``detach_margin`` the margin is
+    a constant: the value is the same, and the slope is 1 in all four cases, so negatives that are nearer in the graph
+    are still pushed. The paper does not state which form was used.
 
-    K is 1 where two texts share a concept, whether or not it has a vector. Otherwise it is the cosine of the concepts'
-    vectors, for ambiguous texts the largest over their pairs of concepts that have one. A pair without any takes fixed
-    thresholds (``missing``), with slope 1.
+    K is 1 if two texts share a concept, with or without a vector. Otherwise it is the cosine of the concepts' vectors;
+    for ambiguous texts, the largest cosine over their pairs of concepts with vectors. A pair without a vector uses
+    fixed thresholds (``missing``), with slope 1.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
-        kge: Vectors of concepts; ``None`` where every call brings its ``kge_similarity``. Codes that the terminology
-            does not have are counted (``loss.kge.n_foreign``) and left out.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
+        kge: Vectors of concepts; ``None`` if every call passes ``kge_similarity``. Codes that are not in the
+            terminology are counted (``loss.kge.n_foreign``) and left out.
         alpha: Steepness for positives.
         beta: Steepness for negatives ("leaving the original alpha = 2, beta = 50, epsilon = 0.1", section 4).
-        miner: An object of :mod:`st_biomed.losses.miners`, which sees the cosines of the texts alone; ``None`` for all
+        miner: An object of :mod:`st_biomed.losses.miners`, which sees only the cosines of the texts; ``None`` for all
             pairs.
         detach_margin: Whether no gradient flows through the margin.
         missing: Thresholds of a pair that has no K: ``"v2"`` (1 and 0.5), ``"v1"`` (0.5 and 0.5), or ``"skip"`` to leave
             the pair out.
-        kge_clip: Lowest and highest K, e.g. ``(0, 1)``: a negative K pushes beyond the orthogonal. Not clipped by default.
-            A shared concept stays 1.
+        kge_clip: Lowest and highest K, e.g. ``(0, 1)``; a negative K pushes pairs beyond orthogonality. Not clipped by
+            default. The K of a shared concept stays 1.
         reduction: ``"mean_all"`` over all texts (the paper), ``"mean_nonzero"`` over those with a loss, ``"sum"``.
         gather_across_devices: Whether the texts of all processes form one batch.
-        lookup: The terminology whose text ids the labels are; with ``kge`` it has to be the terminology itself, for its
+        lookup: The terminology whose text ids are the labels; with ``kge`` it must be the terminology itself, for its
             codes.
-        mask_same_text: Whether a pair of one and the same string counts for nothing. If not, it is a positive pair.
+        mask_same_text: Whether to ignore pairs of identical strings. Otherwise they are positive pairs.
             Needs a lookup.
 
     Inputs: one or more text columns; ``label`` int64 text ids ``[B]`` or one per column ``[B, n]``. The paper's batches
@@ -101,7 +103,8 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         loss = KGEMarginMultiSimilarityLoss(model, KGETable.load("complex"), lookup=terminology)
 
     Raises:
-        InputError: An argument out of its range, ``kge`` without a terminology, or no concept of it with a vector.
+        InputError: An argument out of range, ``kge`` without a terminology, or no concept of the terminology with a
+            vector.
     """
 
     def __init__(
@@ -145,8 +148,9 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         Args:
             embeddings: One ``[B, D]`` per text column, n of them.
             labels: Text ids, or classes without a lookup: ``[B]``, or ``[B, n]`` for n columns.
-            kge_similarity: K of every pair ``[n * B, n * B]`` (of all processes' texts where they are gathered) in place
-                of what the table says, column after column, taken as it is, positives too; NaN where a pair has none.
+            kge_similarity: K of every pair ``[n * B, n * B]``, column after column, in place of the values of the
+                table (for the texts of all processes if they are gathered). It is used unchanged, also for positives;
+                NaN for a pair without K.
 
         Returns:
             A scalar, differentiable once.
@@ -188,10 +192,10 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         negatives: Tensor,
         kge_similarity: Tensor | None = None,
     ) -> Tensor:
-        """The loss of the mined pairs; see :meth:`PairLoss.loss_of_pairs`. Without K every pair is a missing one.
+        """The loss of the mined pairs; see :meth:`PairLoss.loss_of_pairs`. Without K every pair counts as missing.
 
-        On either side of K a pair's exponent is linear in S: the kernel sums exponentials of the slopes 0, 1 and 2, and
-        what is left of the exponent is the logarithm of a weight.
+        On either side of K a pair's exponent is linear in S. The kernel sums exponentials with the slopes 0, 1 and 2;
+        the rest of the exponent is the logarithm of a weight.
         """
         if kge_similarity is None:
             kge_similarity = torch.full_like(similarities, torch.nan)

@@ -1,4 +1,4 @@
-"""From the text ids of a batch to the cosines of their concepts in a table of graph embeddings."""
+"""Cosines of the concepts of a batch in a table of graph embeddings, from text ids."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from st_biomed.terminology.lookup import ConceptLookup
 
 
 class KGESimilarity:
-    """Cosine of the graph embeddings of two texts' concepts; of ambiguous texts the largest over their concepts.
+    """Cosine of the graph embeddings of two texts' concepts; for ambiguous texts the largest over their concepts.
 
-    The vectors are copied to a device when a batch first comes from there. They belong to no ``state_dict``: a card
-    carries the table's digest, not its content.
+    The vectors are copied to a device at the first batch on it. They are in no ``state_dict``; a card contains the
+    digest of the table, not its content.
 
     Args:
-        terminology: Where the text ids of a batch, and the codes of their concepts, come from.
-        table: The vectors. Codes that the terminology does not have are left out.
+        terminology: The terminology of the text ids of a batch and of the codes of their concepts.
+        table: The vectors. Codes that are not in the terminology are left out.
 
     Attributes:
-        n_vectors: Concepts of the terminology that have a vector. One of zeros has no direction and counts as none.
-        n_missing: Its concepts that have none.
-        n_foreign: Codes of the table that the terminology does not have.
+        n_vectors: Concepts of the terminology with a vector. A zero vector has no direction and does not count.
+        n_missing: Concepts of the terminology without a vector.
+        n_foreign: Codes of the table that are not in the terminology.
 
     Raises:
-        InputError: Something else than a terminology and a table, or no concept of it has a vector.
+        InputError: Not a terminology and a table, or no concept of the terminology has a vector.
     """
 
     def __init__(self, terminology: object, table: object) -> None:
@@ -95,7 +95,7 @@ class KGESimilarity:
         return self._copies[device]
 
     def get_config_dict(self) -> dict[str, Any]:
-        """What the table is, for cards and records."""
+        """A description of the table, for cards and records."""
         return {
             "model": self.table_model,
             "digest": self.table_digest,

@@ -1,4 +1,4 @@
-"""Train an encoder that injects knowledge: guess masked tokens, and link mentions to entities."""
+"""Train an encoder with injected knowledge: predict masked tokens, and link mentions to entities."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from st_biomed.modules.masked_language_head import MaskedLanguageHead
 class KnowledgeInjectionLoss(nn.Module):
     r"""Masked language modeling and entity linking (Amore Bondarenko et al. 2022, Eq. 6: ``L = L_MLM + L_EL``).
 
-    It is for the trainer of sentence-transformers, with :class:`KnowledgeInjectionCollator`; the head's own parameters need
-    :class:`~st_biomed.losses.LossParametersCallback`. Masked tokens are guessed from the encoder's last states.
+    Use it with the trainer of sentence-transformers and :class:`KnowledgeInjectionCollator`; the parameters of the
+    head need :class:`~st_biomed.losses.LossParametersCallback`. Masked tokens are predicted from the encoder's last
+    states.
 
     Args:
         model: A model from :func:`st_biomed.modules.inject_knowledge.inject_knowledge`.
-        head: Of masked language modeling; ``None`` trains the linking alone.
+        head: The head for masked language modeling; ``None`` trains only the linking.
         entities: As for :class:`EntityLinkingLoss`; those that the model injects by default.
-        masked_weight: Of ``L_MLM``; the paper adds the two as they are.
-        linking_weight: Of ``L_EL``.
+        masked_weight: Weight of ``L_MLM``; the paper adds the two without weights.
+        linking_weight: Weight of ``L_EL``.
         **linking: ``reduction`` and ``num_sampled`` of :class:`EntityLinkingLoss`.
 
     Raises:
@@ -61,7 +62,7 @@ class KnowledgeInjectionLoss(nn.Module):
     def forward(self, sentence_features: Iterable[dict[str, Any]], labels: dict[str, Tensor]) -> dict[str, Tensor]:
         """The weighted parts, ``masked_language`` and ``entity_linking``, which add up to the loss."""
         if self.model is None:
-            raise InputError("a model is needed to embed")
+            raise InputError("embedding needs a model")
         require_loss_parameters_callback(self)
         (features,) = sentence_features
         features = self.model(features)
@@ -92,7 +93,7 @@ def _masked(head: MaskedLanguageHead, states: Tensor, tokens: Tensor) -> Tensor:
 
 
 class KnowledgeInjectionCollator:
-    """Gives the trainer of sentence-transformers what :class:`KnowledgeInjectionLoss` takes.
+    """Prepares the input of :class:`KnowledgeInjectionLoss` for the trainer of sentence-transformers.
 
     Args:
         masking: Makes a batch of rows: tensors ``input_ids``, ``attention_mask`` and ``labels`` ``[B, L]`` (ids of masked

@@ -1,4 +1,4 @@
-"""The lifted structure loss in memory that grows with the square of the batch."""
+"""The lifted structure loss, in memory quadratic in the batch size."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from st_biomed.losses.similarity import reduce_rows
 
 
 class LiftedStructureLoss(PairLoss):
-    r"""Each pair of synonyms against the negatives of both (Oh Song et al. 2016, Eq. 4; SapBERT, Table 6).
+    r"""Compares each pair of synonyms with the negatives of both (Oh Song et al. 2016, Eq. 4; SapBERT, Table 6).
 
     For every mined positive pair (i, j), d the distance of unit vectors, N the mined negatives::
 
         1/2 max(0, log( sum_{n in N_i} exp(margin - d_in) + sum_{n in N_j} exp(margin - d_jn) ) + d_ij - positive_margin)^2
 
-    This is what SapBERT's code runs as ``LiftedStructureLoss`` of pytorch-metric-learning. The peer lists every positive
-    pair against every negative pair: 14 s and 3 GB for a batch of 512 names without a miner, against 0.01 s and 26 MB here
-    (one core, 384 dimensions).
+    SapBERT's code uses it as ``LiftedStructureLoss`` of pytorch-metric-learning. That implementation lists every
+    positive pair with every negative pair: 14 s and 3 GB for a batch of 512 names without a miner, against 0.01 s and
+    26 MB here (one core, 384 dimensions).
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
-        margin: From which on a negative weighs less than 1; 1 in SapBERT's code.
-        positive_margin: Distance of a positive pair that costs nothing; 0 in SapBERT's code.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
+        margin: Distance beyond which a negative weighs less than 1; 1 in SapBERT's code.
+        positive_margin: Distance at which a positive pair costs nothing; 0 in SapBERT's code.
         **pairs: Arguments of :class:`PairLoss`; ``reduction`` is over positive pairs, by default ``"mean_all"``.
 
     Raises:

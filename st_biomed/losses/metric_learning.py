@@ -1,7 +1,7 @@
 """Losses of pytorch-metric-learning on names that may have several concepts (extra ``ablation``).
 
-The library compares labels for equality, of which ambiguous names have no use. Each of its losses also takes lists of
-pairs or triplets, and these are ours: made from common concepts, and mined by our miners.
+The library compares labels for equality, which does not work for ambiguous names. Each of its losses also takes lists
+of pairs or triplets. These lists are made here from shared concepts and filtered by the miners of this package.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ REDUCERS = {"mean_all": "MeanReducer", "mean_nonzero": "AvgNonZeroReducer", "sum
 
 
 class MetricLearningLoss(PairLoss):
-    """A :class:`PairLoss` whose formula is the library's; a subclass names its settings and makes it.
+    """A :class:`PairLoss` with a formula of the library; a subclass names its settings and creates it.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         settings: The parameters of the loss by name, checked.
         **pairs: Arguments of :class:`PairLoss`.
 
@@ -53,7 +53,7 @@ class MetricLearningLoss(PairLoss):
 
 
 class CircleLoss(MetricLearningLoss):
-    r"""Pairs weighted by how far they are from where they should be (Sun et al. 2020, Eq. 6; SapBERT, Table 6).
+    r"""Weights pairs by the distance to their target similarity (Sun et al. 2020, Eq. 6; SapBERT, Table 6).
 
     For every text i with mined positives P and negatives N, S the cosine::
 
@@ -62,8 +62,8 @@ class CircleLoss(MetricLearningLoss):
     No gradient flows through the weights in brackets.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
-        m: Relaxation; 0.4, as in SapBERT's code and for image retrieval in the paper.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
+        m: Relaxation; 0.4 in SapBERT's code and for image retrieval in the paper.
         gamma: Scale; 80 there.
         **pairs: Arguments of :class:`PairLoss`; ``reduction`` is over texts, by default over those with a loss.
 
@@ -101,9 +101,9 @@ class GeneralizedLiftedStructureLoss(MetricLearningLoss):
     A sum over nothing counts as 1.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
-        margin: From which on a negative weighs less than 1.
-        positive_margin: From which on a positive weighs more than 1.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
+        margin: Distance beyond which a negative weighs less than 1.
+        positive_margin: Distance beyond which a positive weighs more than 1.
         **pairs: Arguments of :class:`PairLoss`; ``reduction`` is over texts, by default ``"mean_all"``.
 
     Raises:
@@ -140,7 +140,7 @@ class GeneralizedLiftedStructureLoss(MetricLearningLoss):
 
 
 class MaxMarginTripletLoss(MetricLearningLoss):
-    r"""A synonym shall be nearer than any name of another concept by a margin (SapBERT, Table 6).
+    r"""A synonym should be nearer than any name of another concept by a margin (SapBERT, Table 6).
 
     Over the triplets of an anchor i, a mined positive p and a mined negative n of it, d the distance of unit vectors::
 
@@ -150,7 +150,7 @@ class MaxMarginTripletLoss(MetricLearningLoss):
     512 names with one synonym each make 261,120.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         margin: 0.05 in SapBERT's code.
         **pairs: Arguments of :class:`PairLoss`; ``reduction`` is over triplets, by default over those with a loss.
 
@@ -182,17 +182,17 @@ class MaxMarginTripletLoss(MetricLearningLoss):
 
 
 class CosineLoss(MetricLearningLoss):
-    r"""Cosines of synonyms towards 1, of other names below a margin (SapBERT, Table 6).
+    r"""Moves cosines of synonyms towards 1 and cosines of other names below a margin (SapBERT, Table 6).
 
     The mean over mined positive pairs plus the mean over mined negative pairs, S the cosine::
 
         1 - S_ip        max(0, S_in - margin)
 
-    SapBERT gives a name and a citation (Phan et al. 2019), but neither a formula nor code: this is the cosine embedding
-    loss of torch, whose margin is 0.
+    SapBERT gives a name and a citation (Phan et al. 2019), but neither a formula nor code. This is the cosine
+    embedding loss of torch, whose margin is 0.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         margin: Cosine up to which a negative pair costs nothing.
         **pairs: Arguments of :class:`PairLoss`; ``reduction`` is over positive and over negative pairs, by default
             ``"mean_all"``.
@@ -228,7 +228,7 @@ class CosineLoss(MetricLearningLoss):
 
 
 def triplets(positives: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Every positive of a row with every negative of it.
+    """Every positive of a row combined with every negative of that row.
 
     Args:
         positives: Boolean ``[B, B]``.

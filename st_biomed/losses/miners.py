@@ -1,7 +1,7 @@
-"""Miners: which positive and negative pairs of a batch the loss shall see.
+"""Miners select the positive and negative pairs of a batch that a loss sees.
 
-A miner is an object apart from the loss: ``miner(embeddings, similarities, positives, negatives)`` returns two smaller
-masks. None of them lists triplets: time and memory are O(B^2).
+A miner is separate from the loss: ``miner(embeddings, similarities, positives, negatives)`` returns two smaller masks.
+    No miner lists triplets; time and memory are O(B^2).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from st_biomed.losses.similarity import row_blocks
 
 
 class Miner(ABC):
-    """Selects pairs row by row; a subclass says how, in :meth:`select`."""
+    """Selects pairs row by row; a subclass implements :meth:`select`."""
 
     @torch.no_grad()
     def __call__(
@@ -30,13 +30,13 @@ class Miner(ABC):
         """The mined pairs of a batch.
 
         Args:
-            embeddings: Rows as the model gave them, ``[B, D]``.
+            embeddings: Rows as returned by the model, ``[B, D]``.
             similarities: Their cosines, ``[B, B]``.
             positives: Pairs of one concept, boolean ``[B, B]``, without the diagonal.
             negatives: Pairs without a common concept, boolean ``[B, B]``.
 
         Returns:
-            The positives and the negatives that are kept, boolean ``[B, B]``; the arguments stay as they are.
+            The positives and the negatives that are kept, boolean ``[B, B]``; the arguments are not changed.
         """
         norms = embeddings.norm(dim=1)
         kept = torch.empty_like(positives), torch.empty_like(negatives)
@@ -90,7 +90,7 @@ DISTANCES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 """From cosines ``[R, B]`` and lengths ``[R, 1]`` and ``[1, B]`` to distances ``[R, B]``."""
 
 BEYOND = 1e30
-"""Farther than any distance. Added where a mask is off: faster than filling, as no element takes a branch."""
+"""Larger than any distance. It is added to masked entries, which is faster than filling because there is no branch."""
 
 MODES = ("all", "hard", "semihard", "easy", "violate")
 
@@ -109,8 +109,8 @@ class TripletMarginMiner(Miner):
     ``violate``   ``D <= -margin``: wrong by the margin (SapBERT's Eq. 1 as printed, with ``l2_raw``)
     ============  ====================================================================================
 
-    Triplets are never listed. A positive is in one iff the most favorable negative of its row completes it, and the
-    other way round; for ``semihard`` that partner is found by binary search in the sorted row.
+    Triplets are never listed. A positive is in a triplet if and only if the most favorable negative of its row
+    completes it, and vice versa. For ``semihard`` that partner is found by binary search in the sorted row.
 
     Args:
         margin: Never negative; in units of the distance. On the unit sphere 0.2 of ``l2_normalized`` keeps a negative
@@ -178,7 +178,7 @@ class TripletMarginMiner(Miner):
 
 @dataclass(frozen=True)
 class MultiSimilarityMiner(Miner):
-    """The miner of the multi-similarity loss (Wang et al. 2019), as CODER and the Italian models use it.
+    """The miner of the multi-similarity loss (Wang et al. 2019), as used by CODER and the Italian models.
 
     A negative is kept if its cosine plus epsilon exceeds that of the least similar positive of the row, a positive if
     its cosine minus epsilon falls below that of the most similar negative. A row without positives or without

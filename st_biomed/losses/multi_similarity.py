@@ -1,4 +1,4 @@
-"""The multi-similarity loss and the settings under which published models used it."""
+"""The multi-similarity loss, and the settings of published models."""
 
 from __future__ import annotations
 
@@ -63,17 +63,18 @@ class MultiSimilarityLoss(PairLoss):
     none of its concepts. Without a lookup the labels are plain classes.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         alpha: Steepness for positives.
         beta: Steepness for negatives.
         base: Cosine around which both terms turn.
         positive_base: The same for positives alone; ``base`` by default.
         negative_base: The same for negatives alone; ``base`` by default.
         miner: An object of :mod:`st_biomed.losses.miners`; ``None`` for all pairs.
-        reduction: ``"mean_all"`` over all texts (as the peers do), ``"mean_nonzero"`` over those with a loss, ``"sum"``.
+        reduction: ``"mean_all"`` over all texts (as in other libraries), ``"mean_nonzero"`` over those with a loss,
+            ``"sum"``.
         gather_across_devices: Whether the texts of all processes form one batch.
-        lookup: A terminology, or a lookup made from one, where the labels are its text ids.
-        mask_same_text: Whether a pair of one and the same string counts for nothing. If not, it is a positive pair.
+        lookup: A terminology, or a lookup made from one, if the labels are its text ids.
+        mask_same_text: Whether to ignore pairs of identical strings. Otherwise they are positive pairs.
             Needs a lookup.
 
     Inputs: one or more text columns; ``label`` int64 ``[B]`` or one per column ``[B, n]``: text ids or classes. The
@@ -122,7 +123,7 @@ class MultiSimilarityLoss(PairLoss):
         Args:
             model: The encoder, or ``None``.
             preset: ``"sapbert"``, ``"coder"``, ``"italian_v1"``, ``"italian_v2"``, ``"bergamot"`` or ``"hiprbert"``.
-            **overrides: Arguments of the class, which win over the preset's.
+            **overrides: Arguments of the class, which override the preset's.
 
         Raises:
             InputError: An unknown preset, or an argument out of its range.

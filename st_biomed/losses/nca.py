@@ -14,19 +14,19 @@ from st_biomed.losses.similarity import reduce_rows
 
 
 class NCALoss(PairLoss):
-    r"""The chance that a name picks a synonym, if it picks a neighbor by distance (Goldberger et al. 2005; SapBERT, Table 6).
+    r"""Probability that a name picks a synonym as its neighbor by distance (Goldberger et al. 2005; SapBERT, Table 6).
 
     For every text i with mined positives P and negatives N, d the distance of unit vectors::
 
         -log( sum_{p in P} exp(-scale d_ip^2) / sum_{j in P + N} exp(-scale d_ij^2) )
 
-    On the sphere ``d^2 = 2 - 2 S``: the shares are those of ``exp(2 scale S)``. Without a miner this is
-    pytorch-metric-learning's ``NCALoss``, which the published code runs; that one knows one class for each row, and takes a
-    miner's triplets for weights of rows where this one takes a miner's pairs.
+    On the sphere ``d^2 = 2 - 2 S``: the shares are those of ``exp(2 scale S)``. Without a miner this equals
+    pytorch-metric-learning's ``NCALoss``, which the published code uses. That loss supports one class per row, and
+    uses a miner's triplets as weights of rows; this loss uses a miner's pairs.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
-        scale: Of the squared distances; 1 in SapBERT's code.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
+        scale: Scale of the squared distances; 1 in SapBERT's code.
         **pairs: Arguments of :class:`PairLoss`; ``reduction`` is over texts, by default over those with a loss.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The ordinal loss that a recipe trains with, as arguments."""
+"""Arguments for the ordinal loss of a recipe."""
 
 from __future__ import annotations
 
@@ -18,32 +18,35 @@ if TYPE_CHECKING:
 
 @dataclass
 class OrdinalArguments:
-    """Those of :class:`~st_biomed.losses.OrdinalMultiSimilarityLoss` (HiPrBERT, section 3.5)."""
+    """The arguments of :class:`~st_biomed.losses.OrdinalMultiSimilarityLoss` (HiPrBERT, section 3.5)."""
 
     alpha: list[float] = field(
         default_factory=lambda: [2.0],
-        metadata=about("ordinal loss, near side (3.5), one number or one per cut", above(0)),
+        metadata=about("alpha of the ordinal loss, for the near side (3.5); one number, or one per cut", above(0)),
     )
     beta: list[float] = field(
         default_factory=lambda: [2.0],
-        metadata=about("ordinal loss, far side (3.5), one number or one per cut", above(0)),
+        metadata=about("beta of the ordinal loss, for the far side (3.5); one number, or one per cut", above(0)),
     )
     base: list[float] = field(
-        default_factory=lambda: [0.5], metadata={"help": "ordinal loss, lambda (3.5), one number or one per cut"}
+        default_factory=lambda: [0.5],
+        metadata={"help": "base of the ordinal loss, lambda (3.5); one number, or one per cut"},
     )
     cut_weights: list[float] = field(
         default_factory=list, metadata=about("weight of each cut; all equal by default", WEIGHT)
     )
     form: str = field(
-        default="ordinal", metadata=about("ordinal (3.5) or pairwise_mean (the published code)", one_of(*FORMS))
+        default="ordinal",
+        metadata=about("form of the loss: ordinal (3.5), or pairwise_mean (the published code)", one_of(*FORMS)),
     )
     similarity: str = field(
-        default="cos", metadata=about("cos (3.3) or half, (cos + 1) / 2 (the published code)", one_of(*SIMILARITIES))
+        default="cos",
+        metadata=about("similarity: cos (3.3), or half for (cos + 1) / 2 (the published code)", one_of(*SIMILARITIES)),
     )
-    reduction: str = field(default="sum", metadata=about("over anchors (3.5: a sum)", one_of(*REDUCTIONS)))
+    reduction: str = field(default="sum", metadata=about("reduction over anchors (3.5: a sum)", one_of(*REDUCTIONS)))
     group_size: int | None = field(
         default=None,
-        metadata=about("rows of a group that an anchor is compared within; the whole batch by default", COUNT),
+        metadata=about("rows of the group within which an anchor is compared; the whole batch by default", COUNT),
     )
 
     def ordinal_loss(
@@ -54,11 +57,11 @@ class OrdinalArguments:
         mini_batch_size: int | None = None,
         gather_across_devices: bool = False,
     ) -> nn.Module:
-        """The loss; a single number stands for every cut.
+        """The loss; a single number applies to every cut.
 
         Args:
             model: The encoder.
-            hierarchy: Distances of the labels.
+            hierarchy: The distances of the labels.
             mini_batch_size: Texts embedded at a time by the cached loss; not cached by default.
             gather_across_devices: Whether the texts of all processes form one batch.
         """

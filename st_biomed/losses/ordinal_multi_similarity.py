@@ -42,21 +42,21 @@ class OrdinalMultiSimilarityLoss(nn.Module):
     reduced over i, then summed over the cuts. A pair at distance d is a positive of the cuts from d on and a negative
     of those below.
 
-    ``form="pairwise_mean"`` is the published code's: over single pairs instead of anchors, for every two distances
-    ``d < d'`` present, the mean of ``1/alpha log(1 + exp(alpha (base - s)))`` over the pairs at d plus the mean of
-    ``1/beta log(1 + exp(beta (s - base)))`` over those at d'. The code ran it with ``beta=50``, ``similarity="half"``
-    and one pair per row (two text columns and ``group_size=1``).
+    ``form="pairwise_mean"`` is the form of the published code, over single pairs instead of anchors: for every two
+    distances ``d < d'`` present, the mean of ``1/alpha log(1 + exp(alpha (base - s)))`` over the pairs at d plus the
+    mean of ``1/beta log(1 + exp(beta (s - base)))`` over those at d'. The code used it with ``beta=50``,
+    ``similarity="half"`` and one pair per row (two text columns and ``group_size=1``).
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
-        hierarchy: Gives distances, and weights if it has any, for the text ids that are the labels. Without one the
-            labels are classes: 0 within a class, far otherwise.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
+        hierarchy: Provides the distances, and any weights, of the text ids that are the labels. Without a hierarchy
+            the labels are classes: distance 0 within a class, the largest distance otherwise.
         alpha: Steepness for the near side, one number or one per cut.
         beta: Steepness for the far side, one number or one per cut.
         base: Similarity around which both sides turn, one number or one per cut.
         cuts: Increasing thresholds; by default ``0 .. D-1`` of the hierarchy, ``0, 1, 2`` without one.
-        cut_weights: What each cut counts in the sum; all 1 by default.
-        reduction: ``"sum"`` over the anchors as the paper prints it, ``"mean_all"`` or ``"mean_nonzero"``. Not for
+        cut_weights: Weight of each cut in the sum; all 1 by default.
+        reduction: ``"sum"`` over the anchors, as in the paper, ``"mean_all"`` or ``"mean_nonzero"``. Not used by
             ``pairwise_mean``, which has its own.
         form: ``"ordinal"`` (the paper) or ``"pairwise_mean"`` (its code).
         group_size: Only pairs within g consecutive rows of the dataset count, all columns of those rows together;
@@ -65,8 +65,8 @@ class OrdinalMultiSimilarityLoss(nn.Module):
         gather_across_devices: Whether the texts of all processes form one batch.
 
     Inputs: one or more text columns; ``label`` int64 text ids ``[B]``, or one per column ``[B, n]``. The batches come
-    from :class:`st_biomed.samplers.HierarchyBatchSampler`. A hierarchy whose weight function is a module with
-    parameters makes them the loss's own: use :class:`st_biomed.losses.LossParametersCallback`.
+    from :class:`st_biomed.samplers.HierarchyBatchSampler`. If the weight function of the hierarchy is a module with
+    parameters, these belong to the loss: use :class:`st_biomed.losses.LossParametersCallback`.
 
     Example::
 
@@ -128,9 +128,9 @@ class OrdinalMultiSimilarityLoss(nn.Module):
         Args:
             embeddings: One ``[B, D]`` per text column, n of them.
             labels: Text ids, or classes without a hierarchy: ``[B]``, or ``[B, n]`` for n columns.
-            distances: Integers ``[n * B, n * B]`` (of all processes' texts where they are gathered) in place of what
-                the hierarchy says of the labels, column after column; negative where a pair is masked. The diagonal
-                never counts.
+            distances: Integers ``[n * B, n * B]``, column after column, in place of the distances from the hierarchy
+                (for the texts of all processes if they are gathered); negative for a masked pair. The diagonal never
+                counts.
 
         Returns:
             A scalar, differentiable once.

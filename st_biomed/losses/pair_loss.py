@@ -1,4 +1,4 @@
-"""What losses on the pairs of a batch share: which names are pairs, mining, gathering and the arguments for it."""
+"""The base of losses on the pairs of a batch: pairing of names, mining, gathering, and their arguments."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ if TYPE_CHECKING:
     from st_biomed.terminology.lookup import ConceptLookup
 
 DEFAULT_MINER = TripletMarginMiner(margin=0.2)
-"""Of SapBERT's comparison of losses ("online mining is switched on for all models here", appendix B.1)."""
+"""The miner of SapBERT's comparison of losses ("online mining is switched on for all models here", appendix B.1)."""
 
 
 class PairLoss(nn.Module, ABC):
-    """A loss on the cosines or distances of the positive and negative pairs of a batch; a subclass says which.
+    """A loss on the cosines or distances of the positive and negative pairs of a batch; a subclass defines the
+    formula.
 
     Texts that share a concept are positives, texts that share none are negatives: an ambiguous text is a negative of
-    none of its concepts. What a lookup says is neither counts for nothing. Without a lookup the labels are plain classes. A mined pair counts once, in however many triplets
-    of a miner it stands; the published code of SapBERT, which hands lists of triplets over, counts it once for each.
+    none of its concepts. Pairs that the lookup calls neither are ignored. Without a lookup the labels are plain classes. A mined pair counts once, regardless of the
+    number of its triplets; the published code of SapBERT passes lists of triplets and counts the pair once for each.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         miner: An object of :mod:`st_biomed.losses.miners`; ``None`` for all pairs.
-        reduction: ``"mean_all"``, ``"mean_nonzero"`` or ``"sum"`` over what the loss is a list of.
+        reduction: ``"mean_all"``, ``"mean_nonzero"`` or ``"sum"`` over the single losses.
         gather_across_devices: Whether the texts of all processes form one batch.
-        lookup: A terminology, or a lookup made from one, where the labels are its text ids; a
-            :class:`~st_biomed.terminology.definition_lookup.DefinitionLookup` where they are definitions, too.
-        mask_same_text: Whether a pair of one and the same string counts for nothing. If not, it is a positive pair.
+        lookup: A terminology, or a lookup made from one, if the labels are its text ids; a
+            :class:`~st_biomed.terminology.definition_lookup.DefinitionLookup` if they stand for definitions, too.
+        mask_same_text: Whether to ignore pairs of identical strings. Otherwise they are positive pairs.
             Needs a lookup.
 
     Inputs: one or more text columns; ``label`` int64 ``[B]`` or one per column ``[B, n]``: text ids or classes. The
@@ -109,7 +110,7 @@ class PairLoss(nn.Module, ABC):
             negatives: Pairs without a common concept, boolean ``[B, B]``.
 
         Returns:
-            A scalar that hangs on the graph of ``unit`` whatever the masks hold.
+            A scalar that is part of the graph of ``unit`` for any masks.
         """
 
     def get_config_dict(self) -> dict[str, Any]:
@@ -134,8 +135,8 @@ def concept_pairs(labels: Tensor, lookup: ConceptLookup | None, *, mask_same_tex
 
     Args:
         labels: Text ids, or classes without a lookup, ``[B]``.
-        lookup: Where the concepts of text ids stand.
-        mask_same_text: Whether a pair of one and the same string is left out.
+        lookup: The lookup of the concepts of text ids.
+        mask_same_text: Whether to leave out pairs of identical strings.
 
     Raises:
         InputError: Labels that are not text ids of the lookup.
@@ -156,10 +157,10 @@ def concept_pairs(labels: Tensor, lookup: ConceptLookup | None, *, mask_same_tex
 
 
 def mean_over_partners(values: Tensor, anchors: Tensor, n_rows: int) -> Tensor:
-    """Each anchor's mean over its pairs, 0 where it has none.
+    """The mean over the pairs of each anchor, 0 for an anchor without pairs.
 
     Args:
-        values: Of the pairs, ``[M]``.
+        values: Values of the pairs, ``[M]``.
         anchors: Row of each pair, ``[M]``.
         n_rows: B.
 

@@ -1,4 +1,4 @@
-"""Which multi-similarity losses a recipe trains with, as arguments."""
+"""Arguments for the multi-similarity losses of a recipe."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ if TYPE_CHECKING:
 
 @dataclass
 class PresetArguments:
-    """Presets for synonyms and relations, and what is changed of their miner."""
+    """Presets for synonyms and relations, and changes of their miner."""
 
     synonym_preset: str = field(
         default="hiprbert",
-        metadata=about("multi-similarity preset of synonyms (3.5)", one_of(*PRESETS, called="preset")),
+        metadata=about("multi-similarity preset for synonyms (3.5)", one_of(*PRESETS, called="preset")),
     )
     relation_preset: str = field(
         default="hiprbert",
-        metadata=about("multi-similarity preset of relations (3.5)", one_of(*PRESETS, called="preset")),
+        metadata=about("multi-similarity preset for relations (3.5)", one_of(*PRESETS, called="preset")),
     )
     margin: float | None = field(
         default=None, metadata=about("margin of the triplet miner; the preset's by default", WEIGHT)
     )
     mining: str | None = field(
         default=None,
-        metadata=about("triplets kept: all, hard, semihard, easy or violate; the preset's by default", one_of(*MODES)),
+        metadata=about(
+            "triplets to keep: all, hard, semihard, easy or violate; the preset's by default", one_of(*MODES)
+        ),
     )
 
     def multi_similarity(
@@ -46,12 +48,12 @@ class PresetArguments:
         mini_batch_size: int | None = None,
         gather_across_devices: bool = False,
     ) -> nn.Module:
-        """The preset's loss with what the arguments change of it.
+        """The loss of the preset, changed by the arguments.
 
         Args:
             model: The encoder.
             preset: A key of :data:`~st_biomed.losses.multi_similarity.PRESETS`.
-            lookup: Says which labels belong together.
+            lookup: Determines the labels that belong together.
             mini_batch_size: Texts embedded at a time by the cached loss; not cached by default.
             gather_across_devices: Whether the texts of all processes form one batch.
         """

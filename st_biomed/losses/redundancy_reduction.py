@@ -1,4 +1,4 @@
-"""Barlow Twins: two names of a concept agree in every dimension, and no two dimensions say the same. No negatives."""
+"""Barlow Twins: two names of a concept agree in every dimension, and dimensions are not redundant. No negatives."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from st_biomed.terminology.lookup import ConceptLookup
 
 FLAT = 1e-5
-"""A dimension whose deviations are below this share of its values is constant: what deviates is rounding."""
+"""A dimension whose deviations are below this share of its values is constant; the deviations are rounding errors."""
 
 
 class BarlowTwinsLoss(nn.Module):
     r"""Redundancy reduction on pairs of names of one concept (Zbontar et al. 2021, Eq. 1 and 2).
 
-    With the pairs' names in two matrices A and B ``[N, D]``, every column brought to mean 0 over the batch and to length
-    1, and ``C = A^T B`` their cross-correlation::
+    With the names of the pairs in two matrices A and B ``[N, D]``, every column centered over the batch and scaled to
+    length 1, and ``C = A^T B`` their cross-correlation::
 
         sum_i (1 - C_ii)^2 + off_diagonal sum_i sum_{j != i} C_ij^2
 
-    The Italian paper keeps it as future work (section 5: "renouncing the sampling of negative examples"). The loss sits
-    directly on the embeddings, without the projector of three layers that Zbontar et al. put between. A dimension that is
-    constant over the batch correlates with nothing: it counts 1 and learns nothing. Fewer than two pairs have no
-    correlation: the loss is 0.
+    The Italian paper names it as future work (section 5: "renouncing the sampling of negative examples"). The loss
+    applies directly to the embeddings, without the three-layer projector of Zbontar et al. A dimension that is
+    constant over the batch has no correlation: it counts 1 and has no gradient. With fewer than two pairs the loss is
+    0.
 
     Args:
-        model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         off_diagonal: Weight of redundancy, lambda; 5e-3 in the paper ("best results for lambda = 5 * 10^-3").
         gather_across_devices: Whether the texts of all processes form one batch, with common means and lengths.
-        lookup: A terminology, or a lookup made from one, where the labels are its text ids.
+        lookup: A terminology, or a lookup made from one, if the labels are its text ids.
 
-    Inputs: two text columns, whose rows are the pairs (labels say nothing then); or one column and ``label`` int64 text
-    ids or classes ``[B]``, where the first two names of every concept in the batch are a pair. A string counts once, an
-    ambiguous one for each of its concepts. Batches: :class:`st_biomed.samplers.SynonymBatchSampler`; the larger, the more
-    dimensions can be told apart.
+    Inputs: two text columns, whose rows are the pairs (labels are ignored); or one column and ``label`` int64 text ids
+        or classes ``[B]``, where the first two names of every concept in the batch are a pair. A string counts once;
+        an ambiguous string counts for each of its concepts. Batches: :class:`st_biomed.samplers.SynonymBatchSampler`;
+        larger batches can distinguish more dimensions.
 
     Raises:
         InputError: An argument out of its range.
@@ -142,7 +142,7 @@ def pairs_of_concepts(labels: Tensor, lookup: ConceptLookup | None) -> tuple[Ten
 
     Args:
         labels: Text ids, or classes without a lookup, ``[B]``.
-        lookup: Where the concepts of text ids stand; a text id that comes again is passed over.
+        lookup: The lookup of the concepts of text ids; repeated text ids are ignored.
 
     Returns:
         Rows of the first and of the second name, int64 ``[N]`` each, every pair once, in the order of the rows.

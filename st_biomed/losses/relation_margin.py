@@ -1,4 +1,4 @@
-"""A relation as a change of a text's vector: related names score higher than others, by a margin."""
+"""A relation as a change of a text vector: related names score higher than others by a margin."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ SCORES = ("distmult", "transe")
 
 
 class RelationMarginLoss(nn.Module):
-    r"""A text and its relation score its related text above another one (CODER: Yuan et al. 2022).
+    r"""A text and its relation should score the related text above another text (CODER: Yuan et al. 2022).
 
     For an edge from h by r to t, another target t' of the step and a learned vector for every relation::
 
         max(0, margin + score(h, r, t') - score(h, r, t)),
         distmult: sum_i h_i r_i t_i  (Yang et al. 2015),   transe: -||h + r - t||_2  (Bordes et al. 2013)
 
-    The vectors of the texts are taken as the encoder gives them, not scaled. An edge whose t' is h itself, t or another
-    right answer of the step counts 0.
+    The vectors of the texts are used as returned by the encoder, without scaling. An edge whose t' is h itself, t or
+    another correct answer of the step counts 0.
 
     Args:
-        width: Of the texts.
-        n_relations: How many relations there are, inverse ones counted.
+        width: Width of the text vectors.
+        n_relations: Number of relations, including inverse relations.
         score: ``"distmult"`` or ``"transe"``.
         margin: Above 0.
 
@@ -44,18 +44,18 @@ class RelationMarginLoss(nn.Module):
         self.relations = nn.Parameter(torch.randn(n_relations, width) * 0.02)  # as the token vectors of BERT
 
     def forward(self, states: Tensor, edges: Tensor, order: Tensor) -> Tensor:
-        """The losses of all edges, added up.
+        """The sum of the losses of all edges.
 
         Args:
             states: Text vectors of the nodes, ``[N, D]``.
             edges: Source, target and relation, int64 ``[3, E]``, each once.
-            order: A permutation of the edges ``[E]``: whose target stands for t'.
+            order: A permutation of the edges ``[E]``, which assigns the target t'.
 
         Returns:
             A scalar in float32 or wider.
 
         Raises:
-            InputError: Texts of another width, or a relation that is not there.
+            InputError: Texts of another width, or a relation that does not exist.
         """
         if states.shape[1] != self.relations.shape[1]:
             raise InputError(f"texts have {states.shape[1]} dimensions, the relations {self.relations.shape[1]}")

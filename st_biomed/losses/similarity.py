@@ -1,4 +1,4 @@
-"""What every loss on pairs shares: rows and labels of a batch, cosines, ``log(1 + sum exp)`` and reductions."""
+"""Functions for all losses on pairs: rows and labels of a batch, cosines, ``log(1 + sum exp)`` and reductions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def join_embeddings(embeddings: Sequence[Tensor], *, gather_across_devices: bool
         ``[n * B, D]`` in float32 (float64 stays).
 
     Raises:
-        InputError: No embeddings, none of that shape, or a matrix that is in no list.
+        InputError: No embeddings, another shape, or a single matrix in place of a list.
     """
     require_list(embeddings)
     if not embeddings or any(column.ndim != 2 or column.shape != embeddings[0].shape for column in embeddings):
@@ -46,7 +46,7 @@ def join_embeddings(embeddings: Sequence[Tensor], *, gather_across_devices: bool
 
 
 def require_list(embeddings: Sequence[Tensor]) -> None:
-    """Refuse one matrix where a list of them is needed.
+    """Reject a single matrix in place of a list of matrices.
 
     Raises:
         InputError: It is a tensor.
@@ -56,10 +56,10 @@ def require_list(embeddings: Sequence[Tensor]) -> None:
 
 
 def join_labels(labels: Tensor, embeddings: Sequence[Tensor], *, gather_across_devices: bool = False) -> Tensor:
-    """The labels of the rows that :func:`join_embeddings` gives, ``[n * B]``.
+    """The labels of the rows of :func:`join_embeddings`, ``[n * B]``.
 
     Args:
-        labels: Integers ``[B, n]``, or ``[B]`` where a label holds for every column.
+        labels: Integers ``[B, n]``, or ``[B]`` if a label holds for every column.
         embeddings: The n columns, ``[B, D]`` each.
         gather_across_devices: As for the embeddings.
 
@@ -110,7 +110,7 @@ class _UnitRows(torch.autograd.Function):
 def cosine_matrix(unit: Tensor) -> Tensor:
     """All cosines of a batch, exactly symmetric and outside the graph.
 
-    On a CPU only the lower triangle is multiplied out, strip by strip: a third less time than ``unit @ unit.T``.
+    On a CPU only the lower triangle is computed, strip by strip, in a third less time than ``unit @ unit.T``.
 
     Args:
         unit: Rows of length one, ``[B, D]``.
@@ -128,7 +128,8 @@ def cosine_matrix(unit: Tensor) -> Tensor:
 
 
 def tiles(rows: Tensor, step: int) -> list[slice]:
-    """Cut B rows so that square tiles of a ``[B, B]`` matrix stay in a processor's cache; uncut on an accelerator.
+    """Slices of B rows, so that square tiles of a ``[B, B]`` matrix stay in the processor's cache; one slice on an
+    accelerator.
 
     Reading a large matrix by columns misses the cache at every step; reading a tile by columns does not.
     """
@@ -137,7 +138,7 @@ def tiles(rows: Tensor, step: int) -> list[slice]:
 
 
 def row_blocks(matrix: Tensor) -> Iterator[slice]:
-    """Cut the rows of a ``[B, N]`` matrix so that what is computed of a block stays in the cache, or fits the device."""
+    """Slices of the rows of a ``[B, N]`` matrix, so that a block stays in the cache or fits the device."""
     elements = 2**17 * torch.get_num_threads() if matrix.device.type == "cpu" else 2**28
     step = max(1, elements // max(1, matrix.shape[1]))
     for start in range(0, len(matrix), step):

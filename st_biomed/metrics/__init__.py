@@ -1,4 +1,4 @@
-"""Numbers from arrays: pure numpy, no model and no text."""
+"""Metrics on arrays: pure numpy functions, without a model or text."""
 
 from __future__ import annotations
 

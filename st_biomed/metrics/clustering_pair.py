@@ -1,6 +1,6 @@
-"""Clustering pairs (CODER++): are two terms alike where, and only where, they name the same concept?
+"""Clustering pairs (CODER++): are two terms similar if and only if they name the same concept?
 
-Every figure follows from how many pairs, and how many gold pairs, stand at each level of similarity.
+Every figure follows from the numbers of pairs and of gold pairs at each level of similarity.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from st_biomed.errors import InputError
 from st_biomed.metrics.pair_levels import STEPS, TOP, ZERO, GoldPairs, PairLevels, floor_of
 
 PUBLISHED_THETAS = tuple(hundredths / 100 for hundredths in range(98, 58, -2))
-"""0.98, 0.96, ..., 0.60: the thresholds that the evaluation script of CODER++ tries."""
+"""0.98, 0.96, ..., 0.60: the thresholds in the evaluation script of CODER++."""
 
 
 def clustering_pair_metrics(levels: PairLevels, thetas: Sequence[float] | None = None) -> dict[str, float]:
-    """F1 of "two terms name one concept where their cosine is above theta", and the areas under its curve (CODER++).
+    """F1 of "two terms name one concept if their cosine is above theta", and the areas under its curve (CODER++).
 
-    Without ``thetas`` the F1 is the best of any threshold. Only the similarities of gold pairs have to be tried: with
-    TP gold pairs among P predicted and G in all, F1 is ``2 TP / (P + G)``; between the similarities of two gold pairs a
-    lower threshold adds to P alone, so that the best set of pairs ends with one of them. Of several best thresholds the
-    highest is taken, which predicts fewest pairs. The theta that is given lies one step of the grid below the last
-    predicted pair; used again as the only threshold it predicts the same pairs.
+    Without ``thetas`` the F1 is the best over all thresholds. Only the similarities of gold pairs are tried. With TP
+    gold pairs among P predicted pairs and G gold pairs in total, F1 is ``2 TP / (P + G)``. Between the similarities of
+    two gold pairs a lower threshold only increases P, so the best set of pairs ends with a gold pair. Among several
+    best thresholds the highest is used, which predicts the fewest pairs. The returned theta is one step of the grid
+    below the last predicted pair; used again as the only threshold, it predicts the same pairs.
 
-    Metrics: ``f1``, ``precision`` (0 where no pair is predicted), ``recall``, ``theta``; ``pr_auc`` by the trapezoid rule
-    from precision 1 at recall 0, and ``average_precision``, as :mod:`st_biomed.metrics.precision_recall` has them, over
-    all thresholds and tied pairs together; ``recall_ceiling``, the share of gold pairs that are looked at, where the curve
+    Metrics: ``f1``, ``precision`` (0 if no pair is predicted), ``recall``, ``theta``; ``pr_auc`` by the trapezoid rule
+    from precision 1 at recall 0, and ``average_precision``, as in :mod:`st_biomed.metrics.precision_recall`, over all
+    thresholds with ties taken together; ``recall_ceiling``, the share of gold pairs that are examined, where the curve
     ends; ``n_terms``, ``n_gold_pairs`` and ``n_predicted``.
 
     Args:
-        levels: Of the pairs.
-        thetas: Thresholds to choose from; one alone is that of other data. ``None`` for all there are.
+        levels: Levels of the pairs.
+        thetas: Thresholds to choose from; a single one is a threshold from other data. ``None`` for all thresholds.
 
     Raises:
-        InputError: No gold pair, no threshold, or one that is not between -1 and 1.
+        InputError: No gold pair, no threshold, or a threshold that is not between -1 and 1.
     """
     n_gold = len(levels.gold)
     if not n_gold:
-        raise InputError("concepts: no two terms share one, at least one such pair is needed")
+        raise InputError("concepts: no two terms share a concept; at least one such pair is needed")
     gold = np.bincount(levels.gold, minlength=TOP + 1)
     gold[0] = 0
     above, right = (np.append(np.cumsum(counts[::-1])[::-1][1:], 0) for counts in (levels.counts, gold))
@@ -69,13 +69,14 @@ def clustering_pair_metrics(levels: PairLevels, thetas: Sequence[float] | None =
 
 
 def concept_counts(levels: PairLevels, gold: GoldPairs, concepts: CSR, theta: float) -> np.ndarray:
-    """What each concept has of the true positives, predicted and gold pairs, whose sums over concepts are the totals.
+    """The shares of each concept in the true positive, predicted and gold pairs; their sums over concepts are the
+    totals.
 
-    A gold pair is shared evenly among the concepts that its terms share. A false pair is one half of either term, and
-    evenly shared among the concepts of that term.
+    A gold pair is divided evenly among the shared concepts of its terms. One half of a false pair goes to each term,
+    divided evenly among the concepts of that term.
 
     Args:
-        levels: Of the pairs.
+        levels: Levels of the pairs.
         gold: The gold pairs.
         concepts: Concepts 0..C-1 of each term, at least one.
         theta: Threshold.

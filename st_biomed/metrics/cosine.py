@@ -17,7 +17,7 @@ def unit_rows(matrix: np.ndarray) -> np.ndarray:
 def cosine_of_pairs(embeddings: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Cosine of each pair of rows.
 
-    Worked out in float64 and rounded to float32, so that pairs which are equal tie whatever the order of summation.
+    Computed in float64 and rounded to float32, so equal pairs tie for any order of summation.
 
     Args:
         embeddings: ``[T, D]``.

@@ -1,4 +1,4 @@
-"""How well a score tells items of one ordinal class from items of another."""
+"""Discrimination of ordinal classes by a score."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from st_biomed.metrics.ranking import roc_auc, spearman
 
 
 def discrimination(scores: np.ndarray, distances: np.ndarray) -> dict[str, float]:
-    """Every two distances against each other, and all of them at once (HiPrBERT, section 4.2).
+    """Metrics for every pair of distances, and for all distances at once (HiPrBERT, section 4.2).
 
     For distances i < j: ``auc_ivj`` (ROC-AUC), ``pr_auc_ivj`` (trapezoid), ``ap_ivj`` (average precision) and
     ``spearman_ivj``, each with the items at i as positives. ``mean_auc`` is the mean of the ROC-AUCs,
     ``spearman_global`` the rank correlation of the score with minus the distance.
 
     Args:
-        scores: Higher for nearer, ``[N]``.
+        scores: Scores, higher for nearer, ``[N]``.
         distances: Integers, ``[N]``.
 
     Returns:
-        The metrics, those of the AUCs first; none where there are not two distances.
+        The metrics, beginning with the AUCs; empty if there are fewer than two distances.
 
     Raises:
         InputError: NaN among the scores.
@@ -42,7 +42,7 @@ def discrimination(scores: np.ndarray, distances: np.ndarray) -> dict[str, float
 
 
 def mean_auc(scores: np.ndarray, distances: np.ndarray) -> float:
-    """The ``mean_auc`` of :func:`discrimination` alone; one half where there are not two distances.
+    """Only the ``mean_auc`` of :func:`discrimination`; 0.5 if there are fewer than two distances.
 
     Raises:
         InputError: NaN among the scores.

@@ -1,6 +1,6 @@
-"""Link prediction: where a model ranks the entity that completes a triple among all entities.
+"""Link prediction: the rank of the entity that completes a triple, among all entities.
 
-The ranks are those of PyKEEN's rank-based evaluation, so that figures compare.
+The ranks are those of PyKEEN's rank-based evaluation, so figures are comparable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 
 SIDES = ("head", "tail")
-"""The end of a triple (head, relation, tail) that is asked for."""
+"""The missing end of a triple (head, relation, tail)."""
 
 _CELLS = 1 << 24  # scores at once, or those of one query where E is larger: 64 MB in float32
 
@@ -37,11 +37,11 @@ class Scorer(Protocol):
 
 
 class Ranks(NamedTuple):
-    """Ranks from 1 of the right entities.
+    """Ranks of the correct entities, from 1.
 
     Attributes:
-        optimistic: Every entity with the same score stands behind the right one, int64 ``[Q]``.
-        pessimistic: Every entity with the same score stands before it, int64 ``[Q]``.
+        optimistic: The correct entity is ranked before all entities with the same score, int64 ``[Q]``.
+        pessimistic: The correct entity is ranked after all entities with the same score, int64 ``[Q]``.
     """
 
     optimistic: np.ndarray
@@ -49,15 +49,16 @@ class Ranks(NamedTuple):
 
     @property
     def realistic(self) -> np.ndarray:
-        """The mean of the two, float64 ``[Q]``: what is expected of a random order among equal scores."""
+        """The mean of the two, float64 ``[Q]``: the expected rank for a random order of equal scores."""
         return (self.optimistic + self.pessimistic) / 2
 
 
 class KnownTriples:
-    """True triples, to leave their entities out of a ranking (the filtered setting of Bordes et al. 2013, section 4.2).
+    """True triples, whose entities are left out of a ranking (the filtered setting of Bordes et al. 2013, section
+    4.2).
 
     Args:
-        triples: (head, relation, tail), integers ``[K, 3]``, repeats allowed: those of train, valid and test together.
+        triples: (head, relation, tail) of train, valid and test together, integers ``[K, 3]``; repeats are allowed.
         n_relations: Number of relations.
     """
 
@@ -70,11 +71,11 @@ class KnownTriples:
             self._tables[side] = keys, CSR.from_pairs(row, targets, len(keys) + 1)
 
     def answers(self, triples: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray]:
-        """Entities that complete the other end and the relation of each triple to a known one.
+        """Entities that form a known triple with the other end and the relation of each triple.
 
         Args:
             triples: ``[Q, 3]``.
-            side: The end that is asked for.
+            side: The missing end.
 
         Returns:
             ``(query, entity)``, both ``[M]``: ``entity[m]`` is an answer to the query of ``triples[query[m]]``.
@@ -88,7 +89,7 @@ class KnownTriples:
 
 
 def columns_of(triples: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What is given, the relation, and what is asked for, int64 ``[Q]`` each.
+    """The given end, the relation, and the missing end, int64 ``[Q]`` each.
 
     Raises:
         InputError: ``side`` is neither ``"head"`` nor ``"tail"``.
@@ -100,14 +101,14 @@ def columns_of(triples: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray, 
 
 
 def target_ranks(scores: np.ndarray, targets: np.ndarray) -> Ranks:
-    """Rank of the right entity of each query among all entities.
+    """Rank of the correct entity of each query among all entities.
 
     Args:
         scores: Higher is better, ``[Q, E]``.
-        targets: The right entity of each query, ``[Q]``.
+        targets: The correct entity of each query, ``[Q]``.
 
     Raises:
-        InputError: Scores that are no ``[Q, E]``, or NaN among them.
+        InputError: Scores of another shape than ``[Q, E]``, or NaN among them.
     """
     if scores.ndim != 2 or len(scores) != len(targets):
         raise InputError(f"scores: expected [{len(targets)}, E], found shape {scores.shape}")
@@ -120,13 +121,13 @@ def target_ranks(scores: np.ndarray, targets: np.ndarray) -> Ranks:
 def filtered_ranks(
     ranks: Ranks, scores: np.ndarray, targets: np.ndarray, left_out: tuple[np.ndarray, np.ndarray]
 ) -> Ranks:
-    """The ranks where some entities do not count.
+    """The ranks without some entities.
 
     Args:
-        ranks: Of the right entities among all, from :func:`target_ranks`.
-        scores, targets: As there, ``[Q, E]`` and ``[Q]``.
-        left_out: ``(query, entity)``, both ``[M]`` and no pair twice, as :meth:`KnownTriples.answers` gives them. The
-            right entity counts even if it is among them.
+        ranks: Ranks of the correct entities among all, from :func:`target_ranks`.
+        scores, targets: See there, ``[Q, E]`` and ``[Q]``.
+        left_out: Distinct ``(query, entity)`` pairs, both ``[M]``, from :meth:`KnownTriples.answers`. The correct
+            entity counts even if it is among them.
     """
     query, entity = left_out
     other = entity != targets[query]
@@ -151,13 +152,13 @@ def rank_triples(
     Args:
         scorer: The model.
         triples: (head, relation, tail), integers ``[Q, 3]``.
-        side: The end that is asked for.
+        side: The missing end.
         n_entities: E.
-        known: What the filtered ranks leave out; without it the ranks are raw only.
-        cells: Scores held at once; never fewer than one row of E.
+        known: The triples that filtered ranks leave out; without them only raw ranks are returned.
+        cells: Number of scores in memory at once; at least one row of E.
 
     Returns:
-        ``"raw"``, and ``"filtered"`` where triples are known, to ranks of the Q triples.
+        ``"raw"``, and with known triples ``"filtered"``, to the ranks of the Q triples.
 
     Raises:
         InputError: No triple; scores of another shape than ``[B, E]`` or with NaN.
@@ -184,11 +185,11 @@ def rank_metrics(ranks: np.ndarray, ks: Iterable[int] = (1, 3, 10)) -> dict[str,
     """``mrr`` (mean of one over the rank), ``mr`` (mean rank) and ``hits@k`` (share of ranks of at most k).
 
     Args:
-        ranks: From 1, ``[Q]``; realistic ones may end in a half, and 1.5 is no hit at 1.
+        ranks: Ranks from 1, ``[Q]``; realistic ranks may end in .5, and 1.5 is not a hit at 1.
         ks: The k of the hits.
 
     Raises:
-        InputError: No rank, or one below 1.
+        InputError: No rank, or a rank below 1.
     """
     ranks = np.asarray(ranks, dtype=np.float64)
     if not ranks.size or not (ranks >= 1).all():

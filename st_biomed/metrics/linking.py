@@ -1,4 +1,4 @@
-"""Accuracy of entity linking: from ranked dictionary entries to acc@k, reciprocal ranks and recall, mention by mention."""
+"""Accuracy of entity linking: acc@k, reciprocal ranks and recall of each mention, from ranked dictionary entries."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _ROWS = 8192  # strings at once: some 10 MB of id lists at 64 candidates
 
 
 def first_hits(ranked: np.ndarray, candidate_ids: CSR, gold: Gold) -> np.ndarray:
-    """Rank of the first right candidate of each string, from 1; infinity where there is none.
+    """Rank of the first correct candidate of each string, from 1; infinity if there is none.
 
     Args:
-        ranked: Candidates of each string, best first: rows of ``candidate_ids``, -1 where there are no more, ``[P, K]``.
-        candidate_ids: Candidate to its ids, by their place in the dictionary.
-        gold: What is right, of the same P strings.
+        ranked: Candidates of each string, best first: rows of ``candidate_ids``, padded with -1, ``[P, K]``.
+        candidate_ids: Candidate to its ids, by their index in the dictionary.
+        gold: The correct answers for the same P strings.
 
     Returns:
         float64 ``[P]``.
@@ -48,18 +48,19 @@ def first_hits(ranked: np.ndarray, candidate_ids: CSR, gold: Gold) -> np.ndarray
 
 
 def distinct_entries(ranked: np.ndarray, keys: CSR, depth: int) -> np.ndarray:
-    """Names ranked as concepts: without the entries that bring nothing new, so that a concept stands at its best name.
+    """Names ranked as concepts: entries without a new concept are removed, so a concept has the rank of its best name.
 
-    Max-pooling over names, for entries that may have several ids: an entry stays when one of its keys is not among
-    those of the entries before it. The first one always stays, so that accuracy at 1 is the same for names and concepts.
+    This is max-pooling over names, for entries that may have several ids: an entry is kept if one of its keys is not
+    among those of earlier entries. The first entry is always kept, so accuracy at 1 is the same for names and
+    concepts.
 
     Args:
-        ranked: Entries, best first, -1 where there are no more, ``[P, K]``.
-        keys: Entry to what tells concepts apart: its ids, or one number for the set of them.
-        depth: How many entries at most.
+        ranked: Entries, best first, padded with -1, ``[P, K]``.
+        keys: Entry to the keys that distinguish concepts: its ids, or one number for the set of them.
+        depth: Maximum number of entries.
 
     Returns:
-        Entries, -1 where there are no more, ``[P, depth]``.
+        Entries, padded with -1, ``[P, depth]``.
     """
     out = np.full((len(ranked), depth), -1, dtype=np.int64)
     width = int(keys.indices.max(initial=0)) + 1
@@ -77,14 +78,14 @@ def distinct_entries(ranked: np.ndarray, keys: CSR, depth: int) -> np.ndarray:
 
 
 def mention_ranks(part_ranks: np.ndarray, gold: Gold) -> np.ndarray:
-    """Rank of each mention, ``[N]``: that of its worst part, since a composite mention is right when all its parts are."""
+    """Rank of each mention, ``[N]``: that of its worst part, because all parts must be correct."""
     ranks = np.zeros(len(gold.mentions))
     np.maximum.at(ranks, gold.owner, part_ranks)
     return ranks
 
 
 def share_of_parts(part_ranks: np.ndarray, gold: Gold, k: int) -> np.ndarray:
-    """Share of the parts of each mention that have a right candidate among the k best, ``[N]``."""
+    """Share of the parts of each mention with a correct candidate among the k best, ``[N]``."""
     found = np.bincount(gold.owner, weights=part_ranks <= k, minlength=len(gold.mentions))
     return found / np.bincount(gold.owner, minlength=len(gold.mentions))
 
@@ -94,14 +95,14 @@ def linking_metrics(
 ) -> dict[str, float]:
     """Means over mentions.
 
-    ``acc@k``: the mention is right within the k best (all its parts are). ``mrr@K``: one over the mention's rank, 0
-    beyond the K candidates that were looked at. ``recall@k``: share of the mention's parts that are right within the k
-    best, what a re-ranker of k candidates could still reach; of mentions with one part it equals acc@k.
+    ``acc@k``: all parts of the mention are correct within the k best. ``mrr@K``: one over the mention's rank, 0 beyond
+    the K ranked candidates. ``recall@k``: share of the mention's parts that are correct within the k best, the upper
+    bound of a re-ranker of k candidates; for mentions with one part it equals acc@k.
 
     Args:
         part_ranks: From :func:`first_hits`, ``[P]``.
-        gold: What is right.
-        depth: K, the number of candidates that were looked at.
+        gold: The correct answers.
+        depth: K, the number of ranked candidates.
         ks, recall_ks: The k of accuracy and of recall.
 
     Raises:
@@ -118,12 +119,12 @@ def linking_metrics(
 
 
 def unsettled(concepts: np.ndarray, part_ranks: np.ndarray, ks: Sequence[int]) -> int:
-    """Strings whose rank among concepts is unknown below max(ks): no hit, and fewer concepts than that were ranked.
+    """Strings whose rank among concepts is unknown below max(ks): no hit, and fewer than max(ks) ranked concepts.
 
     Args:
         concepts: From :func:`distinct_entries`, ``[P, depth]``.
         part_ranks: Their :func:`first_hits`, ``[P]``.
-        ks: The k that are reported.
+        ks: The reported k.
     """
     return int((np.isinf(part_ranks) & ((concepts >= 0).sum(axis=1) < max(ks))).sum())
 

@@ -1,4 +1,4 @@
-"""What counts as right when mentions are linked: the composite rule, alternative ids, and gold that cannot be found."""
+"""Correct answers for linked mentions: composite mentions, alternative ids, and gold that the dictionary lacks."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 
 GOLD_MATCHES = ("any", "exact", "first")
-"""A candidate with one of the gold ids; with exactly the ids of a group (or of all groups together); the first group only."""
+"""A candidate with one of the gold ids; with exactly the ids of a group (or of all groups); of only the first group."""
 
 NIL = ("skip", "error")
 MISSING_GOLD = ("count_as_miss", "skip")
 
 
 class Gold(NamedTuple):
-    """The right answers of P looked-up strings that belong to N mentions.
+    """The correct answers of P looked-up strings that belong to N mentions.
 
     Attributes:
-        mentions: Which of the mentions are measured, their places in what was given, ``[N]``.
-        owner: The measured mention each string belongs to, ``[P]``.
-        part: Which part of its mention each string is, ``[P]``.
-        sets: String to the id sets of which it has to match one: P rows.
-        ids: Id set to its ids, by their place; ids that the dictionary does not have follow behind those it has.
+        mentions: Indices of the measured mentions in the input, ``[N]``.
+        owner: The measured mention of each string, ``[P]``.
+        part: Index of each string among the parts of its mention, ``[P]``.
+        sets: String to the id sets; it must match one of them: P rows.
+        ids: Id set to its ids, by index; ids that the dictionary lacks follow those it has.
         exact: Whether a candidate must have exactly the ids of a set.
-        coverable: Whether the dictionary has what each mention with gold ids needs, ``[N + skipped for missing gold]``.
+        coverable: Whether the dictionary contains the gold of each mention with gold ids,
+            ``[N + skipped for missing gold]``.
         n_nil: Mentions without any gold id, which are never measured.
         n_missing: Mentions left out because the dictionary lacks their gold.
     """
@@ -44,7 +45,7 @@ class Gold(NamedTuple):
 
     @property
     def coverage(self) -> float:
-        """Share of the mentions with gold ids whose every part has one that the dictionary knows."""
+        """Share of the mentions with gold ids whose parts all have an id in the dictionary."""
         return float(self.coverable.mean()) if len(self.coverable) else 0.0
 
 
@@ -58,24 +59,23 @@ def gold_of_mentions(
     nil: str = "skip",
     missing_gold: str = "count_as_miss",
 ) -> Gold:
-    """The answers to expect of each part of each mention.
+    """The correct answers for each part of each mention.
 
-    Every part may match any id of its mention, as BioSyn's and SapBERT's scripts have it, so that one concept answers
-    for both parts of a composite mention. With ``align_parts`` part i has to match group i where parts and groups are
-    equally many.
+    Every part may match any id of its mention, as in BioSyn's and SapBERT's scripts, so one concept can answer both
+    parts of a composite mention. With ``align_parts``, part i must match group i if parts and groups are equally many.
 
     Args:
         groups: The gold ids of each mention: sets of alternative ids.
-        n_parts: How many strings are looked up for each mention.
-        known: Id to its place in the dictionary.
-        align_parts: Whether part i answers for group i.
-        gold_match: See :data:`GOLD_MATCHES`. With ``"first"`` only the first part is looked up where parts and groups
-            are equally many.
-        nil: ``"skip"`` leaves out mentions without gold ids, ``"error"`` refuses them.
+        n_parts: Number of strings to look up for each mention.
+        known: Id to its index in the dictionary.
+        align_parts: Whether part i must match group i.
+        gold_match: See :data:`GOLD_MATCHES`. With ``"first"`` only the first part is looked up if parts and groups are
+            equally many.
+        nil: ``"skip"`` leaves out mentions without gold ids, ``"error"`` rejects them.
         missing_gold: ``"count_as_miss"`` keeps mentions whose gold the dictionary lacks, ``"skip"`` leaves them out.
 
     Raises:
-        InputError: An unknown option, a mention without gold ids where that is an error, or no mention left.
+        InputError: An unknown option, a mention without gold ids if that is an error, or no mention left.
     """
     for kind, value, allowed in (
         ("gold_match", gold_match, GOLD_MATCHES),

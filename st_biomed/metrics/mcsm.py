@@ -16,7 +16,7 @@ class MCSM(NamedTuple):
     """The measure of each type, and over all of them.
 
     Attributes:
-        macro: Mean over the types, each of which counts the same.
+        macro: Mean over the types, with equal weights.
         micro: Mean over the pairs of a concept and one of its types.
         of_types: Mean over the concepts of each type, float64 ``[T]``.
         n_of_types: Concepts of each type, int64 ``[T]``.
@@ -29,10 +29,10 @@ class MCSM(NamedTuple):
 
 
 def without_self(neighbors: np.ndarray) -> np.ndarray:
-    """The nearest others, from the nearest ones among all, self included.
+    """The nearest other concepts, from the nearest of all concepts including the concept itself.
 
-    A vector is told from its duplicates by its index, not by its rank. Where so many others tie with it that its own
-    list does not contain it, the last of the list goes: the first k of k + 1 are then all others.
+    A vector is distinguished from its duplicates by its index, not by its rank. If so many others tie with it that its
+    own list does not contain it, the last entry is removed: the first k of k + 1 are then all others.
 
     Args:
         neighbors: Indices of the k + 1 nearest of vector ``i`` in row ``i``, best first, ``[N, k + 1]``; without repeats.
@@ -51,14 +51,14 @@ def without_self(neighbors: np.ndarray) -> np.ndarray:
 
 
 def largest_mcsm(k: int, n_concepts: int) -> float:
-    """The measure where every neighbor has the type: the sum of ``1 / log2(i + 1)`` for ``i`` from 1 to k.
+    """The measure if every neighbor has the type: the sum of ``1 / log2(i + 1)`` for ``i`` from 1 to k.
 
-    With k = 40 it is 11.091. Of N concepts no more than N - 1 are neighbors, and of the n of a type no more than
-    n - 1 have it: give that n for the most that this type can reach.
+    With k = 40 it is 11.091. A concept has at most N - 1 neighbors, and at most n - 1 of them have a type with n
+    concepts; pass that n for the largest value of this type.
 
     Args:
         k: Neighbors of each concept.
-        n_concepts: How many concepts there are.
+        n_concepts: Number of concepts.
 
     Raises:
         InputError: One of them below 1.
@@ -72,8 +72,8 @@ def largest_mcsm(k: int, n_concepts: int) -> float:
 def type_gains(neighbors: np.ndarray, types: CSR) -> np.ndarray:
     """Discounted cumulative gain of each concept in each of its types: the inner sum of the measure.
 
-    The neighbor of rank ``i``, from 1, adds ``1 / log2(i + 1)`` where it has the type, whatever else it has. Where
-    there are fewer than k others the sum ends with them.
+    The neighbor of rank ``i``, from 1, adds ``1 / log2(i + 1)`` if it has the type, among any others. If there are
+    fewer than k other concepts, the sum ends with them.
 
     Args:
         neighbors: Indices of the nearest other concepts, best first, ``[N, k]``; a concept is not its own neighbor.
@@ -83,7 +83,7 @@ def type_gains(neighbors: np.ndarray, types: CSR) -> np.ndarray:
         float64 ``[M]``, in the order of ``types.indices``.
 
     Raises:
-        InputError: Another number of rows, indices that are no concept, or a concept among its own neighbors.
+        InputError: Another number of rows, indices that are not concepts, or a concept among its own neighbors.
     """
     n, k = _checked(neighbors, types)
     discounts = _discounts(k)
@@ -106,12 +106,12 @@ def mcsm_scores(gains: np.ndarray, types: CSR, n_types: int) -> MCSM:
     ``MCSM(V, T, k) = 1 / |V(T)| * sum over v in V(T) of sum over i = 1..k of 1_T(v(i)) / log2(i + 1)``
 
     Args:
-        gains: What :func:`type_gains` gave, ``[M]``.
+        gains: The gains from :func:`type_gains`, ``[M]``.
         types: Concept to its types, M entries in all.
-        n_types: How many types there are, T.
+        n_types: Number of types, T.
 
     Raises:
-        InputError: Another number of gains, a type that is none of T, or one that no concept has.
+        InputError: Another number of gains, a type number of T or above, or a type without a concept.
     """
     if len(gains) != len(types.indices):
         raise InputError(

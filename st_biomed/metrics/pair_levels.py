@@ -1,10 +1,11 @@
-"""Similarities of all pairs of terms, or of listed ones, counted on a grid: exact, in chunks, never an N x N matrix.
+"""Similarities of all pairs of terms, or of listed pairs, counted on a grid: exact, in chunks, without an N x N
+matrix.
 
-The similarity of two terms is their cosine on a grid of steps of 2^-20, about 1e-6. Nothing is rounded on the way there:
-the unit vectors are rounded to multiples of 2^-24, so that products of two numbers are multiples of 2^-48 and, by Cauchy
-and Schwarz, no sum of them exceeds 2; float64 holds every one of these exactly. So a pair has the same similarity in any
-chunk and alone, in any order of summation, and equal vectors tie. The rounding of the vectors moves a cosine by some 1e-8,
-by ``2^-24 sqrt(D)`` at most.
+The similarity of two terms is their cosine on a grid of steps of 2^-20, about 1e-6. The computation itself has no
+rounding: the unit vectors are rounded to multiples of 2^-24, so products of two numbers are multiples of 2^-48, and by
+the Cauchy-Schwarz inequality no sum of them exceeds 2. float64 represents all of these exactly. A pair therefore has
+the same similarity in any chunk and in any order of summation, and equal vectors tie. The rounding of the vectors
+changes a cosine by about 1e-8, and by at most ``2^-24 sqrt(D)``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ STEPS = 1 << 20
 """Steps of the grid between cosine 0 and cosine 1."""
 
 ZERO = STEPS + 1
-"""Level of cosine 0: cosine -1 stands at level 1, and level 0 is that of pairs which are not looked at."""
+"""Level of cosine 0: cosine -1 has level 1, and level 0 is for pairs that are not examined."""
 
 TOP = ZERO + STEPS
 """Level of cosine 1."""
@@ -38,7 +39,7 @@ class GoldPairs(NamedTuple):
 
     Attributes:
         left, right: The terms, left < right, sorted and without repeats, int64 ``[G]``.
-        pair, concept: What is shared: ``pair[e]`` shares ``concept[e]``, int64 ``[E]``.
+        pair, concept: The shared concepts: ``pair[e]`` shares ``concept[e]``, int64 ``[E]``.
     """
 
     left: np.ndarray
@@ -60,12 +61,12 @@ class GoldPairs(NamedTuple):
 
 
 class PairLevels:
-    """Where the pairs that are looked at stand on the grid, as levels from 1 (cosine -1) to the top (cosine 1).
+    """Levels of the examined pairs on the grid, from 1 (cosine -1) to the top (cosine 1).
 
     Attributes:
         n_terms: N.
         counts: Pairs at each level, int64 ``[L]``.
-        gold: Level of each gold pair, 0 where it is not looked at, int64 ``[G]``.
+        gold: Level of each gold pair, 0 if it is not examined, int64 ``[G]``.
         kept: Left term, right term and level of each pair, ``[3, M]``.
     """
 
@@ -73,13 +74,14 @@ class PairLevels:
         self.n_terms, self.counts, self.gold, self.kept = n_terms, counts, gold, kept
 
     def degrees(self, floor: int) -> np.ndarray:
-        """In how many pairs above a level each term is, int64 ``[N]``."""
+        """Number of pairs above a level for each term, int64 ``[N]``."""
         ends = self.kept[:2, self.kept[2] > floor]
         return np.bincount(ends.ravel(), minlength=self.n_terms)
 
 
 class AllPairLevels(PairLevels):
-    """Of all pairs of terms; ``kept`` are the most similar ones. Takes some 150 MB beside a copy of the vectors.
+    """Levels of all pairs of terms; ``kept`` are the most similar pairs. Takes about 150 MB in addition to a copy of
+    the vectors.
 
     Args:
         vectors: ``[N, D]``, of any length; a zero vector has cosine 0 with all others.
@@ -125,15 +127,15 @@ class AllPairLevels(PairLevels):
 
 
 class ListedPairLevels(PairLevels):
-    """Of the pairs of which either lists the other among its neighbors.
+    """Levels of the pairs in which either term lists the other among its neighbors.
 
     Args:
         vectors: ``[N, D]``.
         gold: The gold pairs.
-        neighbors: Terms that each term lists, -1 for none, ``[N, K]``; a term that lists itself makes no pair.
+        neighbors: Terms that each term lists, -1 for none, ``[N, K]``; a term that lists itself is ignored.
 
     Raises:
-        InputError: Another number of lists than of vectors, no such neighbor, NaN or infinity among the vectors.
+        InputError: Different numbers of lists and vectors, an unknown neighbor, or NaN or infinity among the vectors.
     """
 
     def __init__(self, vectors: np.ndarray, gold: GoldPairs, neighbors: np.ndarray) -> None:
@@ -165,7 +167,7 @@ def floor_of(theta: float) -> int:
     """The level above which cosines exceed a threshold.
 
     Raises:
-        InputError: Not between -1 (less a step of the grid, above which all pairs are) and 1.
+        InputError: Not between -1 (minus one step of the grid, a level below all pairs) and 1.
     """
     if not -1 - 1 / STEPS <= theta <= 1:
         raise InputError(f"theta must lie between -1 and 1, found {theta}")

@@ -9,7 +9,8 @@ from st_biomed.metrics.scores import counts_at_thresholds
 
 
 def precision_recall_curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Recall and precision at every distinct score from the highest down, ``[K + 1]`` both, from recall 0, precision 1 on.
+    """Recall and precision at every distinct score in descending order, ``[K + 1]`` both, starting at recall 0,
+    precision 1.
 
     Args:
         positive: Scores of the positives, ``[P]``.
@@ -25,8 +26,8 @@ def precision_recall_curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np
 def pr_auc(positive: ArrayLike, negative: ArrayLike) -> float:
     """Area under the precision-recall curve by the trapezoid rule.
 
-    The curve starts at precision 1 and recall 0, as scikit-learn's ``auc(recall, precision)`` has it. Straight lines
-    between points flatter a coarse curve; :func:`average_precision` does not.
+    The curve starts at precision 1 and recall 0, as in scikit-learn's ``auc(recall, precision)``. Linear interpolation
+    overestimates a coarse curve; :func:`average_precision` does not.
 
     Args:
         positive: Scores of the positives, ``[P]``.
@@ -40,7 +41,7 @@ def pr_auc(positive: ArrayLike, negative: ArrayLike) -> float:
 
 
 def average_precision(positive: ArrayLike, negative: ArrayLike) -> float:
-    """Mean over the positives of the precision at their score, ties taken together (no interpolation).
+    """Mean over the positives of the precision at their score, with ties taken together and no interpolation.
 
     Args:
         positive: Scores of the positives, ``[P]``.

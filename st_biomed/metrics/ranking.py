@@ -1,4 +1,4 @@
-"""Rank statistics: how well scores order two classes, or follow another order. Ties count half."""
+"""Rank statistics: separation of two classes by scores, and rank correlation. Ties count half."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from st_biomed.metrics.scores import checked, counts_at_thresholds
 
 
 def roc_auc(positive: ArrayLike, negative: ArrayLike) -> float:
-    """Probability that a positive scores above a negative, a tie counting half: the area under the ROC curve.
+    """Probability that a positive scores above a negative, with ties counted half: the area under the ROC curve.
 
-    The Mann-Whitney statistic, counted by binary search in ``O((P + N) log N)``; the counts are exact integers.
+    It is the Mann-Whitney statistic, counted by binary search in ``O((P + N) log N)`` with exact integers.
 
     Args:
         positive: Scores of the positives, ``[P]``.
@@ -33,7 +33,7 @@ def roc_auc(positive: ArrayLike, negative: ArrayLike) -> float:
 
 
 def roc_curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """False and true positive rate at every distinct score from the highest down, ``[K + 1]`` both, from (0, 0) on.
+    """False and true positive rate at every distinct score in descending order, ``[K + 1]`` both, starting at (0, 0).
 
     Args:
         positive: Scores of the positives, ``[P]``.
@@ -49,14 +49,14 @@ def roc_curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.
 def spearman(a: ArrayLike, b: ArrayLike) -> float:
     """Spearman's rank correlation with average ranks for ties.
 
-    A constant side has no order to follow: the correlation is then 0, in line with an AUC of one half, and not NaN,
-    which would break the choice of a best checkpoint.
+    If one side is constant, the correlation is 0, in line with an AUC of 0.5. It is not NaN, which would break the
+    choice of the best checkpoint.
 
     Args:
         a, b: Paired numbers, ``[N]`` each.
 
     Raises:
-        InputError: Different lengths, nothing at all, or NaN.
+        InputError: Different lengths, no numbers, or NaN.
     """
     a, b = checked(a, "first side"), checked(b, "second side")
     if len(a) != len(b):

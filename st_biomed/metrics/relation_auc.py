@@ -1,4 +1,4 @@
-"""How well scores tell pairs of a relation from unrelated ones, relation by relation."""
+"""Separation of related and unrelated pairs by scores, for each relation."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def relation_metrics(
     negatives: ArrayLike | Mapping[str, ArrayLike],
     nulls: Mapping[str, ArrayLike] | None = None,
 ) -> dict[str, float]:
-    """``macro_auc``, ``macro_power``, and of each relation ``<relation>/auc``, ``<relation>/n`` and ``<relation>/power``.
+    """``macro_auc``, ``macro_power``, and for each relation ``<relation>/auc``, ``<relation>/n`` and
+    ``<relation>/power``.
 
     ``auc`` is the ROC-AUC of the relation's pairs against the negatives (HiPrBERT, section 4.2), ``n`` the number of
-    its pairs, ``power`` :func:`detection_power`; ``macro`` is the plain mean over the relations, however many pairs
-    they have.
+    its pairs, ``power`` :func:`detection_power`; ``macro`` is the unweighted mean over the relations.
 
     Args:
         positives: Relation to the scores of its pairs, ``[P]`` each.
-        negatives: Scores of unrelated pairs, ``[N]`` for all relations alike, or for each relation its own.
-        nulls: For each relation scores of random pairs, ``[M]`` each; without them there is no power.
+        negatives: Scores of unrelated pairs, ``[N]`` for all relations, or separately for each relation.
+        nulls: Scores of random pairs for each relation, ``[M]`` each; without them there is no power.
 
     Raises:
-        InputError: No relation, one without positives, negatives or null, or NaN.
+        InputError: No relation, a relation without positives, negatives or nulls, or NaN.
     """
     if not positives:
         raise InputError("positives: expected pairs of at least one relation, found none")
@@ -56,12 +56,12 @@ def relation_rows(positives: Mapping[str, ArrayLike], negatives: ArrayLike | Map
     """Rows of :class:`~st_biomed.metrics.Units` with the statistic ``macro_auc``: score, number of the relation, related.
 
     Args:
-        positives: Relation to the scores of its pairs; its place is its number.
-        negatives: Scores of unrelated pairs, whose relation is :data:`~st_biomed.metrics.relation_draws.EVERY`, or for each
-            relation its own.
+        positives: Relation to the scores of its pairs; its position is its number.
+        negatives: Scores of unrelated pairs, whose relation is :data:`~st_biomed.metrics.relation_draws.EVERY`, or separately
+            for each relation.
 
     Returns:
-        float64 ``[N, 3]``, the pairs of the relations in their order, then the unrelated ones.
+        float64 ``[N, 3]``, the pairs of the relations in their order, then the unrelated pairs.
     """
     unrelated: dict[int, ArrayLike]
     if isinstance(negatives, Mapping):
@@ -80,13 +80,13 @@ def relation_rows(positives: Mapping[str, ArrayLike], negatives: ArrayLike | Map
 def detection_power(positive: ArrayLike, null: ArrayLike, *, alpha: float = 0.05) -> float:
     """Share of known relationships whose score is significant (cui2vec, Beam et al. 2020).
 
-    A score counts where it lies above the ``1 - alpha`` quantile of the null distribution, interpolated linearly; an
-    equal score does not.
+    A score is significant if it is above the ``1 - alpha`` quantile of the null distribution, interpolated linearly;
+    an equal score is not.
 
     Args:
         positive: Scores of known pairs, ``[P]``.
         null: Scores of random pairs, ``[M]``.
-        alpha: Significance level of the one-sided test; the published one by default.
+        alpha: Significance level of the one-sided test; the published level by default.
 
     Raises:
         InputError: An empty side, NaN, or a level outside (0, 1).

@@ -1,4 +1,4 @@
-"""The mean AUC of several relations drawn anew: pairs within each relation, and relations where there are many."""
+"""Resampling of the mean AUC of several relations: pairs within each relation, and relations if there are many."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from st_biomed.errors import InputError
 from st_biomed.metrics.ranking import roc_auc
 
 MANY_RELATIONS = 20
-"""From so many relations on, relations are drawn, too.
+"""From this number of relations on, relations are also drawn.
 
-Few groups say little about the spread of all groups there could be: the percentile interval of a mean of R normal figures
-covers 92.9 % where it says 95 % at R = 20 and 86.6 % at R = 6 (``|t| < 1.96 sqrt((R - 1) / R)``, R - 1 degrees of freedom), and
-one figure has no spread at all. Cameron, Gelbach and Miller (2008) find the same of bootstraps over few
-clusters, "five to thirty".
+Few groups are a poor estimate of the variance between groups. The nominal 95 % percentile interval of a mean of R
+normal figures covers 92.9 % at R = 20 and 86.6 % at R = 6 (``|t| < 1.96 sqrt((R - 1) / R)``, R - 1 degrees of
+freedom), and a single figure has no variance. Cameron, Gelbach and Miller (2008) report the same for bootstraps over
+few clusters, "five to thirty".
 """
 
 EVERY = -1
-"""The relation of unrelated pairs that all relations are held against."""
+"""The relation number of unrelated pairs that are shared by all relations."""
 
 
 def resampling(n_relations: int) -> str:
-    """What intervals and tests draw: ``pairs``, or ``relations and pairs`` where there are :data:`MANY_RELATIONS`."""
+    """The units that intervals and tests draw: ``pairs``, or ``relations and pairs`` from :data:`MANY_RELATIONS` on."""
     return "pairs" if n_relations < MANY_RELATIONS else "relations and pairs"
 
 
@@ -37,20 +37,20 @@ class _Relation(NamedTuple):
 
 
 class RelationScores:
-    """Scores of related and unrelated pairs, and how they are drawn.
+    """Scores of related and unrelated pairs, and their resampling.
 
-    Below :data:`MANY_RELATIONS` the figure is that of these relations: the pairs of each are drawn within it, the
-    unrelated pairs among themselves. From there on it is that of relations like these: first the relations are drawn
-    with replacement, then the pairs within each that was drawn, every time anew. This is the two-stage bootstrap of
-    hierarchical data (Davison and Hinkley 1997, section 3.8, with replacement at both stages; Field and Welsh 2007); it
-    errs on the wide side, by no more than the share that the pairs have in the spread.
+    Below :data:`MANY_RELATIONS` the figure describes exactly these relations: pairs are drawn within each relation,
+    and unrelated pairs among themselves. From there on it describes relations like these: first the relations are
+    drawn with replacement, then the pairs within each drawn relation, independently each time. This is the two-stage
+    bootstrap for hierarchical data (Davison and Hinkley 1997, section 3.8, with replacement at both stages; Field and
+    Welsh 2007). Its intervals are too wide by at most the share of the pairs in the variance.
 
     Args:
         rows: Score, number of the relation from 0 on, and 1 for a related or 0 for an unrelated pair, ``[N, 3]``; unrelated
             pairs of all relations have the number :data:`EVERY`.
 
     Raises:
-        InputError: Other columns, or a relation without related or unrelated pairs.
+        InputError: Wrong columns, or a relation without related or unrelated pairs.
     """
 
     def __init__(self, rows: np.ndarray) -> None:
@@ -74,7 +74,7 @@ class RelationScores:
 
     @property
     def are_many(self) -> bool:
-        """Whether relations are drawn, too."""
+        """Whether relations are also drawn."""
         return len(self.relations) >= MANY_RELATIONS
 
     @cached_property
@@ -85,11 +85,11 @@ class RelationScores:
 
     @property
     def value(self) -> float:
-        """The mean of the areas, however many pairs each relation has."""
+        """The unweighted mean of the areas."""
         return float(self.aucs.mean())
 
     def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """The mean AUC of n draws with replacement, ``[n]``; which pairs are drawn does not depend on their scores."""
+        """The mean AUC of n draws with replacement, ``[n]``; the draw of the pairs does not depend on their scores."""
         number = len(self.relations)
         times = np.ones((n, number), dtype=np.int64)
         if self.are_many:
@@ -113,16 +113,16 @@ class RelationScores:
         return total / number
 
     def exchanged(self, other: RelationScores, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Differences of the mean AUC of two models whose scores were exchanged at random, ``[n]``.
+        """Differences of the mean AUC between two models after random exchanges of their scores, ``[n]``.
 
-        Each pair with probability one half, its scores as ranks among all pairs of their model (Bandos, Rockette and Gur
-        2005); of many relations each as a whole, since what is asked then is whether the models differ on relations like
-        these.
+        Each pair is exchanged with probability one half, with its scores as ranks among all pairs of the model
+        (Bandos, Rockette and Gur 2005). With many relations, each relation is exchanged as a whole, because the test
+        is then whether the models differ on relations like these.
 
         Args:
-            other: The other model's, of the same pairs in the same order.
-            rng: Of the draws.
-            n: Their number.
+            other: Scores of the other model for the same pairs in the same order.
+            rng: The random generator.
+            n: Number of draws.
         """
         if self.are_many:
             signs = 1.0 - 2.0 * rng.integers(2, size=(n, len(self.relations)))

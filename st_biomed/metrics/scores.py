@@ -1,4 +1,4 @@
-"""What metrics of scores have in common: the check of what they are given, and the counts of their curves."""
+"""Shared functions of metrics on scores: the check of the input, and the counts of the curves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def checked(values: ArrayLike, name: str) -> np.ndarray:
 
     Args:
         values: Scores, one per item.
-        name: What the error message calls them.
+        name: Name of the scores in the error message.
 
     Raises:
         InputError: Not one-dimensional, empty, or NaN among them.
@@ -29,7 +29,7 @@ def checked(values: ArrayLike, name: str) -> np.ndarray:
 
 
 def counts_at_thresholds(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Positives and negatives that score at least as high, for every distinct score from the highest down, ``[K]`` both.
+    """Numbers of positives and negatives with at least each distinct score, in descending order, ``[K]`` both.
 
     Args:
         positive: Scores of the positives, ``[P]``.

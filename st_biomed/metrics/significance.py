@@ -1,4 +1,4 @@
-"""What a figure is counted over: the numbers of each unit, from which it is drawn anew and compared between two models."""
+"""The units of a figure: the numbers of each unit, for resampling and for paired comparisons of two models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PairedTest(NamedTuple):
     Attributes:
         difference: Figure of the first minus that of the second.
         low, high: Percentile bootstrap interval of the difference.
-        p_value: Two-sided, of the randomization test.
+        p_value: Two-sided p value of the randomization test.
         n: Number of units.
     """
 
@@ -44,16 +44,16 @@ class PairedTest(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """A figure as a statistic of what a model got on each unit of a benchmark.
+    """A figure as a statistic of a model's numbers on each unit of a benchmark.
 
     Args:
-        unit: What is drawn: mention, pair, concept, relation, triple.
+        unit: The unit to draw: mention, pair, concept, relation, triple.
         rows: Numbers of each unit, ``[N, C]``; ``[N]`` for a plain mean.
         statistic: One of :data:`~st_biomed.metrics.unit_draws.STATISTICS`.
-        clusters: What is drawn with all its units, e.g. the document of each mention, ``[N]``.
+        clusters: Clusters that are drawn with all their units, e.g. the document of each mention, ``[N]``.
 
     Raises:
-        InputError: No unit, NaN, an unknown statistic, clusters of another length or with a statistic of scores.
+        InputError: No unit, NaN, an unknown statistic, or clusters of another length or with a statistic of scores.
 
     Example:
         >>> ours, theirs = Units("mention", np.array([1, 1, 0, 1, 0])), Units("mention", np.array([1, 0, 0, 0, 0]))
@@ -98,13 +98,13 @@ class Units:
     def interval(self, *, level: float = 0.95, n_resamples: int = 1000, seed: int = 0) -> Interval:
         """Percentile bootstrap interval over the units, or over their clusters (Efron and Tibshirani 1993, 13.3).
 
-        Pairs of relations are drawn within their relation, and relations where there are many, see
+        Pairs of relations are drawn within their relation, and relations are drawn if there are many, see
         :class:`~st_biomed.metrics.relation_draws.RelationScores`.
 
         Args:
             level: Share of the resampled figures inside the interval.
             n_resamples: Number of resamples.
-            seed: Of the draws; the same seed draws the same units of any model.
+            seed: Seed of the draws; the same seed draws the same units for any model.
 
         Raises:
             InputError: A level outside (0, 1), or fewer than one resample.
@@ -116,19 +116,19 @@ class Units:
         return Interval(self.value, float(low), float(high))
 
     def compare(self, other: Units, *, level: float = 0.95, n_resamples: int = 10_000, seed: int = 0) -> PairedTest:
-        """Is this figure above that of another model on the same units?
+        """Compare this figure with that of another model on the same units.
 
-        An approximate randomization test (Noreen 1989; Yeh 2000): if the models were the same, what each got on a unit
-        could as well have been got by the other, so the two are exchanged for half of the units at random, and p is the
-        share of draws, the observed one among them, whose difference is at least as far from zero. Scores, whose
-        scale is a model's own, are exchanged as ranks; of many relations each is exchanged as a whole. The interval of
-        the difference is the bootstrap's.
+        The test is an approximate randomization test (Noreen 1989; Yeh 2000). If the models are equivalent, their
+        numbers on a unit are exchangeable. They are therefore exchanged at random with probability one half for each
+        unit, and p is the share of draws, including the observed one, whose difference is at least as far from zero.
+        Scores, whose scale differs between models, are exchanged as ranks; with many relations, each relation is
+        exchanged as a whole. The interval of the difference is a bootstrap interval.
 
         Args:
-            other: Of the other model, from the same benchmark.
-            level: Of the interval.
-            n_resamples: Draws of each kind; p is never below ``1 / (n_resamples + 1)``.
-            seed: Of the draws.
+            other: Units of the other model, from the same benchmark.
+            level: Level of the interval.
+            n_resamples: Number of draws of each kind; p is never below ``1 / (n_resamples + 1)``.
+            seed: Seed of the draws.
 
         Raises:
             InputError: Other units or another statistic.
@@ -162,7 +162,7 @@ class Units:
 
 
 def save_units(path: str | Path, units: Mapping[str, Units]) -> None:
-    """Write what :func:`load_units` reads: an uncompressed ``.npz``."""
+    """Write an uncompressed ``.npz`` for :func:`load_units`."""
     arrays: dict[str, np.ndarray] = {}
     for metric, one in units.items():
         arrays[f"{metric}/rows"] = one.rows
@@ -174,10 +174,10 @@ def save_units(path: str | Path, units: Mapping[str, Units]) -> None:
 
 
 def load_units(path: str | Path) -> dict[str, Units]:
-    """Units by metric, as :func:`save_units` wrote them.
+    """Units by metric, as written by :func:`save_units`.
 
     Raises:
-        InputError: No such file, or one of another kind.
+        InputError: No such file, or a file of another kind.
     """
     try:
         with np.load(path, allow_pickle=False) as arrays:

@@ -1,4 +1,4 @@
-"""How the units of a figure are drawn anew and exchanged between two models, by the statistic that the figure is."""
+"""Resampling of the units of a figure, and their exchange between two models, for each kind of statistic."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OF_RANKS: dict[str, Callable[[np.ndarray], float]] = {
     "spearman": lambda rows: spearman(rows[:, 0], rows[:, 1]),
     "mean_auc": lambda rows: mean_auc(rows[:, 0], rows[:, 1]),
 }
-"""Statistics of (score of the model, given number), ``[N, 2]``, that depend on the order of the scores alone."""
+"""Statistics of (score of the model, given number), ``[N, 2]``, that depend only on the order of the scores."""
 
 OF_RELATIONS: dict[str, Callable[[np.ndarray], RelationScores]] = {"macro_auc": RelationScores}
 """Statistics of (score of the model, number of the relation, related), ``[N, 3]``: pairs are drawn within their relation, see
@@ -46,7 +46,7 @@ STATISTICS = (*OF_SUMS, *OF_RANKS, *OF_RELATIONS)
 
 
 class Draws(Protocol):
-    """Units of one model as they are drawn."""
+    """The units of a model, for drawing."""
 
     def __len__(self) -> int:
         """How many are drawn at once."""
@@ -58,7 +58,7 @@ class Draws(Protocol):
         ...
 
     def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """The figure of n draws with replacement, ``[n]``; which units are drawn depends on their number alone."""
+        """The figure of n draws with replacement, ``[n]``; the draw depends only on the number of units."""
         ...
 
     def exchanged(self, other: Self, rng: np.random.Generator, n: int) -> np.ndarray:
@@ -72,7 +72,7 @@ class SumDraws:
     Args:
         rows: Numbers of each unit ``[N, C]``.
         statistic: One of :data:`OF_SUMS`.
-        clusters: What is drawn with all its units, ``[N]``; single units without.
+        clusters: Clusters that are drawn with all their units, ``[N]``; by default single units are drawn.
     """
 
     def __init__(self, rows: np.ndarray, statistic: str, clusters: np.ndarray | None = None) -> None:
@@ -134,7 +134,7 @@ class RankDraws:
 
 
 def draws_of(rows: np.ndarray, statistic: str, clusters: np.ndarray | None = None) -> Draws:
-    """Units as they are drawn, by one of :data:`STATISTICS`."""
+    """The units for drawing, by one of :data:`STATISTICS`."""
     if statistic in OF_SUMS:
         return SumDraws(rows, statistic, clusters)
     return RankDraws(rows, statistic) if statistic in OF_RANKS else OF_RELATIONS[statistic](rows)

@@ -1,3 +1,3 @@
-"""Parts of an encoder beyond those that the host library has: adapters, mentions in context, injected knowledge."""
+"""Modules of encoders that the host library lacks: adapters, mentions in context, injected knowledge."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Train small adapters in an encoder that stays as it is: SapBERT's parameter-efficient variant."""
+"""Small trainable adapters in a frozen encoder: SapBERT's parameter-efficient variant."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.modules.bottleneck_adapter import FAMILIES, adapter_parameters
 
 SIZES = {"large": 1, "small": 16}
-"""Reduction factors of SapBERT's two variants. It gives no widths, but shares of the parameters of BERT-base ("13.22% and
-1.09% of the full SapBERT variant"): these factors, with the coupling after the embeddings, give 14,470,272 and 1,190,592
-of 109,482,240. Without the coupling no factor that divides 768 gives the larger one."""
+"""Reduction factors of SapBERT's two variants. The paper gives no widths, only shares of the parameters of BERT-base
+("13.22% and 1.09% of the full SapBERT variant"): these factors, with the coupling after the embeddings, give
+14,470,272 and 1,190,592 of 109,482,240. Without the coupling no factor that divides 768 gives the larger one."""
 
 
 def adapt(model: SentenceTransformer, size: str | int = "small") -> SentenceTransformer:
-    """Put bottleneck adapters into the encoder of a model and freeze everything else; in place.
+    """Insert bottleneck adapters into the encoder of a model, in place, and freeze everything else.
 
-    At first the vectors are those of the model as it was. Adapters cannot be folded into the encoder: a saved model holds
-    :mod:`st_biomed.modules.bottleneck_adapter` as a file of its own and loads with ``trust_remote_code=True``, without
-    this package. Dropout of the frozen encoder stays on in training, as published.
+    Before training, the vectors do not change. Adapters cannot be folded into the encoder: a saved model contains the
+    file of :mod:`st_biomed.modules.bottleneck_adapter` and loads with ``trust_remote_code=True``, without this
+    package. Dropout of the frozen encoder stays on in training, as published.
 
     Args:
         model: A model whose first module is a BERT, RoBERTa or XLM-R.
-        size: ``"large"`` (13.22% of BERT-base), ``"small"`` (1.09%), or the width of the encoder over that of the
-            bottlenecks.
+        size: ``"large"`` (13.22% of BERT-base), ``"small"`` (1.09%), or the width of the encoder divided by that of
+            the bottlenecks.
 
     Returns:
         The model.
 
     Raises:
-        InputError: An unknown size, an encoder of another kind, one that has adapters already, or a factor that does not
-            divide its width.
+        InputError: An unknown size, an encoder of another kind or with adapters, or a factor that does not divide its
+            width.
     """
     reduction_factor = size if isinstance(size, int) and not isinstance(size, bool) else SIZES.get(str(size))
     if reduction_factor is None:
@@ -43,7 +43,7 @@ def adapt(model: SentenceTransformer, size: str | int = "small") -> SentenceTran
     base: Any = transformer.model
     if base.config.model_type not in FAMILIES:
         raise InputError(
-            f"bottleneck adapters go into {', '.join(FAMILIES)}, found an encoder of type {base.config.model_type!r}"
+            f"bottleneck adapters support {', '.join(FAMILIES)}, found an encoder of type {base.config.model_type!r}"
         )
     register_families()
     config_class, model_class = FAMILIES[base.config.model_type]
@@ -64,21 +64,21 @@ def adapt(model: SentenceTransformer, size: str | int = "small") -> SentenceTran
 
 
 def encoder_of(model: SentenceTransformer) -> Transformer:
-    """The first module of a model, which adapters go into.
+    """The first module of a model, for adapters.
 
     Raises:
-        InputError: It is no encoder of transformers that runs in torch, or has adapters of peft.
+        InputError: It is not a torch encoder of transformers, or has adapters of peft.
     """
     first = next(iter(model), None)
     if not isinstance(first, Transformer) or first.backend != "torch":
-        raise InputError(f"adapters go into a Transformer module that runs in torch, found {type(first).__name__}")
+        raise InputError(f"adapters need a Transformer module that runs in torch, found {type(first).__name__}")
     if hasattr(first.model, "peft_config"):
-        raise InputError("the encoder has adapters of peft already")
+        raise InputError("the encoder already has adapters of peft")
     return first
 
 
 def trained_share(model: SentenceTransformer) -> float:
-    """Trained parameters over all parameters of the model without adapters: the share that the paper reports."""
+    """Trained parameters divided by all parameters of the model without adapters, the share reported in the paper."""
     adapters = sum(parameter.numel() for parameter in adapter_parameters(model).values())
     everything = sum(parameter.numel() for parameter in model.parameters())
     trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
@@ -86,7 +86,7 @@ def trained_share(model: SentenceTransformer) -> float:
 
 
 def register_families() -> None:
-    """Let transformers load checkpoints with adapters by their types, and saved models carry the classes' file."""
+    """Register checkpoints with adapters in transformers, and include the file of the classes in saved models."""
     for config_class, model_class in FAMILIES.values():
         AutoConfig.register(config_class.model_type, config_class, exist_ok=True)
         AutoModel.register(config_class, model_class, exist_ok=True)

@@ -1,9 +1,10 @@
-"""BERT, RoBERTa and XLM-R with bottleneck adapters: small layers that are trained while the encoder stays as it is.
+"""BERT, RoBERTa and XLM-R with bottleneck adapters: small trainable layers in a frozen encoder.
 
 The configuration of Pfeiffer et al. (MAD-X, EMNLP 2020, arXiv 2005.00052), with which SapBERT trains 13.22% or 1.09% of the
 parameters of BERT-base: one bottleneck after the feed-forward part of every layer, and an invertible coupling after the
-embeddings. A model saved with these classes carries this file, and loads anywhere with ``trust_remote_code=True``, as a
-sentence-transformers model and with transformers' ``AutoModel``. Therefore this file imports torch and transformers only.
+embeddings. A model saved with these classes contains this file, and loads anywhere with ``trust_remote_code=True``, as
+a sentence-transformers model and with transformers' ``AutoModel``. This file therefore imports only torch and
+transformers.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from transformers import (
 )
 
 COUPLING_REDUCTION = 2
-"""Width of half a token vector over that of the coupling's hidden layers."""
+"""Width of half a token vector divided by that of the coupling's hidden layers."""
 
 
 def _two_layers(width: int, hidden: int) -> nn.Sequential:
@@ -35,11 +36,11 @@ def _two_layers(width: int, hidden: int) -> nn.Sequential:
 
 
 class AdaptedOutput(nn.Module):
-    """The last part of a layer with a bottleneck: ``LN(x + f(LN(x)))`` where the encoder has ``LN(x)``.
+    """The last part of a layer with a bottleneck: ``LN(x + f(LN(x)))`` in place of the encoder's ``LN(x)``.
 
     Args:
-        output: The encoder's own: ``dense``, ``dropout`` and ``LayerNorm``, which keep their names and weights.
-        reduction_factor: Width of the encoder over that of the bottleneck.
+        output: The encoder's ``dense``, ``dropout`` and ``LayerNorm``, which keep their names and weights.
+        reduction_factor: Width of the encoder divided by that of the bottleneck.
     """
 
     def __init__(self, output: Any, reduction_factor: int) -> None:
@@ -62,8 +63,8 @@ class AdaptedDropout(nn.Dropout):
     ``y1 = x1 + f(x2)``, ``y2 = x2 + g(y1)``.
 
     Args:
-        dropout: The encoder's own.
-        width: Of the embeddings, even.
+        dropout: The encoder's dropout.
+        width: Width of the embeddings; even.
     """
 
     def __init__(self, dropout: nn.Dropout, width: int) -> None:
@@ -80,11 +81,11 @@ class AdaptedDropout(nn.Dropout):
 
 
 def insert_adapters(encoder: Any, reduction_factor: int) -> None:
-    """Put adapters into an encoder; names and weights of what it had stay as they are.
+    """Insert adapters into an encoder; existing names and weights do not change.
 
     Args:
         encoder: A model of transformers with ``embeddings.dropout`` and ``encoder.layer[i].output``.
-        reduction_factor: Width of the encoder over that of the bottlenecks; it divides the width.
+        reduction_factor: Width of the encoder divided by that of the bottlenecks; it divides the width.
 
     Raises:
         ValueError: A width that cannot be divided so.
@@ -146,4 +147,4 @@ FAMILIES: dict[str, tuple[Any, Any]] = {
     "roberta": (AdaptedRobertaConfig, AdaptedRobertaModel),
     "xlm-roberta": (AdaptedXLMRobertaConfig, AdaptedXLMRobertaModel),
 }
-"""Configuration and model by the model type of the encoder without adapters."""
+"""Configuration and model class by the model type of the encoder without adapters."""

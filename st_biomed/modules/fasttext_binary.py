@@ -1,4 +1,4 @@
-"""fastText's own file of a model, which has vectors of parts of words: a vector for any word."""
+"""fastText's binary model file, which has subword vectors and therefore a vector for any word."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _LINE_END = b"</s>"
 
 
 class FastTextBinary:
-    """The words of a model and what their vectors are made of.
+    """The words of a model and the rows of their vectors.
 
-    A word's vector is the mean of its own row, where the dictionary has it, and of the rows of its character n-grams
-    (Bojanowski et al. 2017, Enriching word vectors with subword information, section 3.2); that of a word that the
-    dictionary does not have is the mean over the n-grams alone. The rows are read from the file when they are needed.
+    The vector of a word in the dictionary is the mean of its own row and the rows of its character n-grams (Bojanowski
+    et al. 2017, Enriching word vectors with subword information, section 3.2). The vector of another word is the mean
+    over its n-grams. The rows are read from the file on demand.
 
     Args:
-        path: A ``.bin`` of version 11 or 12, as fastText has written it since 2017.
+        path: A ``.bin`` file of version 11 or 12, which fastText has written since 2017.
 
     Attributes:
-        words: Of the dictionary, most frequent first; without those that are not UTF-8.
-        undecodable: How many are not.
+        words: Words of the dictionary, most frequent first, without words that are not UTF-8.
+        undecodable: Number of words that are not UTF-8.
         dimension: D.
 
     Raises:
-        InputError: With the file and, where it ends too early, the byte: another format, a quantized or a pruned model,
-            sizes that do not agree.
+        InputError: With the file (and the byte if it is truncated): another format, a quantized or pruned model, or
+            inconsistent sizes.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -48,8 +48,8 @@ class FastTextBinary:
         magic, version = self._take("ii", "header")
         if magic != _MAGIC or version not in _VERSIONS:
             raise InputError(
-                f"{self.path}: is no fastText model of version 11 or 12; binary vectors of word2vec are read once they "
-                "are written as text"
+                f"{self.path}: is not a fastText model of version 11 or 12; binary vectors of word2vec must be "
+                "converted to text first"
             )
         arguments = self._take("12i", "arguments")
         self.dimension, model, self._buckets = arguments[0], arguments[7], arguments[8]
@@ -71,7 +71,7 @@ class FastTextBinary:
         """The vector of a word.
 
         Returns:
-            float32 ``[D]``, or nothing for a word that the dictionary does not have and that has no n-grams either.
+            float32 ``[D]``, or ``None`` for a word that is not in the dictionary and has no n-grams.
 
         Raises:
             InputError: NaN or infinity in it.
@@ -85,7 +85,7 @@ class FastTextBinary:
         return vector
 
     def table(self, words: Sequence[str]) -> WordTable:
-        """The vectors of distinct words, without those that have none."""
+        """The vectors of distinct words, without words that have none."""
         vectors = np.empty((len(words), self.dimension), np.float32)
         found: list[str] = []
         for word in words:
@@ -95,7 +95,7 @@ class FastTextBinary:
         return WordTable(found, vectors[: len(found)], len(self._rows), self.undecodable)
 
     def rows(self, word: str) -> list[int]:
-        """Rows of the matrix that a word's vector is the mean of: its own, then those of its n-grams."""
+        """Rows of the matrix whose mean is the vector of a word: its own row, then those of its n-grams."""
         text = word.encode()
         own = self._rows.get(text)
         rows = [] if own is None else [own]
@@ -109,7 +109,7 @@ class FastTextBinary:
         entries, words, labels = self._take("3i", "dictionary")
         _, pruned = self._take("2q", "dictionary")
         if pruned >= 0:
-            raise InputError(f"{self.path}: a pruned model (.ftz) has lost n-grams, the whole .bin is needed")
+            raise InputError(f"{self.path}: a pruned model (.ftz) has lost n-grams; use the whole .bin")
         if words < 1 or labels < 0 or entries != words + labels:
             raise InputError(
                 f"{self.path}: a dictionary of {entries:,} entries with {words:,} words, {labels:,} labels"
@@ -129,7 +129,7 @@ class FastTextBinary:
     def _input_matrix(self) -> np.ndarray:
         (quantized,) = self._take("?", "matrix")
         if quantized:
-            raise InputError(f"{self.path}: a quantized model (.ftz) has no vectors of its own, the .bin is needed")
+            raise InputError(f"{self.path}: a quantized model (.ftz) has no vectors of its own; use the .bin")
         shape = self._take("2q", "matrix")
         if shape != (len(self._rows) + self._buckets, self.dimension) or self.dimension < 1 or self._buckets < 0:
             raise InputError(
@@ -155,16 +155,16 @@ class FastTextBinary:
 def ngram_hashes(word: str, shortest: int, longest: int) -> list[int]:
     """Hashes of the character n-grams of ``<word>``, in the order of their start, then of their length.
 
-    FNV-1a of 32 bits over the UTF-8 bytes, which are taken as signed: fastText's models were trained so. The two
-    brackets alone are no n-grams.
+    The hash is 32-bit FNV-1a over the UTF-8 bytes, read as signed numbers as in fastText. The two brackets alone are
+    not n-grams.
 
     Args:
-        word: Without the brackets.
-        shortest: Characters of the shortest n-gram, brackets included.
-        longest: Of the longest; 0 for none.
+        word: The word without brackets.
+        shortest: Characters of the shortest n-gram, including brackets.
+        longest: Characters of the longest n-gram; 0 for none.
 
     Returns:
-        Numbers below 2**32; an n-gram that occurs twice is there twice.
+        Numbers below 2**32; repeated n-grams are repeated.
     """
     characters = [character.encode() for character in f"<{word}>"]
     hashes = []

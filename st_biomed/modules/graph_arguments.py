@@ -1,4 +1,4 @@
-"""Which graph encoder a recipe trains beside the text encoder, as arguments."""
+"""Recipe arguments for the graph encoder that is trained with the text encoder."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ class GraphArguments:
     """BERGAMOT's graph encoder (section 3 of the paper)."""
 
     graph: str = field(default="gat", metadata=about(f"graph encoder: {', '.join(GRAPHS)} (3)", one_of(*GRAPHS)))
-    graph_layers: int = field(default=3, metadata=about("convolutions over a neighborhood", COUNT))
+    graph_layers: int = field(default=3, metadata=about("number of convolutions over a neighborhood", COUNT))
     graph_hidden: int | None = field(
-        default=None, metadata=about("width between them; the encoder's by default", COUNT)
+        default=None, metadata=about("width between the convolutions; the encoder's by default", COUNT)
     )
-    graph_dropout: float = field(default=0.3, metadata=about("between them", DROPOUT))
-    graph_residual: bool = field(default=True, metadata={"help": "whether a convolution adds to its input"})
-    heads: int = field(default=2, metadata=about("of the attention (gat)", COUNT))
+    graph_dropout: float = field(default=0.3, metadata=about("dropout between the convolutions", DROPOUT))
+    graph_residual: bool = field(default=True, metadata={"help": "add the input of a convolution to its output"})
+    heads: int = field(default=2, metadata=about("heads of the attention (gat)", COUNT))
     relation_features: bool = field(
-        default=True, metadata={"help": "whether the attention sees which relation an edge has (gat)"}
+        default=True, metadata={"help": "let the attention see the relation of an edge (gat)"}
     )
     blocks: int | None = field(
-        default=None, metadata=about("on the diagonal of RGCN's matrices; 64 by default", COUNT)
+        default=None, metadata=about("blocks on the diagonal of RGCN's matrices; 64 by default", COUNT)
     )
-    bases: int | None = field(default=None, metadata=about("of RGCN's matrices, in place of blocks", COUNT))
+    bases: int | None = field(default=None, metadata=about("bases of RGCN's matrices, in place of blocks", COUNT))
 
     def graph_encoder(self, width: int, n_relations: int) -> GraphEncoder | None:
         """The graph encoder with new weights, or ``None`` for ``"none"``.
 
         Args:
-            width: D of its vectors, that of the text encoder.
-            n_relations: Of the graph.
+            width: D, the width of the text encoder.
+            n_relations: Number of relations of the graph.
 
         Raises:
-            InputError: Numbers that do not fit together.
+            InputError: Inconsistent numbers.
         """
         shared: dict[str, Any] = {
             "layers": self.graph_layers,

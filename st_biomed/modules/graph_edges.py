@@ -1,4 +1,4 @@
-"""Edges of a neighborhood graph: each once, and several graphs as one."""
+"""Edges of a neighborhood graph: distinct edges, and several graphs as one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from torch import Tensor
 
 
 def distinct_edges(edge_index: Tensor, edge_type: Tensor | None, n_nodes: int) -> Tensor:
-    """Which edges count: the first of its kind, and no self-loop.
+    """Mask of the edges that count: the first of each kind, without self-loops.
 
     Args:
         edge_index: Source and target of every edge, int64 ``[2, E]``.
-        edge_type: Relation of every edge, int64 ``[E]``; with ``None`` two edges are of one kind where their ends are.
+        edge_type: Relation of every edge, int64 ``[E]``; with ``None`` two edges with equal ends are of one kind.
         n_nodes: N.
 
     Returns:
@@ -30,14 +30,14 @@ def distinct_edges(edge_index: Tensor, edge_type: Tensor | None, n_nodes: int) -
 
 
 def side_by_side(graphs: list[Tensor], n_nodes: int) -> Tensor:
-    """Several graphs over copies of the same nodes as one graph: a node of graph k is ``k * N + node``.
+    """Several graphs over copies of the same nodes as one graph; a node of graph k is ``k * N + node``.
 
     Args:
         graphs: Source, target and relation of every edge, int64 ``[3, E]`` each.
-        n_nodes: N of each.
+        n_nodes: N of each graph.
 
     Returns:
-        int64 ``[3, E of all]``.
+        int64 ``[3, total E]``.
     """
     shift = torch.tensor([[n_nodes], [n_nodes], [0]], device=graphs[0].device)
     return torch.cat([edges + k * shift for k, edges in enumerate(graphs)], dim=1)

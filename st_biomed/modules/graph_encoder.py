@@ -1,4 +1,4 @@
-"""Graph encoders: from the texts of a neighborhood to vectors of its nodes. They live in a loss while it trains."""
+"""Graph encoders, from the texts of a neighborhood to vectors of its nodes. They are part of a loss in training."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class GraphSAGE(GraphEncoder):
 
 
 class RGCN(GraphEncoder):
-    r"""Schlichtkrull et al. 2018, Eq. 2: a matrix for every relation, made of blocks (Eq. 4) or of bases (Eq. 3).
+    r"""Schlichtkrull et al. 2018, Eq. 2: a matrix for every relation, built from blocks (Eq. 4) or bases (Eq. 3).
 
     Args:
         width: See :class:`GraphEncoder`.
         n_relations: How many relations there are, inverse ones counted.
-        blocks: Blocks on the diagonal of a matrix, which divide the widths; 64 by default.
-        bases: Matrices that those of all relations are sums of, in place of blocks.
+        blocks: Number of blocks on the diagonal of a matrix, which divides the widths; 64 by default.
+        bases: Number of basis matrices shared by all relations, in place of blocks.
         **layers: See :class:`GraphEncoder`.
     """
 
@@ -54,7 +54,7 @@ class RGCN(GraphEncoder):
 
         check_whole("n_relations", n_relations)
         if blocks is not None and bases is not None:
-            raise InputError(f"one of blocks and bases may be given, found {blocks!r} and {bases!r}")
+            raise InputError(f"only one of blocks and bases may be given, found {blocks!r} and {bases!r}")
         if bases is None:
             blocks = 64 if blocks is None else blocks
             check_whole("blocks", blocks)
@@ -76,15 +76,15 @@ class RGCN(GraphEncoder):
 class GATv2(GraphEncoder):
     r"""Brody et al. 2022, Eq. 7: attention over the neighbors and the node itself, ``a . LeakyReLU(W [x_i; x_j; r])``.
 
-    The relation r of an edge stands in the attention, as a vector that is learned; a node is its own neighbor by a relation
-    of its own. The published code of BERGAMOT has the relations and never uses them.
+    The relation r of an edge is a learned vector in the attention; a node is its own neighbor by a separate relation.
+    The published code of BERGAMOT reads the relations but never uses them.
 
     Args:
         width: See :class:`GraphEncoder`.
         n_relations: How many relations there are, inverse ones counted; ``None`` for edges without features.
-        heads: Of the attention, which share the width.
-        share_weights: Whether one matrix serves both ends of an edge.
-        relation_width: Of the vectors of relations.
+        heads: Heads of the attention, which share the width.
+        share_weights: Whether both ends of an edge share one matrix.
+        relation_width: Width of the vectors of relations.
         **layers: See :class:`GraphEncoder`.
     """
 
@@ -132,10 +132,10 @@ GRAPH_ENCODERS: dict[str, type[GraphEncoder]] = {one.kind: one for one in (Graph
 
 
 def load_graph_encoder(folder: str | Path) -> GraphEncoder:
-    """Read what :meth:`GraphEncoder.save` has written; on the CPU, in evaluation mode.
+    """Load an encoder written by :meth:`GraphEncoder.save`, on the CPU and in evaluation mode.
 
     Raises:
-        InputError: A file is missing, or does not hold such an encoder.
+        InputError: A file is missing, or does not contain a graph encoder.
     """
     file = Path(folder) / SETTINGS
     try:

@@ -1,4 +1,4 @@
-"""What graph encoders share: layers over one graph, what they accept, and how they are saved."""
+"""The base of graph encoders: layers over one graph, checks of the input, and saving."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ WEIGHTS, SETTINGS = "graph_encoder.safetensors", "graph_encoder.json"
 
 
 class GraphEncoder(nn.Module, ABC):
-    r"""Convolutions over one and the same graph, which all nodes take part in.
+    r"""Convolutions over one graph with all nodes.
 
-    Layer by layer, with GELU and dropout between the layers and neither after the last::
+    GELU and dropout are applied between the layers, but not after the last::
 
         x <- x + dropout(gelu(convolution(x)))
 
-    A node sees itself in every layer: by a weight of its own, or as its own neighbor (GATv2). An edge counts once, however
-    often it is listed, and a self-loop in the list not at all. BERGAMOT's settings: 3 layers on the sampled
-    neighborhood of one hop, as wide as its text encoder (768), dropout .3; its GATv2 has 2 heads and shared weights.
+    A node sees itself in every layer, by a separate weight or as its own neighbor (GATv2). Repeated edges count once,
+    and listed self-loops are ignored. BERGAMOT's settings: 3 layers on the sampled neighborhood of one hop, with the
+    width of its text encoder (768) and dropout .3; its GATv2 has 2 heads and shared weights.
 
     Args:
-        width: Of the states that come in and of the vectors that go out: the width of the text encoder.
-        convolution: Makes a layer from its width in and its width out.
-        settings: What the subclass was made with, for :meth:`save`.
-        layers: How many convolutions.
+        width: Width of input and output, equal to that of the text encoder.
+        convolution: Creates a layer from its input and output width.
+        settings: Arguments of the subclass, for :meth:`save`.
+        layers: Number of convolutions.
         hidden: Width between the layers; ``width`` by default.
-        dropout: Between the layers, in training.
-        residual: Whether a layer adds to its input; through a matrix where it changes the width.
+        dropout: Dropout between the layers, in training.
+        residual: Whether a layer adds its input to its output; through a matrix if the width changes.
 
     Raises:
-        InputError: An argument out of its range, or torch-geometric is not installed.
+        InputError: An argument out of range, or torch-geometric is not installed.
     """
 
     kind: ClassVar[str]
@@ -81,15 +81,15 @@ class GraphEncoder(nn.Module, ABC):
         """Vectors of all nodes.
 
         Args:
-            states: Of the nodes, ``[N, width]``.
+            states: States of the nodes, ``[N, width]``.
             edge_index: Source and target of every edge, int64 ``[2, E]``; messages flow from source to target.
-            edge_type: Relation of every edge, int64 ``[E]``; what has no use for relations does not look at it.
+            edge_type: Relation of every edge, int64 ``[E]``; ignored by encoders without relations.
 
         Returns:
             ``[N, width]``.
 
         Raises:
-            InputError: Other shapes, a node or a relation that is not there, or relations needed and not given.
+            InputError: Wrong shapes, an unknown node or relation, or missing relations.
         """
         edge_type = self._checked(states, edge_index, edge_type)
         kept = distinct_edges(edge_index, edge_type, len(states))
@@ -105,7 +105,7 @@ class GraphEncoder(nn.Module, ABC):
 
     @abstractmethod
     def convolve(self, convolution: nn.Module, states: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Tensor:
-        """One layer: states ``[N, D]`` to ``[N, D']``; every edge is there once and has two ends."""
+        """One layer: states ``[N, D]`` to ``[N, D']``; edges are distinct and have two different ends."""
 
     def _checked(self, states: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Tensor | None:
         """The relations, where they are of use."""
@@ -125,7 +125,7 @@ class GraphEncoder(nn.Module, ABC):
         return edge_type
 
     def save(self, folder: str | Path) -> None:
-        """Write the settings and the weights into a folder; :func:`st_biomed.modules.graph_encoder.load_graph_encoder` reads them."""
+        """Write settings and weights into a folder, for :func:`st_biomed.modules.graph_encoder.load_graph_encoder`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         weights = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in self.state_dict().items()}

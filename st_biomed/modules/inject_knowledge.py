@@ -1,4 +1,4 @@
-"""Put the injection of knowledge into the encoder of a model."""
+"""Insert knowledge injection into the encoder of a model."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from st_biomed.modules.knowledge_injected_transformer import KnowledgeInjectedTr
 def inject_knowledge(
     model: SentenceTransformer, entities: KGETable | Tensor, *, half: bool = False, **settings: Any
 ) -> SentenceTransformer:
-    """Make the first module of a model a
+    """Replace the first module of a model, in place, with a
     :class:`~st_biomed.modules.knowledge_injected_transformer.KnowledgeInjectedTransformer`; in place.
 
-    It has to be trained (:class:`st_biomed.losses.KnowledgeInjectionLoss`) before its vectors mean anything. A saved model
-    holds the table and the code and loads with ``trust_remote_code=True``, without this package.
+    The model must be trained (:class:`st_biomed.losses.KnowledgeInjectionLoss`) before its vectors are useful. A saved
+    model contains the table and the code, and loads with ``trust_remote_code=True``, without this package.
 
     Args:
         model: A model whose first module is a BERT, RoBERTa, XLM-R, CamemBERT or DistilBERT.
         entities: A table, or its vectors ``[N, E]``; labels for entity linking are rows of it.
-        half: Keep the vectors in float16: half the memory.
+        half: Store the vectors in float16, with half the memory.
         **settings: ``layer``, ``mention``, ``markers``, ``candidates``, ``temperature`` and ``inject`` of the module.
 
     Returns:
         The model.
 
     Raises:
-        InputError: An encoder of another kind, or an argument out of its range.
+        InputError: An encoder of another kind, or an argument out of range.
     """
     transformer = encoder_of(model)
     if isinstance(transformer, KnowledgeInjectedTransformer):
-        raise InputError("knowledge is injected into the encoder already")
+        raise InputError("the encoder already has knowledge injection")
     vectors = (
         torch.from_numpy(entities.vectors.copy()) if isinstance(entities, KGETable) else entities.detach().clone()
     )
@@ -49,13 +49,13 @@ def inject_knowledge(
 
 
 def injection_of(model: Any) -> KnowledgeInjection:
-    """The injection of a model, also of one that was loaded with its own file of code.
+    """The injection module of a model, also if the model was loaded with its own code.
 
     Args:
         model: A model, plain, compiled or wrapped for several processes.
 
     Raises:
-        InputError: It has none, or it is off.
+        InputError: The model has no injection, or it is off.
     """
     for module in model.modules():
         if type(module).__name__ == KnowledgeInjectedTransformer.__name__:
@@ -63,5 +63,5 @@ def injection_of(model: Any) -> KnowledgeInjection:
                 raise InputError("injection is off: set inject = True of the first module to train it")
             return module.injection
     raise InputError(
-        "the model has no injection of knowledge: st_biomed.modules.inject_knowledge.inject_knowledge puts it there"
+        "the model has no injection of knowledge: add it with st_biomed.modules.inject_knowledge.inject_knowledge"
     )

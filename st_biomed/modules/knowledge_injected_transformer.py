@@ -1,8 +1,8 @@
-"""An encoder that looks its mentions up among the vectors of a knowledge graph, between two of its layers.
+"""An encoder that looks up mentions among the vectors of a knowledge graph, between two of its layers.
 
-Amore Bondarenko, Ferrod and Di Caro 2022, arXiv 2211.05035 ("KGE-injected", section 3.2). A saved model carries this file and
-those that it imports from beside it, and loads anywhere with ``trust_remote_code=True``. Therefore they import torch,
-transformers and sentence-transformers only.
+Amore Bondarenko, Ferrod and Di Caro 2022, arXiv 2211.05035 ("KGE-injected", section 3.2). A saved model contains this
+file and the neighboring files that it imports, and loads anywhere with ``trust_remote_code=True``. They therefore
+import only torch, transformers and sentence-transformers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LAYERS_OF = {
     "camembert": "encoder",
     "distilbert": "transformer",
 }
-"""By the type of an encoder, the attribute whose ``layer`` holds its layers."""
+"""Type of an encoder to the attribute whose ``layer`` holds its layers."""
 
 MENTIONS = ("whole", "marked", "none")
 
@@ -38,27 +38,27 @@ _FOLDER = "knowledge_injection"
 class KnowledgeInjectedTransformer(Transformer):
     """A ``Transformer`` of sentence-transformers with :class:`KnowledgeInjection` after one of its layers.
 
-    What a mention is, ``mention`` says: ``"whole"``, all tokens of the text itself are one, for bare terms, of which the
-    paper does not say how they are embedded; ``"marked"``, those between markers, and the whole text where there are
-    none, as :class:`MentionPooling` has it; ``"none"``, no other than those that are given. Features may give them as
-    ``mention_spans``, half-open ``[start, end)`` in token positions, integers ``[B, M, 2]`` padded with -1, or
-    ``[B, 1, M, 2]``, whose second dimension no loss that cuts padding away takes for that of the tokens. Markers,
-    ``[CLS]``, ``[SEP]`` and padding belong to no mention, whatever a span says.
+    ``mention`` defines the mentions. With ``"whole"``, all tokens of the text are one mention, for bare terms; the
+    paper does not state how these are embedded. With ``"marked"``, mentions are between markers, and a text without
+    markers is one mention, as in :class:`MentionPooling`. With ``"none"``, only given mentions count. Features may
+    contain them as ``mention_spans``, half-open ``[start, end)`` in token positions, integers ``[B, M, 2]`` padded
+    with -1, or as ``[B, 1, M, 2]``, whose second dimension a loss that removes padding cannot mistake for that of the
+    tokens. Markers, ``[CLS]``, ``[SEP]`` and padding never belong to a mention.
 
-    Adds to the features ``mention_queries`` ``[B, M, E]`` and ``mention_present`` ``[B, M]``, whether a mention has a
-    token. With ``inject = False`` (an attribute) it is the encoder alone.
+    The module adds ``mention_queries`` ``[B, M, E]`` and ``mention_present`` ``[B, M]`` (whether a mention has a
+    token) to the features. With the attribute ``inject = False`` it is the plain encoder.
 
     Args:
         transformer: Its encoder and tokenizer are used, not copied.
         entities: ``[N, E]``, see :class:`KnowledgeInjection`.
-        layer: Inject after that many layers: "KGEs are then injected at the 8th BERT layer".
+        layer: Number of layers before the injection: "KGEs are then injected at the 8th BERT layer".
         mention: ``"whole"``, ``"marked"`` or ``"none"``.
         markers: Start and end of a mention.
         inject: Whether to inject.
         **linking: ``candidates`` and ``temperature`` of :class:`KnowledgeInjection`.
 
     Raises:
-        ValueError: An encoder of another kind, or an argument out of its range.
+        ValueError: An encoder of another kind, or an argument out of range.
     """
 
     __module__ = "knowledge_injected_transformer"  # what modules.json names: the file that save puts beside it
@@ -101,7 +101,7 @@ class KnowledgeInjectedTransformer(Transformer):
         return getattr(self.model, LAYERS_OF[self.model.config.model_type])
 
     def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """As ``Transformer``, with what the class says."""
+        """As in ``Transformer``, with the injection."""
         spans = features.pop("mention_spans", None)  # nothing that the encoder knows
         try:
             if not self.inject or (spans is None and self.mention == "none"):
@@ -135,10 +135,10 @@ class KnowledgeInjectedTransformer(Transformer):
         return numbers[:, None, :] == torch.arange(1, max(1, int(numbers.max())) + 1, device=input_ids.device)[:, None]
 
     def export_plain(self) -> Transformer:
-        """The encoder alone, as a built-in module.
+        """The plain encoder, as a built-in module.
 
         Raises:
-            ValueError: Injection is on, so that it would give other vectors.
+            ValueError: Injection is on, and the plain encoder would return other vectors.
         """
         if self.inject:
             raise ValueError("injection is on, and a plain encoder would give other vectors: set inject = False first")
@@ -157,11 +157,11 @@ class KnowledgeInjectedTransformer(Transformer):
         return {**own, **linking}
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The settings, those of the injection apart."""
+        """The settings, with those of the injection separately."""
         return {**super().get_config_dict(), "knowledge_injection": self._settings()}
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
-        """Write the encoder as ``Transformer`` does, ``knowledge_injection/`` and the code."""
+        """Write the encoder as in ``Transformer``, with ``knowledge_injection/`` and the code."""
         self._plain().save(output_path, **kwargs)
         folder = Path(output_path, _FOLDER)
         folder.mkdir(exist_ok=True)
@@ -175,7 +175,7 @@ class KnowledgeInjectedTransformer(Transformer):
     def load(  # type: ignore[override]  # by name, as the host calls it
         cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any
     ) -> KnowledgeInjectedTransformer:
-        """Read what :meth:`save` wrote; the arguments are those of ``Transformer.load``."""
+        """Load a module written by :meth:`save`; the arguments are those of ``Transformer.load``."""
         hub = {name: kwargs.get(name) for name in ("token", "cache_folder", "revision")}
         own: dict[str, Any] = {**hub, "local_files_only": kwargs.get("local_files_only", False)}
         own["subfolder"] = "/".join(filter(None, (subfolder, _FOLDER)))

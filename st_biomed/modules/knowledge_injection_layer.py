@@ -1,7 +1,7 @@
-"""What is done to the mentions of a text between two layers of an encoder: look them up among the vectors of a graph.
+"""The lookup of mentions among the vectors of a graph, between two layers of an encoder.
 
-Amore Bondarenko, Ferrod and Di Caro 2022, arXiv 2211.05035 (section 3.2, Eq. 4), after KeBioLM (Yuan et al. 2021). A saved
-model carries this file; it imports torch only.
+Amore Bondarenko, Ferrod and Di Caro 2022, arXiv 2211.05035 (section 3.2, Eq. 4), after KeBioLM (Yuan et al. 2021). A
+saved model contains this file; it imports only torch.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ import torch
 from torch import Tensor, nn
 
 _LARGEST = 2**24
-"""Similarities that the search for candidates holds at a time: 64 MB."""
+"""Number of similarities in memory during the search for candidates: 64 MB."""
 
 
 class KnowledgeInjection(nn.Module):
-    """What is done to the tokens of mentions between two layers; D is the encoder's width, E the table's.
+    """Injects entity vectors into the tokens of mentions; D is the encoder's width, E the table's.
 
     For a mention m with mean token state ``h_m``, over its n nearest entities ``e_j`` (Eq. 4)::
 
         q_m = W h_m + b,    a = softmax(q_m . e_j / temperature),    e_m = sum_j a_j e_j,    u_m = W' e_m + b'
 
-    ``u_m`` is added to every token of the mention, and a layer normalization follows. Where mentions overlap, all of them
-    are added. A sequence in which nothing is injected leaves as it came, without that normalization, and so does
-    everything where the table is empty. The entities stay as they are: gradients reach W through ``a``.
+    ``u_m`` is added to every token of the mention, followed by a layer normalization. The vectors of overlapping
+    mentions are all added. A sequence without injection, or any sequence with an empty table, is unchanged and not
+    normalized. The entities are not trained; gradients reach W through ``a``.
 
     Args:
         width: D.
         entities: ``[N, E]``, in float32 or, for half the memory, in float16 or bfloat16.
-        candidates: n; the paper does not say how many.
-        temperature: The paper scales the similarities by none.
+        candidates: n; the paper does not state the number.
+        temperature: Temperature of the similarities; the paper uses none.
 
     Raises:
-        ValueError: An argument out of its range, or entities that are not finite.
+        ValueError: An argument out of range, or entities that are not finite.
     """
 
     entities: Tensor
@@ -66,7 +66,7 @@ class KnowledgeInjection(nn.Module):
 
         Args:
             hidden: ``[B, L, D]``.
-            mentions: Which tokens are of which mention, bool ``[B, M, L]``; a mention without tokens is padding.
+            mentions: Tokens of each mention, bool ``[B, M, L]``; a mention without tokens is padding.
 
         Returns:
             The new states ``[B, L, D]``, and ``q`` ``[B, M, E]``, 0 for padding.
@@ -102,7 +102,7 @@ def nearest(queries: Tensor, entities: Tensor, count: int) -> Tensor:
     Args:
         queries: ``[K, E]``.
         entities: ``[N, E]``, N at least ``count``; compared in the precision of the queries.
-        count: Of rows for each query.
+        count: Number of rows for each query.
     """
     rows = torch.arange(len(entities), device=entities.device)
     step = max(count, _LARGEST // max(1, len(queries)))

@@ -1,4 +1,4 @@
-"""Low-rank adaptation: train small products of matrices beside the encoder's own, and fold them in before a release."""
+"""Low-rank adaptation: train low-rank updates of the encoder's weights, and merge them before a release."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ def add_lora(
     dropout: float = 0.0,
     targets: Sequence[str] = ("query", "value"),
 ) -> SentenceTransformer:
-    """Put low-rank updates (Hu et al. 2022, arXiv 2106.09685) into the encoder of a model and freeze everything else; in place.
+    """Insert low-rank updates (Hu et al. 2022, arXiv 2106.09685) into the encoder of a model, in place, and freeze the
+    rest.
 
-    At first the vectors are those of the model as it was. Checkpoints hold the updates alone and where the encoder came from;
+    Before training, the vectors do not change. Checkpoints contain only the updates and the origin of the encoder;
     call :func:`merge_lora` before a release.
 
     Args:
         model: A model whose first module is an encoder of transformers.
-        rank: Of an update.
+        rank: Rank of an update.
         alpha: An update is scaled by ``alpha / rank``.
-        dropout: Of what goes into an update.
-        targets: Ends of names of the linear layers that get one; of the attention's queries and values by default.
+        dropout: Dropout of the input of an update.
+        targets: Suffixes of the names of linear layers to update; by default the attention's queries and values.
 
     Returns:
         The model.
 
     Raises:
-        InputError: peft is not installed, the encoder has no such layer or has adapters
-            already, or an argument is out of its range.
+        InputError: peft is not installed, the encoder has no such layer or already has adapters, or an argument is out
+            of range.
     """
     peft = _peft()
     encoder: Any = encoder_of(model).model
@@ -62,7 +63,7 @@ def add_lora(
 
 
 def merge_lora(model: SentenceTransformer) -> SentenceTransformer:
-    """Fold the updates into the encoder's matrices, in place: a plain encoder again, which saves and loads without peft.
+    """Merge the updates into the encoder's matrices, in place. The plain encoder saves and loads without peft.
 
     Args:
         model: A model from :func:`add_lora`.

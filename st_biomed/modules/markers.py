@@ -1,4 +1,4 @@
-"""Markers of mentions in a model: its tokenizer, its word embeddings and its pooling."""
+"""Mention markers of a model: its tokenizer, its word embeddings and its pooling."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from st_biomed.modules.mention_pooling import MARKERS, MentionPooling
 
 
 def add_markers(model: SentenceTransformer, markers: Sequence[str] = MARKERS) -> SentenceTransformer:
-    """Let a model know the markers of mentions; in place.
+    """Add mention markers to a model, in place.
 
-    They become special tokens, which no tokenizer splits or lower-cases, with new rows of the word embeddings, drawn as
-    transformers draws them: from a normal distribution with the mean and the covariance of the rows there are. Other texts
-    keep their vectors.
+    The markers become special tokens, which no tokenizer splits or lower-cases, with new rows of the word embeddings.
+    As in transformers, the rows are drawn from a normal distribution with the mean and covariance of the existing
+    rows. The vectors of other texts do not change.
 
     Args:
         model: A model whose first module is an encoder of transformers.
@@ -28,7 +28,7 @@ def add_markers(model: SentenceTransformer, markers: Sequence[str] = MARKERS) ->
         The model.
 
     Raises:
-        InputError: Other markers than two different ones, or no encoder of transformers.
+        InputError: The markers are not two different strings, or the model has no encoder of transformers.
     """
     if isinstance(markers, str) or len(set(markers)) != 2 or len(markers) != 2:
         raise InputError(f"markers must be two different strings, found {markers!r}")
@@ -42,17 +42,17 @@ def add_markers(model: SentenceTransformer, markers: Sequence[str] = MARKERS) ->
 
 
 def pool_mentions(model: SentenceTransformer, markers: Sequence[str] = MARKERS) -> SentenceTransformer:
-    """Put :class:`~st_biomed.modules.mention_pooling.MentionPooling` in the place of a model's pooling; in place.
+    """Replace a model's pooling with :class:`~st_biomed.modules.mention_pooling.MentionPooling`, in place.
 
     Args:
         model: A model with one ``Pooling``.
-        markers: Start and end of a mention; added where the tokenizer does not have them.
+        markers: Start and end of a mention; added if the tokenizer does not have them.
 
     Returns:
         The model.
 
     Raises:
-        InputError: What :func:`add_markers` refuses, or a model with no pooling or several.
+        InputError: As in :func:`add_markers`, or a model without exactly one pooling.
     """
     places = [i for i, module in enumerate(model) if isinstance(module, Pooling)]
     if len(places) != 1:

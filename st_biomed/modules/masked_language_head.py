@@ -1,4 +1,4 @@
-"""The head that guesses masked tokens from an encoder's states: the base model's own."""
+"""The base model's head, which predicts masked tokens from an encoder's states."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class MaskedLanguageHead(nn.Module):
     """The head of a masked language model over the states of another encoder, whose word embeddings it shares.
 
     Args:
-        masked_model: A masked language model of transformers, as :func:`st_biomed.encoder.masked.load_masked_model` gives
-            it; its own encoder is taken out.
-        model: The model whose states the head is to read.
+        masked_model: A masked language model of transformers, from :func:`st_biomed.encoder.masked.load_masked_model`;
+            its own encoder is removed.
+        model: The model whose states the head reads.
 
     Raises:
         InputError: The two differ in width.
@@ -31,7 +31,7 @@ class MaskedLanguageHead(nn.Module):
         words = encoder.get_input_embeddings()
         if masked_model.config.hidden_size != encoder.config.hidden_size:
             raise InputError(
-                f"the masked language model is {masked_model.config.hidden_size} wide, the encoder {encoder.config.hidden_size}"
+                f"the masked language model has width {masked_model.config.hidden_size}, the encoder {encoder.config.hidden_size}"
             )
         if masked_model.get_input_embeddings().num_embeddings != words.num_embeddings:
             masked_model.resize_token_embeddings(words.num_embeddings)

@@ -1,7 +1,7 @@
-"""Mean over the tokens of the marked mentions of a text, or over the whole text where nothing is marked.
+"""Mean over the tokens of the marked mentions of a text, or over the whole text without markers.
 
-A saved model carries this file, and loads anywhere with ``trust_remote_code=True``. Therefore it imports torch and
-sentence-transformers only.
+A saved model contains this file, and loads anywhere with ``trust_remote_code=True``. It therefore imports only torch
+and sentence-transformers.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ MARKERS = ("[Ms]", "[Me]")
 class MentionPooling(Module):
     """A text's vector is the mean of the tokens between a start marker and the next end marker.
 
-    Markers, ``[CLS]``, ``[SEP]`` and padding are never among them; unknown and masked tokens are. Of several mentions all
-    tokens count alike. A mention whose end marker was cut off goes on to the last token that is left; an end marker that
-    ends nothing is ignored. A text without a marked token is one mention as a whole: a bare term. A text without any
-    token has a vector of zeros.
+    Markers, ``[CLS]``, ``[SEP]`` and padding are excluded; unknown and masked tokens are included. The tokens of
+    several mentions have equal weight. A mention whose end marker was truncated extends to the last token; an end
+    marker without a start is ignored. A text without a marked token is one mention, a bare term. A text without any
+    token has a zero vector.
 
     Args:
-        markers: Start and end of a mention; the tokenizer has to have them (:func:`st_biomed.modules.markers.add_markers`).
+        markers: Start and end of a mention; the tokenizer must have them
+            (:func:`st_biomed.modules.markers.add_markers`).
     """
 
     __module__ = "mention_pooling"  # what modules.json names: the file that save puts beside it
@@ -42,7 +43,7 @@ class MentionPooling(Module):
         self.register_buffer("special", torch.zeros(0, dtype=torch.long), persistent=False)
 
     def on_model_ready(self, model: Any) -> None:
-        """Look the markers up; the host calls this once all modules are there.
+        """Look up the markers; the host calls this when all modules exist.
 
         Raises:
             ValueError: The tokenizer has no such marker.
@@ -51,7 +52,7 @@ class MentionPooling(Module):
         self.special = torch.tensor(special_ids(model.tokenizer, self.markers), device=self.special.device)
 
     def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Add ``sentence_embedding`` ``[B, D]``, of ``input_ids`` ``[B, L]`` and ``token_embeddings`` ``[B, L, D]``."""
+        """Add ``sentence_embedding`` ``[B, D]``, from ``input_ids`` ``[B, L]`` and ``token_embeddings`` ``[B, L, D]``."""
         if self.ids is None:
             raise ValueError(
                 "MentionPooling has not seen the tokenizer: call on_model_ready(model) once it is in a model"
@@ -68,7 +69,7 @@ class MentionPooling(Module):
         return features
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
-        """Write the configuration, and this file into the folder above."""
+        """Write the configuration, and this file into the parent folder."""
         self.save_config(output_path)
         shutil.copyfile(__file__, Path(output_path).parent / Path(__file__).name)
 
@@ -96,7 +97,7 @@ def marker_ids(tokenizer: Any, markers: Any) -> tuple[int, int]:
 
 
 def special_ids(tokenizer: Any, markers: Any) -> list[int]:
-    """Ids of tokens that belong to no term: beginning and end of a text, padding, and those of the markers there are."""
+    """Ids of tokens that belong to no term: beginning and end of a text, padding, and existing markers."""
     names = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
     ids: set[Any] = {getattr(tokenizer, name, None) for name in names}
     found = (tokenizer.convert_tokens_to_ids(marker) for marker in markers)
@@ -109,7 +110,7 @@ def term_tokens(input_ids: Tensor, attention_mask: Tensor | None, special: Tenso
 
     Args:
         input_ids: ``[B, L]``.
-        attention_mask: ``[B, L]``, or nothing where there is no padding.
+        attention_mask: ``[B, L]``, or ``None`` without padding.
         special: Ids from :func:`special_ids`.
     """
     term = ~torch.isin(input_ids, special.to(input_ids.device))
@@ -117,7 +118,7 @@ def term_tokens(input_ids: Tensor, attention_mask: Tensor | None, special: Tenso
 
 
 def mention_numbers(input_ids: Tensor, start: int, end: int) -> Tensor:
-    """Which mention a token is in, counted from 1 by start markers; 0 outside of mentions.
+    """Number of the mention of each token, counted from 1 by start markers; 0 outside of mentions.
 
     Args:
         input_ids: ``[B, L]``.

@@ -1,4 +1,4 @@
-"""Names as the words that word vectors are looked up by, in a tokenizer that is saved with a model."""
+"""A tokenizer that splits names into words for word vectors, and is saved with a model."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from tokenizers.models import BPE
 from st_biomed.errors import unknown_name
 
 UNITS = ("word", "name")
-"""What a row of a table of vectors is for: one word, or a name as a whole."""
+"""The unit of a row in a table of vectors: a word, or a whole name."""
 
 _WORDS = r"'s(?!\w)|\w+(?:(?:(?!'s(?!\w))[-/']|(?<=\d)[.,:](?=\d))\w+)*|[^\w\s]+"
-"""A word goes on over a hyphen, a slash or an apostrophe, a number over a point, comma or colon; 's and runs of other
-punctuation are words. The paper: "Input strings are first tokenized using the Pattern tokenizer and then lowercased";
-its Table 4 has "heart :[ weak ] or [ failure nos ] ( disorder )" and "double kidney and/or pelvis"."""
+"""A word continues over a hyphen, a slash or an apostrophe, a number over a point, comma or colon; 's and runs of
+other punctuation are words. The paper: "Input strings are first tokenized using the Pattern tokenizer and then
+lowercased"; its Table 4 has "heart :[ weak ] or [ failure nos ] ( disorder )" and "double kidney and/or pelvis"."""
 
 _MARK = "\ue000"
-"""Before each token, of Unicode's private use, so that no token is a single character."""
+"""Prefix of each token, from Unicode's private use area, so no token is a single character."""
 
 
 def name_tokenizer(tokens: Mapping[str, int], unit: str = "word") -> Tokenizer:
-    """A tokenizer for whole tokens, which leaves out those that it does not know.
+    """A tokenizer for whole tokens that leaves out unknown tokens.
 
-    Text is brought into Unicode's composed form and lower case, and typographic apostrophes become plain ones. It is byte
-    pair encoding without any pair: a token that is not listed falls into characters, and none of them is listed. So an
-    unknown word has no part in a mean, where a tokenizer of words would need a row for it.
+    Text is normalized to Unicode's composed form and lower case, and typographic apostrophes become plain ones. The
+    tokenizer is byte pair encoding without merges: an unlisted token is split into characters, none of which is
+    listed. An unknown word therefore does not contribute to a mean; a word-level tokenizer would need a row for it.
 
     Args:
-        tokens: Row by token, as :func:`tokens_of` gives them.
-        unit: ``"word"``, or ``"name"`` for the whole text as one token, but for runs of spaces.
+        tokens: Token to row, with tokens from :func:`tokens_of`.
+        unit: ``"word"``, or ``"name"`` for the whole text as one token, with runs of spaces merged.
 
     Raises:
-        InputError: Another unit.
+        InputError: An unknown unit.
     """
     if unit not in UNITS:
         raise unknown_name("unit", unit, UNITS)
@@ -51,11 +51,11 @@ def name_tokenizer(tokens: Mapping[str, int], unit: str = "word") -> Tokenizer:
 
 
 def tokens_of(tokenizer: Tokenizer, name: str) -> list[str]:
-    """The tokens of a name, known or not, each with its mark."""
+    """The tokens of a name, known or unknown, each with its prefix."""
     pieces = tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(name))
     return [token for token, _ in pieces if len(token) > len(_MARK)]
 
 
 def shown(token: str) -> str:
-    """A token as it is written in a name."""
+    """A token without its prefix."""
     return token.replace(_MARK, " ").strip()

@@ -1,4 +1,4 @@
-"""The frozen encoder as a table: each name's vector is computed once, and training looks it up."""
+"""A frozen encoder as a table: the vector of each name is computed once and looked up in training."""
 
 from __future__ import annotations
 
@@ -22,26 +22,28 @@ _NAMES = "names.json"
 
 
 class NameVectors(InputModule):
-    """An input module that knows the names of a list and gives each the vector it was made with.
+    """An input module that maps the names of a list to given vectors.
 
-    The first module of a model in training::
+    It is the first module of a model in training::
 
         NameVectors(names, encoder.encode(names))
 
-    Afterwards the modules that were trained are put behind the encoder itself, which knows any name. The table stays on
-    the CPU, a batch's vectors go where the model is. A saved model holds all names, in ``names.json``.
+    After training, the trained modules are appended to the encoder itself, which embeds any name. The table stays on
+    the CPU; the vectors of a batch are moved to the model's device. A saved model contains all names, in
+    ``names.json``.
 
     Args:
-        names: Distinct strings, as they will be looked up.
-        vectors: ``[n, D]`` in their order; kept as float32.
+        names: Distinct strings, in the form of the lookup.
+        vectors: ``[n, D]`` in the order of ``names``; stored as float32.
 
     Attributes:
-        names: In the order given.
-        vectors: float32 ``[n, D]``; no parameter, so that nothing trains it.
+        names: The names, in the given order.
+        vectors: float32 ``[n, D]``; not a parameter, and therefore not trained.
 
     Raises:
-        InputError: No name, one that is there twice or is no string, another number of vectors, NaN or infinity, or a
-            vector of zeros, which has no direction: an encoder of words gives it to a name it knows no word of.
+        InputError: No name, a repeated name or one that is not a string, a different number of vectors, NaN or
+            infinity, or a zero vector, which has no direction (a word encoder returns it for a name without known
+            words).
     """
 
     save_in_root = True
@@ -55,7 +57,7 @@ class NameVectors(InputModule):
             if not isinstance(name, str):
                 raise InputError(f"names: entry {row + 1} must be a string, found {name!r}")
             if self._row.setdefault(name, row) != row:
-                raise InputError(f"names: {name!r} is there twice, as entries {self._row[name] + 1} and {row + 1}")
+                raise InputError(f"names: {name!r} occurs twice, as entries {self._row[name] + 1} and {row + 1}")
         self._check_vectors()
 
     def _check_vectors(self) -> None:
@@ -75,10 +77,10 @@ class NameVectors(InputModule):
 
         Args:
             inputs: B names.
-            prompt: Put before each of them; the table has to know them so.
+            prompt: Prefix of each name; the names in the table must include it.
 
         Returns:
-            ``sentence_embedding``, float32 ``[B, D]`` on the CPU: copies, so that no module writes into the table.
+            ``sentence_embedding``, float32 ``[B, D]`` on the CPU; copies, so no module can write into the table.
 
         Raises:
             InputError: With the name that is not in the table.
@@ -89,12 +91,12 @@ class NameVectors(InputModule):
         except (KeyError, TypeError):
             unknown = next(name for name in names if not isinstance(name, str) or name not in self._row)
             raise InputError(
-                f"no vector for {unknown!r}: it is none of the {len(self.names):,} names of the table"
+                f"no vector for {unknown!r}: it is not among the {len(self.names):,} names of the table"
             ) from None
         return {"sentence_embedding": self.vectors[torch.tensor(rows, dtype=torch.long)]}
 
     def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Nothing is left to do."""
+        """Return the features unchanged."""
         return features
 
     def get_embedding_dimension(self) -> int:
@@ -107,7 +109,7 @@ class NameVectors(InputModule):
 
     @classmethod
     def load(cls, model_name_or_path: str, *args: Any, **kwargs: Any) -> NameVectors:
-        """Read what :meth:`save` wrote, from a folder or the Hub."""
+        """Load a module written by :meth:`save`, from a folder or the Hub."""
         where = hub_arguments(kwargs)
         path = cls.load_file_path(model_name_or_path, _NAMES, **where)
         if path is None:

@@ -1,4 +1,4 @@
-"""Vectors of another width, by a matrix that is drawn once and never trained."""
+"""Projection of vectors to another width, by a random matrix that is never trained."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from st_biomed.errors import check_whole
 
 
 def random_projection(width: int, new_width: int, *, seed: int = 0) -> Dense:
-    r"""A module of sentence-transformers that multiplies vectors with a random matrix.
+    r"""A module of sentence-transformers that multiplies vectors by a random matrix.
 
     The bag of random embedding projections of Wieting and Kiela::
 
         h = W u        W [new_width, width], each number uniform in [-1/sqrt(width), 1/sqrt(width)]
 
-    They project words and take the mean; the matrix is linear, so that projecting the mean is the same. Fivez et al.
-    name it for an input that is narrower than the output is to be ("random projections, which work well for increasing
-    the dimensionality of neural encoder inputs", section 2.2). Lengths change: the expected square of a vector's length
-    grows by ``new_width / (3 * width)``; the encoder's ``Normalize`` comes after it.
+    They project words and take the mean; the projection is linear, so projecting the mean is the same. Fivez et al.
+    name it for an input that is narrower than the output ("random projections, which work well for increasing the
+    dimensionality of neural encoder inputs", section 2.2). Lengths change: the expected squared length of a vector is
+    multiplied by ``new_width / (3 * width)``; the encoder's ``Normalize`` follows.
 
     Args:
-        width: D of the vectors that come in.
-        new_width: Of those that go out; it may be smaller, too.
-        seed: Of the matrix, which is the same on every machine.
+        width: Width of the input vectors.
+        new_width: Width of the output vectors; it may also be smaller.
+        seed: Seed of the matrix, which is the same on every machine.
 
     Returns:
         A ``Dense`` without bias or activation, frozen. It is saved with the model and loads without a flag.
@@ -35,8 +35,8 @@ def random_projection(width: int, new_width: int, *, seed: int = 0) -> Dense:
         InputError: A width below 1.
 
     References:
-        - Wieting and Kiela 2019, No training required: exploring random encoders for sentence classification (ICLR). Their
-          code (facebookresearch/randsent) draws so where no other way is asked for, and sets the bias to 0.
+        - Wieting and Kiela 2019, No training required: exploring random encoders for sentence classification (ICLR).
+        Their code (facebookresearch/randsent) uses this distribution by default, and sets the bias to 0.
         - Fivez et al. 2021, Scalable few-shot learning of robust biomedical name representations (BioNLP), section 2.2.
     """
     for name, value in (("width", width), ("new_width", new_width)):

@@ -1,4 +1,4 @@
-"""The relational convolution of torch-geometric, at the cost of its edges. Needs the extra ``graph`` to be imported."""
+"""The relational convolution of torch-geometric, with a cost proportional to the edges. It needs the extra ``graph``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from torch_geometric.nn import RGCNConv
 
 
 class EdgewiseRGCNConv(RGCNConv):
-    r"""Schlichtkrull et al. 2018, Eq. 2: parameters, initial values and results are those of ``RGCNConv``.
+    r"""Schlichtkrull et al. 2018, Eq. 2. Parameters, initial values and results are those of ``RGCNConv``.
 
     ::
 
         x_i' = W_0 x_i + sum_r 1 / |N_r(i)| sum_{j in N_r(i)} W_r x_j + b
 
-    That class multiplies every node with the matrix of every relation there is; this one multiplies the source of an edge
-    with that of its relation. A terminology has hundreds of relations, a step some hundred edges. Nothing of the size of
-    edges x matrices is made, as ``FastRGCNConv`` does.
+    That class multiplies every node by the matrix of every relation; this class multiplies the source of an edge by
+    the matrix of its relation. A terminology has hundreds of relations, a step some hundred edges. Unlike
+    ``FastRGCNConv``, it creates no tensor of the size edges x matrices.
     """
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> Tensor:

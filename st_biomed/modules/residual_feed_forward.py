@@ -1,4 +1,4 @@
-"""The few-shot encoder of biomedical names: a small network that moves a vector, and never far from where it was."""
+"""The few-shot encoder of biomedical names: a small network that keeps a vector close to its input."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class ResidualFeedForward(Module):
 
         f(u) = (FFN(u) + u) / 2        FFN(u) = W2 dropout(relu(W1 u + b1)) + b2
 
-    It reads and writes ``sentence_embedding``. The vector ``u`` is taken as it is given; the published code has it of
-    length 1, so that a ``Normalize`` of sentence-transformers comes before it. Several in a row are the paper's continual
-    learning ("we use the output of the first model as input representations to train the second model"). The earlier
-    ones must neither learn nor drop out then: train the last one on a
-    :class:`~st_biomed.modules.name_vectors.NameVectors` of what they give, and put it behind them.
-    :func:`st_biomed.release.fold_modules.fold_modules` turns each into two ``Dense``.
+    The module reads and writes ``sentence_embedding``. The vector ``u`` is not scaled; in the published code it has
+    length 1, so place a ``Normalize`` of sentence-transformers before the module. Several modules in sequence are the
+    paper's continual learning ("we use the output of the first model as input representations to train the second
+    model"). The earlier modules must then be frozen, without dropout: train the last one on a
+    :class:`~st_biomed.modules.name_vectors.NameVectors` of their output, and append it to them.
+    :func:`st_biomed.release.fold_modules.fold_modules` turns each module into two ``Dense``.
 
     Args:
-        width: D of the vectors that come in, and of those that go out.
-        hidden: Width of the one hidden layer.
-        dropout: Of the hidden layer, in training.
+        width: D, the width of input and output.
+        hidden: Width of the hidden layer.
+        dropout: Dropout of the hidden layer, in training.
 
     Raises:
-        InputError: An argument out of its range, or vectors of another width.
+        InputError: An argument out of range, or vectors of another width.
 
     References:
         - Fivez et al. 2021, Scalable few-shot learning of robust biomedical name representations (BioNLP), section 2.1.
@@ -80,7 +80,7 @@ class ResidualFeedForward(Module):
 
     @classmethod
     def load(cls, model_name_or_path: str, *args: Any, **kwargs: Any) -> ResidualFeedForward:
-        """Read what :meth:`save` wrote, from a folder or the Hub."""
+        """Load a module written by :meth:`save`, from a folder or the Hub."""
         where = hub_arguments(kwargs)
         module = cls(**cls.load_config(model_name_or_path, **where))
         cls.load_torch_weights(model_name_or_path, model=module, **where)

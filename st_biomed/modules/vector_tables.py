@@ -1,4 +1,4 @@
-"""Tables of word vectors: a text file of words and numbers, or a matrix with its vocabulary beside it."""
+"""Tables of word vectors: a text file of words and numbers, or a matrix with a vocabulary."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class WordTable:
     """Words and their vectors.
 
     Attributes:
-        words: Each once.
-        vectors: float32 ``[n, D]`` in their order, finite.
-        entries: How many there were to choose from.
-        undecodable: Those that are not UTF-8, which no name can have, and which are left out.
+        words: The distinct words.
+        vectors: float32 ``[n, D]`` in the order of ``words``, finite.
+        entries: Number of entries in the source.
+        undecodable: Number of entries that are not UTF-8; they are left out, because no name can contain them.
     """
 
     words: list[str]
@@ -29,18 +29,18 @@ class WordTable:
 
 
 def read_text_vectors(path: str | Path, keep: Callable[[str], bool]) -> WordTable:
-    """Read word2vec's text format, which fastText writes as ``.vec``.
+    """Read the text format of word2vec, which fastText writes as ``.vec``.
 
-    The first line has the number of words and of dimensions, every other one a word and its numbers, with single spaces
-    between.
+    The first line has the numbers of words and dimensions; every other line has a word and its numbers, separated by
+    single spaces.
 
     Args:
         path: The file.
-        keep: Whether a word is wanted; the numbers of others are counted and not read.
+        keep: Selects words; the numbers of other words are counted but not parsed.
 
     Raises:
-        InputError: With file and line: another number of words or of dimensions than the first line says, a word twice,
-            or what is no number, or not a finite one.
+        InputError: With file and line: numbers of words or dimensions that differ from the first line, a repeated
+            word, or a value that is not a finite number.
     """
     path = Path(path)
     words: list[str] = []
@@ -54,7 +54,7 @@ def read_text_vectors(path: str | Path, keep: Callable[[str], bool]) -> WordTabl
         line = 1
         for line, raw in enumerate(file, 2):
             if line > count + 1:
-                raise InputError(f"{path}:{line}: the first line promises {count:,} words, here is one more")
+                raise InputError(f"{path}:{line}: the first line announces {count:,} words, but there are more")
             start, *numbers = raw.rstrip(b"\r\n ").split(b" ")
             if len(numbers) != width or not start:
                 raise InputError(f"{path}:{line}: expected a word and {width} numbers, found {len(numbers)} of them")
@@ -64,12 +64,14 @@ def read_text_vectors(path: str | Path, keep: Callable[[str], bool]) -> WordTabl
                 undecodable += 1
                 continue
             if lines.setdefault(word, line) != line:
-                raise InputError(f"{path}:{line}: {word!r} is there twice, first in line {lines[word]}")
+                raise InputError(f"{path}:{line}: {word!r} occurs twice, first in line {lines[word]}")
             if keep(word):
                 vectors[len(words)] = _numbers(path, line, numbers)
                 words.append(word)
     if line != count + 1:
-        raise InputError(f"{path}:{line}: the file ends after {line - 1:,} words, the first line promises {count:,}")
+        raise InputError(
+            f"{path}:{line}: the file ends after {line - 1:,} words, but the first line announces {count:,}"
+        )
     return WordTable(words, vectors[: len(words)], count, undecodable)
 
 
@@ -98,13 +100,13 @@ def read_matrix(
     """Read a matrix whose rows belong to the entries of a vocabulary.
 
     Args:
-        vectors: ``[n, D]`` of real numbers, or a file of numpy's ``.npy`` format.
-        vocabulary: n distinct words or names, or a text file with one on every line.
-        keep: Whether an entry is wanted.
+        vectors: ``[n, D]`` of real numbers, or a file in numpy's ``.npy`` format.
+        vocabulary: n distinct words or names, or a text file with one per line.
+        keep: Selects entries.
 
     Raises:
-        InputError: With the file and line of the vocabulary, or the number of the entry: other sizes, an entry that is
-            empty or there twice, NaN or infinity.
+        InputError: With the file and line of the vocabulary, or the number of the entry: different sizes, an empty or
+            repeated entry, NaN or infinity.
     """
     matrix = _open_matrix(vectors) if isinstance(vectors, (str, Path)) else np.asarray(vectors)
     what = f"{vectors}" if isinstance(vectors, (str, Path)) else "vectors"
@@ -118,7 +120,7 @@ def read_matrix(
         if not isinstance(word, str) or not word.strip():
             raise InputError(f"{place}: expected a word or a name, found {word!r}")
         if rows.setdefault(word, row) != row:
-            raise InputError(f"{place}: {word!r} is there twice, first as row {rows[word] + 1}")
+            raise InputError(f"{place}: {word!r} occurs twice, first as row {rows[word] + 1}")
         if keep(word):
             words.append(word)
             kept.append(row)

@@ -1,4 +1,4 @@
-"""Static word vectors as a frozen encoder of names: the mean of the vectors of a name's words."""
+"""Static word vectors as a frozen encoder: the vector of a name is the mean of its words' vectors."""
 
 from __future__ import annotations
 
@@ -30,31 +30,32 @@ def word_vectors_encoder(
     names: Iterable[str] | None = None,
     unit: str = "word",
 ) -> SentenceTransformer:
-    """A model that gives a name the mean of its words' vectors ("We use average pooling", section 3.1 of Fivez et al.).
+    """A model that maps a name to the mean of its words' vectors ("We use average pooling", section 3.1 of Fivez et
+    al.).
 
-    Names are split into words and lower-cased (:mod:`st_biomed.modules.name_tokens`). An entry of the table counts under
-    its lower-cased form; of several the one written so, else the first. Words that the table does not have take no part
-    in the mean, and a name without a known word gets zeros: :func:`word_coverage` counts both, and tells the names.
-    The model is one ``StaticEmbedding``, frozen, which is saved as it is and loads without a flag.
+    Names are split into words and lower-cased (:mod:`st_biomed.modules.name_tokens`). An entry of the table counts
+    under its lower-cased form; among several, the entry in lower case counts, otherwise the first. Words that are not
+    in the table are left out of the mean, and a name without a known word gets a zero vector: :func:`word_coverage`
+    counts both and lists the names. The model is a single frozen ``StaticEmbedding``, which loads without a flag.
 
-    A ``.bin`` of fastText gives vectors to words that are not in its dictionary, which no module of sentence-transformers
-    does. With ``names``, the table holds every word of theirs, so that the model is exact for them; words of other names
-    are unknown to it. Without, it holds the dictionary.
+    A ``.bin`` file of fastText has vectors for words that are not in its dictionary, which no module of
+    sentence-transformers supports. With ``names``, the table contains all their words, so the model is exact for them;
+    words of other names are unknown. Without ``names``, it contains the dictionary.
 
     Args:
         vectors: fastText's ``.bin``; word2vec's text format (``.vec`` or ``.txt``); a matrix ``[n, D]``, or one in ``.npy``.
-        vocabulary: Of the matrix: n words, or a text file with one on each line.
-        names: Texts whose words make the table; by default it holds all there are.
+        vocabulary: Vocabulary of the matrix: n words, or a text file with one per line.
+        names: Texts whose words form the table; by default all words.
         unit: ``"word"``, or ``"name"`` for a table whose entries are whole names.
 
     Raises:
-        InputError: An unreadable file, with the line; a vocabulary where there is none, or none where one is needed; no
-            entry that a name could have.
+        InputError: An unreadable file, with the line; an unexpected or missing vocabulary; or no entry that a name
+            could contain.
     """
     tokenizer = name_tokenizer({}, unit)
     wanted = None if names is None else {token for name in names for token in tokens_of(tokenizer, name)}
     if wanted is not None and not wanted:
-        raise InputError("names: they have no word")
+        raise InputError("names: expected at least one word, found none")
     token_of: dict[str, str] = {}
 
     def keep(entry: str) -> bool:
@@ -120,13 +121,13 @@ def _encoder(table: WordTable, token_of: Mapping[str, str], unit: str) -> Senten
 
 @dataclass(frozen=True)
 class WordCoverage:
-    """What an encoder of words knows of some names.
+    """Coverage of some names by an encoder of words.
 
     Attributes:
-        names: How many there are.
-        words: How many words they have, each as often as it occurs.
-        unknown: How often each unknown word occurs, most often first; it has no part in a vector.
-        without_words: The names without a known word, whose vectors are zeros.
+        names: Number of names.
+        words: Number of words, including repeats.
+        unknown: Frequency of each unknown word, in descending order; unknown words do not contribute to a vector.
+        without_words: Names without a known word, whose vectors are zero.
     """
 
     names: int
@@ -143,10 +144,10 @@ class WordCoverage:
 
 
 def word_coverage(model: SentenceTransformer, names: Iterable[str]) -> WordCoverage:
-    """Count what a model of :func:`word_vectors_encoder` does not know, before its vectors are used.
+    """Count the words that a model of :func:`word_vectors_encoder` does not know.
 
     Args:
-        model: The encoder, with other modules behind it or not, as it was made or loaded.
+        model: The encoder, with or without further modules, created or loaded.
         names: The names.
 
     Raises:

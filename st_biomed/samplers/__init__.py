@@ -1,7 +1,8 @@
-"""Which rows of a dataset share a batch.
+"""Samplers determine which rows of a dataset share a batch.
 
-Every sampler yields exactly ``batch_size`` rows, has a constant and exact length, depends on ``(seed, epoch)`` alone
-and so is identical in every process. The training arguments take the small callables (``SynonymBatches.of(...)``).
+Every sampler yields exactly ``batch_size`` rows and has a constant and exact length. It depends only on
+``(seed, epoch)`` and is therefore identical in every process. Pass the small callables (``SynonymBatches.of(...)``) to
+the training arguments.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What is given to the training arguments as ``batch_sampler``: small callables that make the samplers.
+"""Small callables that create samplers, for ``batch_sampler`` of the training arguments.
 
-The host writes its training arguments into ``training_args.bin`` of every checkpoint. So a callable holds numbers,
-names and digests; the terminology it needs is the one it was made with (``of``), or, in another process, the saved
-one at its path.
+The host writes its training arguments into ``training_args.bin`` of every checkpoint. A callable therefore holds only
+numbers, names and digests. Its terminology is the one it was created with (``of``) or, in another process, the one
+saved at its path.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _TERMINOLOGIES: dict[str, Terminology] = {}
 
 
 def remember(terminology: Terminology) -> None:
-    """Keep a terminology, so that a callable with its digest finds it in this process."""
+    """Keep a terminology, so a callable with its digest finds it in this process."""
     _TERMINOLOGIES[terminology.digest] = terminology
 
 
 def recall(digest: str, path: str | None) -> Terminology:
-    """The terminology with a digest: the one in memory, else the saved one, which is then remembered.
+    """The terminology with a digest, from memory or else from its folder; it is then kept in memory.
 
     Raises:
         InputError: It is not in memory and not at the path.
@@ -55,9 +55,9 @@ def recall(digest: str, path: str | None) -> Terminology:
 
 
 def training_rows(dataset: Dataset) -> str:
-    """What a training dataset is known by: its columns, the terminology it names, and its labels in order.
+    """Identifies a training dataset by its columns, its terminology, and its labels in order.
 
-    It survives what the host does to a dataset (formats, transforms, the added name), unlike a fingerprint.
+    Unlike a fingerprint, it survives changes by the host (formats, transforms, the added name).
     """
     sha = hashlib.sha256(f"{sorted(dataset.column_names)} {dataset.info.description}".encode())
     if dataset.features.get(LABEL) in (NAMES.type, RELATIONS.type):
@@ -66,12 +66,13 @@ def training_rows(dataset: Dataset) -> str:
 
 
 def known_by(terminology: Terminology, path: str | Path | None, dataset: Dataset | None) -> dict[str, Any]:
-    """The fields ``rows``, ``digest`` and ``path`` of batches of a terminology's names, which is remembered.
+    """The fields ``rows``, ``digest`` and ``path`` of batches of a terminology's names. The terminology is kept in
+    memory.
 
     Args:
-        terminology: Where the labels come from.
-        path: Folder where it is saved.
-        dataset: The training dataset; ``None`` for that of all names.
+        terminology: The terminology of the labels.
+        path: Folder of the saved terminology.
+        dataset: The training dataset; ``None`` for the dataset of all names.
     """
     remember(terminology)
     rows = training_rows(names_dataset(terminology) if dataset is None else dataset)
@@ -80,13 +81,14 @@ def known_by(terminology: Terminology, path: str | Path | None, dataset: Dataset
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingBatches(ABC):
-    """Makes a sampler for one training dataset, and batches in order for any other.
+    """Creates a sampler for one training dataset, and sequential batches for any other.
 
-    The host calls the same object for training, evaluation and test. The dataset that the batches were made for is
-    the training dataset, whatever the host has done to it since; every other one is evaluated on, its rows in order.
+    The host calls the same object for training, evaluation and test. The dataset that the batches were created for is
+    the training dataset, even if the host has changed it since; every other dataset is for evaluation, with its rows
+    in order.
 
     Attributes:
-        rows: What the training dataset is known by.
+        rows: Identifier of the training dataset.
     """
 
     rows: str
@@ -120,7 +122,7 @@ class TrainingBatches(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class TerminologyBatches(TrainingBatches):
-    """Batches of the names of a terminology; a subclass adds the plan that its sampler takes.
+    """Batches of the names of a terminology; a subclass adds the plan of its sampler.
 
     Attributes:
         digest: Digest of the terminology.
@@ -143,13 +145,13 @@ class TerminologyBatches(TrainingBatches):
         """The batches of a terminology's names.
 
         Args:
-            terminology: Where the labels come from.
+            terminology: The terminology of the labels.
             path: Folder where it is saved; needed only to unpickle the batches in another process.
             dataset: The training dataset, if it is not that of all names.
-            **options: The attributes of the plan.
+            **options: Attributes of the plan.
 
         Raises:
-            InputError: What the plan refuses.
+            InputError: The plan rejects an option.
         """
         return cls(**known_by(terminology, path, dataset), **options)
 
@@ -171,13 +173,13 @@ def _say_in_order(name: str, n_rows: int) -> None:
 
 @dataclass(frozen=True)
 class BatchesByName:
-    """Gives each of several datasets its own batches, by its name in the dictionary of training sets.
+    """Assigns batches to each of several datasets, by its name in the dictionary of training sets.
 
-    The host tells the name only when losses (or prompts) are a dictionary too; without it the dataset is recognized
-    by its rows.
+    The host passes the name only if losses (or prompts) are also a dictionary; otherwise the dataset is recognized by
+    its rows.
 
     Attributes:
-        batches: Dataset name to what makes its batches.
+        batches: Dataset name to the callable that creates its batches.
     """
 
     batches: Mapping[str, TrainingBatches]

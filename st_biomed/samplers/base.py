@@ -1,4 +1,4 @@
-"""What all samplers of one dataset have in common."""
+"""The base of all samplers of one dataset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class HostArguments(TypedDict, total=False):
-    """What sentence-transformers gives a sampler besides the dataset and the size; all but ``seed`` are ignored."""
+    """Arguments that sentence-transformers passes to a sampler besides dataset and size; only ``seed`` is used."""
 
     drop_last: bool
     valid_label_columns: list[str] | None
@@ -21,12 +21,12 @@ class HostArguments(TypedDict, total=False):
 
 
 class EpochBatchSampler(DefaultBatchSampler):
-    """Batches that are always full, and that depend on ``seed`` and ``epoch`` alone, in every process.
+    """Full batches that depend only on ``seed`` and ``epoch``, in every process.
 
     Args:
         dataset: The rows.
         batch_size: Rows of every batch.
-        **host: ``seed`` (0 by default), and what is ignored, see :class:`HostArguments`.
+        **host: ``seed`` (0 by default) and ignored arguments, see :class:`HostArguments`.
     """
 
     def __init__(self, dataset: Dataset, batch_size: int, **host: Unpack[HostArguments]) -> None:

@@ -1,4 +1,4 @@
-"""Dealing groups to batches of one size, so that no batch has two groups of one owner."""
+"""Deal groups to batches of one size, so that no batch has two groups of one owner."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 
 
 def most_batches(groups: np.ndarray, size: int) -> int:
-    """How many batches can be filled with groups of different owners.
+    """The number of batches that can be filled with groups of different owners.
 
-    ``n`` batches can if the owners have ``sum(min(groups, n)) >= n * size`` groups for them; the left side grows ever
-    more slowly, so that all numbers up to the largest one can.
+    ``n`` batches can be filled if ``sum(min(groups, n)) >= n * size``. The left side is concave in n, so every number
+    up to the largest is possible.
 
     Args:
         groups: Number of groups of each owner, ``[N]``.
@@ -26,16 +26,17 @@ def most_batches(groups: np.ndarray, size: int) -> int:
 
 
 def deal(rng: np.random.Generator, owners: np.ndarray, n_batches: int, size: int) -> np.ndarray:
-    """Deal groups in rounds, each of which gives every batch one, in an order of its own.
+    """Deal groups in rounds. Each round gives every batch one group, in its own order.
 
-    The groups of an owner stand together, so that those of one round go to different batches. Of an owner whose groups
-    lie in two rounds, the second round deals to batches that the first gave none of them.
+    The groups of an owner are consecutive, so the groups of one round go to different batches. If the groups of an
+    owner lie in two rounds, the second round deals them to batches that got none of them in the first.
 
     Args:
-        rng: Where the randomness comes from.
-        owners: Owner of each group, those of one owner together, ``[G]``; of one that has more than ``n_batches`` the
-            first ``n_batches`` are dealt, and of what is left the first ``n_batches * size``.
-        n_batches: As many as :func:`most_batches` says, or fewer; at least one.
+        rng: The random generator.
+        owners: Owner of each group, with the groups of one owner together, ``[G]``. Of an owner with more than
+            ``n_batches`` groups, the first ``n_batches`` are dealt; of the remaining groups, the first
+            ``n_batches * size``.
+        n_batches: Number of batches, at most the number from :func:`most_batches`; at least one.
         size: Groups of every batch.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The epoch of samplers in a training that is resumed."""
+"""The epoch of samplers in resumed training."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 
 class EpochCallback(TrainerCallback):
-    """Tells every sampler its epoch at the start of each.
+    """Sets the epoch of every sampler at the start of each epoch.
 
-    The trainer does so too, but when several processes resume within an epoch it wraps the samplers once more than it
-    unwraps them: without this callback the first epoch after that draws the batches of epoch 0 again.
+    The trainer does so too. But if several processes resume within an epoch, it wraps the samplers once more than it
+    unwraps them. Without this callback, the next epoch would draw the batches of epoch 0 again.
     """
 
     def on_epoch_begin(

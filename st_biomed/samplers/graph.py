@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 PIVOT = "en"
-"""BERGAMOT's pairs are English-English, within a language of its own, and from each language to English."""
+"""BERGAMOT's pairs are within English, within each other language, and between each other language and English."""
 
 _BLOCK = 64  # batches whose names are looked up together
 
@@ -31,8 +31,8 @@ class GraphPlan:
     """Which pairs of names an epoch has.
 
     Attributes:
-        max_pairs_per_concept: Most pairs of a concept in a stratum and an epoch.
-        pivot_language: ISO 639-1 code; ``None`` where languages do not matter.
+        max_pairs_per_concept: Maximum number of pairs per concept in a stratum and an epoch.
+        pivot_language: ISO 639-1 code; ``None`` to ignore languages.
 
     Raises:
         InputError: A number below 1.
@@ -47,23 +47,23 @@ class GraphPlan:
 
 
 class GraphBatchSampler(EpochBatchSampler):
-    """Every batch holds two names of each of ``batch_size / 2`` concepts, and no concept twice.
+    """Every batch holds two names of each of ``batch_size / 2`` different concepts.
 
-    The pairs are drawn by strata, anew every epoch: of each concept those of two names in one language, and those of a
-    name in another language with one in the pivot language, at most ``max_pairs_per_concept`` of each, as
-    :class:`~st_biomed.samplers.synonyms.SynonymBatchSampler` draws them. Where all names are in the pivot language, these
-    are all pairs of synonyms. A concept that has more pairs than an epoch has batches gives as many, and what does not
-    fill a last batch waits for another epoch's order.
+    The pairs are drawn by strata, again in every epoch. The strata of a concept are the pairs of two names in one
+    language, and the pairs of a name in another language with a name in the pivot language. At most
+    ``max_pairs_per_concept`` of each are drawn, as :class:`~st_biomed.samplers.synonyms.SynonymBatchSampler` draws
+    them. If all names are in the pivot language, these are all pairs of synonyms. A concept contributes at most one
+    pair per batch. Pairs that do not fill a last batch are left out of the epoch.
 
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch, an even number from 4 on.
-        terminology: Where the labels come from.
+        terminology: The terminology of the labels.
         plan: Which pairs of names an epoch has.
         **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
-        n_skipped: Concepts left out because the dataset has no pair of names of them that could be drawn.
+        n_skipped: Concepts left out because the dataset has no pair of their names that could be drawn.
 
     Raises:
         InputError: No pair of names, no name in the pivot language, another ``batch_size``, too few concepts for a batch.
@@ -81,7 +81,7 @@ class GraphBatchSampler(EpochBatchSampler):
         super().__init__(dataset, batch_size, **host)
         if batch_size < 4 or batch_size % 2:
             raise InputError(
-                f"batch_size holds two names of at least two concepts: 4 or a larger even number, found {batch_size}"
+                f"batch_size must be an even number of at least 4 (two names of each concept), found {batch_size}"
             )
         self.plan = plan
         self.rows = NameRows(dataset, terminology)
@@ -117,6 +117,6 @@ class GraphBatchSampler(EpochBatchSampler):
 
 @dataclass(frozen=True, kw_only=True)
 class GraphBatches(TerminologyBatches, GraphPlan):
-    """Makes a :class:`GraphBatchSampler`; options are those of :class:`GraphPlan`."""
+    """Creates a :class:`GraphBatchSampler`; the options are those of :class:`GraphPlan`."""
 
     sampler_class: ClassVar = GraphBatchSampler

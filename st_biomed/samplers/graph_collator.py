@@ -1,4 +1,4 @@
-"""From rows of names to what a graph-augmented loss takes: texts, nodes and edges."""
+"""From rows of names to the input of a graph-augmented loss: texts, nodes and edges."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from st_biomed.training_data.concept_graph import ConceptGraph
 
 
 class GraphCollator:
-    """Gives the trainer of sentence-transformers the texts of a step and the graph that they stand in.
+    """Collates the texts of a step and their graph for the trainer of sentence-transformers.
 
-    Rows come in pairs, two names of one concept, as :class:`~st_biomed.samplers.graph.GraphBatchSampler` makes them. A
-    target's node has the first name in view u and the second in view v; every other node has a name drawn for each view,
-    any of its names in the graph's languages as likely as another. All distinct texts are tokenized once, cut where the
-    encoder cuts (``model.max_seq_length``).
+    Rows come in pairs, two names of one concept, from :class:`~st_biomed.samplers.graph.GraphBatchSampler`. A target's
+    node has the first name in view u and the second name in view v. Every other node gets a name for each view, drawn
+    uniformly from its names in the graph's languages. All distinct texts are tokenized once and truncated to the
+    length of the encoder (``model.max_seq_length``).
 
-    What is drawn depends on the seed and the texts of the rows alone: it is the same in every process and worker of a
-    data loader, and a run that is resumed gets exactly the steps of one that never stopped. An epoch draws anew since
-    its sampler puts other pairs together; where it makes the very same batch again, the draw is the same, too.
+    The draw depends only on the seed and the texts of the rows. It is therefore the same in every process and data
+    loader worker, and a resumed run gets exactly the steps of an uninterrupted one. Epochs differ because the sampler
+    combines other pairs; an identical batch gets an identical draw.
 
     Args:
-        graph: Where neighbors and their names come from.
-        preprocess: Texts to features, tensors ``[T, ...]`` among them: ``model.preprocess``.
-        max_neighbors: Most neighbors of a node, for each hop; none for the targets alone.
-        seed: Seed.
+        graph: The source of neighbors and their names.
+        preprocess: Maps texts to features, including tensors ``[T, ...]``: ``model.preprocess``.
+        max_neighbors: Maximum number of neighbors of a node, for each hop; empty for the targets alone.
+        seed: Random seed.
 
     Raises:
         InputError: A number of neighbors below 1.
@@ -84,18 +84,18 @@ class GraphCollator:
     def _labels(self, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
         """Text ids of the two names of each target, int64 ``[B, 2]``."""
         if len(rows) % 2:
-            raise InputError(f"a batch has two rows of each concept, found {len(rows)} rows: take GraphBatches")
+            raise InputError(f"a batch must have two rows of each concept, found {len(rows)} rows: use GraphBatches")
         labels = np.array([row["label"] for row in rows], dtype=np.int64)
         terminology = self.graph.terminology
         of = f"terminology {terminology.digest[:12]}"
         if len(labels) and (labels.min() < 0 or labels.max() >= terminology.n_texts):
             raise InputError(
-                f"labels are text ids from 0 to {terminology.n_texts - 1} of {of}, found {labels.min()} to {labels.max()}"
+                f"labels must be text ids from 0 to {terminology.n_texts - 1} of {of}, found {labels.min()} to {labels.max()}"
             )
         for row, text in zip(rows, terminology.texts["text"].take(labels).to_pylist()):
             if row["text"] != text:
                 raise InputError(
-                    f"text {row['label']} of {of} is another one than the row's: was the dataset made of it?"
+                    f"text {row['label']} of {of} differs from the text of the row: use a dataset made from it"
                 )
         return labels.reshape(-1, 2)
 
@@ -112,8 +112,8 @@ class GraphCollator:
         lost = np.setdiff1d(np.arange(len(labels)), row)
         if len(lost):
             raise InputError(
-                f"rows {2 * lost[0]} and {2 * lost[0] + 1} of the batch are no names of one concept: take GraphBatches, "
-                "for training alone"
+                f"rows {2 * lost[0]} and {2 * lost[0] + 1} of the batch are not names of one concept: use GraphBatches, "
+                "for training only"
             )
         candidates, column = np.unique(concept, return_inverse=True)
         order = rng.permutation(len(candidates))  # which of several concepts is left to chance
@@ -127,7 +127,7 @@ class GraphCollator:
             twice = int(np.flatnonzero(chosen < 0)[0])
             raise InputError(
                 f"rows {2 * twice} and {2 * twice + 1} of the batch are names of a concept that is a target already: "
-                "take GraphBatches"
+                "use GraphBatches"
             )
         return candidates[order[chosen]]
 

@@ -23,13 +23,13 @@ _TRIES = (
 
 
 class PartnerGroups:
-    """Draws the groups that :class:`~st_biomed.samplers.hierarchy.HierarchyBatchSampler` describes.
+    """Draws the groups described in :class:`~st_biomed.samplers.hierarchy.HierarchyBatchSampler`.
 
     Args:
         hierarchy: The distances.
         rows: The names that may be drawn.
         partners: Number of partners at each distance from 0 to ``hierarchy.far``.
-        names_per_partner: How many names of one related concept are partners together.
+        names_per_partner: Number of names of one related concept that are partners together.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class PartnerGroups:
         """Draw the groups of N anchors.
 
         Args:
-            rng: Where the randomness comes from.
+            rng: The random generator.
             anchors: Entries of the concept-to-names table, ``[N]``.
 
         Returns:
@@ -73,7 +73,7 @@ class PartnerGroups:
     def others(self, rng: np.random.Generator, anchors: np.ndarray, k: int) -> np.ndarray:
         """Draw ``k`` texts for each of N anchors (text ids) from those of its sources, ``[N, k]``.
 
-        A pair of different sources is masked, so that a text of another source says nothing about the anchor.
+        Pairs of different sources are masked, so a text of another source would not inform the anchor.
         """
         if self._comparable is None:
             return rng.choice(self._texts, (len(anchors), k))

@@ -1,4 +1,4 @@
-"""Hard negatives of the model as it is now: the neighbors are found anew while it trains."""
+"""Hard negatives of the current model: the neighbors are updated during training."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 FOLDER = "hard_negatives"
-"""In a checkpoint: a numbered folder with the table of each sampler."""
+"""Folder in a checkpoint, with a numbered folder for the table of each sampler."""
 
 _TEXTS = 65_536  # embedded at once: the host keeps a list of tensors until it stacks them
 
@@ -35,30 +35,31 @@ logger = logging.getLogger(__name__)
 
 
 class HardNegativeCallback(EpochCallback):
-    """Finds the neighbors of :class:`~st_biomed.samplers.hard_negatives.HardNegativeBatchSampler` while a model trains.
+    """Finds the neighbors for :class:`~st_biomed.samplers.hard_negatives.HardNegativeBatchSampler` during training.
 
-    All texts of the dataset are embedded by the model that is trained, in evaluation mode and with its own pooling; the
-    first process finds every prototype's nearest rows and gives all processes the rows, not the vectors. That happens at
-    the start of every epoch ("we update the Faiss index at every epoch", Amore Bondarenko et al. 2022, section 4), or every
-    so many steps. The processes wait for it: where it takes longer than their time limit (``ddp_timeout`` of the training
-    arguments), raise that.
+    The trained model embeds all texts of the dataset, in evaluation mode and with its own pooling. The first process
+    finds the nearest rows of every prototype and sends the rows, not the vectors, to all processes. This happens at
+    the start of every epoch ("we update the Faiss index at every epoch", Amore Bondarenko et al. 2022, section 4), or
+    every ``every`` steps. The other processes wait; if it takes longer than their time limit (``ddp_timeout`` of the
+    training arguments), increase that limit.
 
-    A checkpoint holds the table in use. Training that resumes from it goes on with the same batches, if the weights are
-    those of the checkpoint; from a checkpoint without a table, or with another model, the neighbors are found anew, with
-    a warning, and the rest of the epoch is approximately, not exactly, what it would have been. With a refresh by steps, a
-    batch that the data loader had already fetched may come before or after it.
+    A checkpoint holds the current table. Resumed training continues with the same batches if the weights are those of
+    the checkpoint. From a checkpoint without a table, or with another model, the neighbors are found again with a
+    warning, and the rest of the epoch is only approximately the same. With a refresh by steps, a batch that the data
+    loader has already fetched may come before or after the refresh.
 
-    Also tells every sampler its epoch, as :class:`EpochCallback` does.
+    The callback also sets the epoch of every sampler, like :class:`EpochCallback`.
 
     Args:
         every: Steps between refreshes; ``None`` for the start of every epoch.
-        prompt: What the trainer puts before each text (``prompts`` of the training arguments).
-        batch_size: Texts embedded at once.
-        folder: Where the vectors and the table are kept on disk and mapped into memory, for datasets of many millions of
-            rows; every process has to see it, and no other training may have it. By default all is in memory.
+        prompt: The prefix that the trainer adds to each text (``prompts`` of the training arguments).
+        batch_size: Number of texts embedded at once.
+        folder: Folder for the vectors and the table, which are memory-mapped, for datasets of many millions of rows.
+            Every process must see it, and no other training may use it. By default everything is in memory.
 
     Raises:
-        InputError: A number below 1. When training begins: no batches of that kind, or a folder that another training has.
+        InputError: A number below 1. When training begins: no hard-negative batches, or a folder that another training
+            uses.
     """
 
     def __init__(
@@ -127,14 +128,15 @@ class HardNegativeCallback(EpochCallback):
         epoch: int = 0,
         bf16: bool = False,
     ) -> None:
-        """Find the neighbors of a sampler's prototypes under a model, and have it use them; for all processes together.
+        """Find the neighbors of a sampler's prototypes with a model, and let the sampler use them; collective over all
+        processes.
 
         Args:
-            sampler: Where the rows and prototypes come from.
-            model: What embeds them; it is in the mode it was in when this is done.
-            number: Which sampler of the training this is.
-            step: Training steps the model has taken.
-            epoch: Epoch it is in.
+            sampler: The source of the rows and prototypes.
+            model: The encoder; its mode is restored.
+            number: Number of the sampler in the training.
+            step: Training steps so far.
+            epoch: Current epoch.
             bf16: Whether to embed under autocast to bfloat16, as in training.
 
         Raises:

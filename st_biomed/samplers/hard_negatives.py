@@ -1,4 +1,4 @@
-"""Batches around prototypes: other names of their concepts, and the rows that the model finds most like them."""
+"""Batches around prototypes: other names of their concepts, and the rows most similar to them in the model."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 SPARE = 16
-"""Neighbors kept beyond those a batch needs, for rows that are in it already."""
+"""Extra neighbors, for rows that are in the batch already."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HardNegativePlan:
-    """How many rows of each kind a batch has, ``prototypes * (1 + positives + neighbors)`` altogether.
+    """Number of rows of each kind in a batch, ``prototypes * (1 + positives + neighbors)`` in total.
 
     The defaults are the Italian paper's: "we sample 4 prototypes p", "the number of positives as k = 20, and the number
     of possible negatives as m = 30" (Amore Bondarenko et al. 2022, section 4).
 
     Attributes:
-        prototypes: Prototypes of a batch.
-        positives: Rows of its concepts for each prototype.
-        neighbors: Nearest rows for each prototype.
-        prototypes_per_concept: Most prototypes of a concept, "a small number": 50 thousand steps in 4 epochs of 20,447
-            concepts are 2.4.
-        lone_rows: Whether rows that share no concept with another are prototypes, too; they have neighbors only.
+        prototypes: Prototypes per batch.
+        positives: Rows of the concepts of each prototype.
+        neighbors: Nearest rows of each prototype.
+        prototypes_per_concept: Maximum number of prototypes per concept, "a small number": 50 thousand steps in 4
+            epochs of 20,447 concepts correspond to 2.4.
+        lone_rows: Whether rows that share no concept with another row are also prototypes; they have only neighbors.
 
     Raises:
         InputError: A number below 1.
@@ -54,38 +54,40 @@ class HardNegativePlan:
 
     @property
     def batch_size(self) -> int:
-        """Rows of a batch."""
+        """Rows per batch."""
         return self.prototypes * (1 + self.positives + self.neighbors)
 
 
 class HardNegativeBatchSampler(EpochBatchSampler):
     """Every batch holds some prototypes with other rows of their concepts and with their nearest rows.
 
-    This is the dynamic sampling of CODER++ and of the Italian models. An epoch goes through all prototypes once, in random
-    order. For each prototype of a batch ``positives`` rows are drawn that share a concept with it, of other terms first,
-    and the ``neighbors`` nearest rows are taken whatever their concept ("possibly hard negatives"): the loss knows which
-    of them are synonyms. No row is twice in a batch. Where a concept has fewer rows, further neighbors take the place, so
-    that every batch has exactly ``batch_size`` rows; where even those are in the batch already, any other rows do.
+    This is the dynamic sampling of CODER++ and of the Italian models. An epoch visits all prototypes once, in random
+    order. For each prototype of a batch, ``positives`` rows that share a concept with it are drawn, other terms first.
+    The ``neighbors`` nearest rows are added regardless of their concept ("possibly hard negatives"); the loss knows
+    which of them are synonyms. A row occurs at most once in a batch. If a concept has fewer rows, further neighbors
+    replace them, so every batch has exactly ``batch_size`` rows. If those are also in the batch already, other rows
+    are used.
 
-    The nearest rows come from a :class:`~st_biomed.samplers.neighbor_table.NeighborTable`, which
-    :class:`~st_biomed.samplers.hard_negative_callback.HardNegativeCallback` renews while the model learns.
+    The nearest rows come from a :class:`~st_biomed.samplers.neighbor_table.NeighborTable`,
+    :class:`~st_biomed.samplers.hard_negative_callback.HardNegativeCallback` updates this table during training.
 
     Args:
         dataset: Names (:func:`~st_biomed.training_data.names.names_dataset`), or mentions in context with the text id of their
             term as the label: columns ``text`` and ``label``.
-        batch_size: What the plan adds up to.
-        terminology: Where the labels come from.
-        plan: How many rows of each kind.
-        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`; the neighbors count beside ``seed`` and ``epoch``.
+        batch_size: The total of the plan.
+        terminology: The terminology of the labels.
+        plan: The number of rows of each kind.
+        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`; batches depend on the neighbors as well as on
+            ``seed`` and ``epoch``.
 
     Attributes:
         prototypes: Rows that are prototypes, sorted, ``[P]``; they depend on the dataset and the seed.
-        items: What the dataset and the prototypes are known by.
-        width: Neighbors of a prototype that a table has to hold.
+        items: Identifier of the dataset and the prototypes.
+        width: Number of neighbors per prototype that a table must have.
 
     Raises:
-        InputError: Another ``batch_size`` than the plan's, a dataset smaller than a batch, or too few prototypes for
-            one. In iteration: no table of neighbors yet.
+        InputError: A ``batch_size`` other than the plan's, a dataset smaller than a batch, or too few prototypes for a
+            batch. In iteration: no table of neighbors yet.
     """
 
     def __init__(
@@ -122,15 +124,15 @@ class HardNegativeBatchSampler(EpochBatchSampler):
         self.table: NeighborTable | None = None
 
     def texts(self, rows: slice) -> list[str]:
-        """The texts of some rows, past any format or transform of the dataset."""
+        """The texts of some rows, without any format or transform of the dataset."""
         plain = self.dataset.select_columns("text").with_format("arrow")
         return plain[rows]["text"].to_pylist()
 
     def use(self, table: NeighborTable) -> None:
-        """Take the neighbors of the batches to come from a table.
+        """Use the neighbors of a table for the following batches.
 
         Raises:
-            InputError: It was made for other rows or prototypes, or is too narrow.
+            InputError: The table was made for other rows or prototypes, or has too few neighbors.
         """
         if table.items != self.items:
             raise InputError(
@@ -186,10 +188,10 @@ class HardNegativeBatchSampler(EpochBatchSampler):
 
 @dataclass(frozen=True, kw_only=True)
 class HardNegativeBatches(TerminologyBatches):
-    """Makes a :class:`HardNegativeBatchSampler`.
+    """Creates a :class:`HardNegativeBatchSampler`.
 
     Attributes:
-        plan: How many rows of each kind a batch has; the Italian paper's by default.
+        plan: Number of rows of each kind in a batch; the Italian paper's by default.
     """
 
     plan: HardNegativePlan = HardNegativePlan()

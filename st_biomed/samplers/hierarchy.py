@@ -28,15 +28,15 @@ _HIERARCHIES: dict[tuple[object, ...], Hierarchy] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class HierarchyPlan:
-    """Which anchors an epoch has, and who their partners are.
+    """The anchors of an epoch, and their partners.
 
     Attributes:
-        partners: How many partners at each distance from 0 to ``hierarchy.far``, as a sequence or as
-            distance to number; by default one synonym and two at every other distance.
-        synonym_anchors: Share of anchors that must have a synonym, from 0 (as they come) to 1.
-        anchor_repeats: Source to how often each of its anchors counts in an epoch, 1 for those not named. A concept
-            belongs to the sources of its edges; of several, the largest number holds.
-        names_per_partner: How many names a related concept brings, as far as it has them and there is place.
+        partners: Number of partners at each distance from 0 to ``hierarchy.far``, as a sequence or a mapping from
+            distance to number; by default one synonym and two partners at every other distance.
+        synonym_anchors: Share of anchors that must have a synonym, from 0 (no requirement) to 1.
+        anchor_repeats: Mapping from source to the number of times each of its anchors occurs in an epoch; 1 for other
+            sources. A concept belongs to the sources of its edges; if there are several, the largest number applies.
+        names_per_partner: Maximum number of names that a related concept contributes, if there is room.
 
     Raises:
         InputError: A number out of range.
@@ -49,7 +49,7 @@ class HierarchyPlan:
 
     def __post_init__(self) -> None:
         if not 0 <= self.synonym_anchors <= 1:
-            raise InputError(f"synonym_anchors is a share from 0 to 1, found {self.synonym_anchors}")
+            raise InputError(f"synonym_anchors must be a share from 0 to 1, found {self.synonym_anchors}")
         if self.names_per_partner < 1:
             raise InputError(f"names_per_partner must be at least 1, found {self.names_per_partner}")
 
@@ -58,37 +58,37 @@ class HierarchyBatchSampler(EpochBatchSampler):
     """Every batch holds groups of one anchor and its partners, and always ``batch_size`` rows.
 
     A group has ``1 + sum(partners)`` rows: the anchor, then ``partners[0]`` other names of its concept, then
-    ``partners[d]`` names at each distance ``d``. Partners are drawn evenly from the relatives of the anchor's concept
-    (one that is related in two ways, say by two common parents, is twice as likely) with one of their names, and their
-    distance is checked for the texts: a nearer relation by another way rules a partner out. What a distance lacks is
-    topped up with far texts, which are drawn from the anchor's sources until they are at the largest distance. No text
-    is twice in a group, unless the sources are too small. Rows left over by the groups are random texts of the sources
-    of the batch's anchors.
+    ``partners[d]`` names at each distance ``d``. Partners are drawn uniformly from the relatives of the anchor's
+    concept (a concept related in two ways, e.g. by two common parents, is twice as likely), with one of their names.
+    Their distance is checked for the texts: a nearer relation by another path excludes a partner. Missing partners at
+    a distance are replaced by far texts, which are drawn from the anchor's sources until they are at the largest
+    distance. No text occurs twice in a group, unless the sources are too small. Rows that do not fit a group are
+    random texts from the sources of the batch's anchors.
 
-    The distances here are the hierarchy's own levels, from 0 to ``hierarchy.far``, *before* its level function: the
-    function sees batches only, so it changes the distances that a loss sees between the members of a group, never who
-    they are. Where its levels differ, ask for partners at the levels it makes them from.
+    The distances here are the hierarchy's own levels, from 0 to ``hierarchy.far``, *before* its level function. The
+    function is applied only to batches: it changes the distances that a loss sees within a group, but never the
+    members of the group. If its levels differ, request partners at the levels before the function.
 
-    An anchor is a (concept, name) pair of a concept that has a parent or a child. An epoch goes through all of them
-    once in random order, up to less than a batch; with ``synonym_anchors`` that share of the anchors comes from those
-    that have a synonym instead, repeated as often as it takes. ``anchor_repeats`` lets the anchors of small hierarchies
-    come more than once, as HiPrBERT's published code does. With ``names_per_partner`` above 1 a related concept brings
-    several of its names, so that a batch holds synonyms of siblings too: hard positives and hard negatives at once.
+    An anchor is a (concept, name) pair of a concept that has a parent or a child. An epoch visits all anchors once in
+    random order, except for a remainder smaller than a batch. With ``synonym_anchors``, that share of the anchors is
+    drawn from anchors with a synonym, repeated as often as needed. ``anchor_repeats`` repeats the anchors of small
+    hierarchies, as in HiPrBERT's published code. With ``names_per_partner`` above 1, a related concept contributes
+    several names, so a batch also holds synonyms of siblings: hard positives and hard negatives at once.
 
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch; at least one group.
         hierarchy: The distances.
-        plan: Which anchors, and their partners.
+        plan: The anchors and their partners.
         **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
         partners: Number of partners at each distance.
-        group_size: ``1 + sum(partners)``, for a loss that stays within groups; use a multiple as ``batch_size``.
+        group_size: ``1 + sum(partners)``, for a loss within groups; use a multiple as ``batch_size``.
 
     Raises:
-        InputError: An empty hierarchy, a number out of range, no synonym where some are asked for, too few anchors or
-            texts for one batch.
+        InputError: An empty hierarchy, a number out of range, no synonyms although some are required, or too few
+            anchors or texts for one batch.
     """
 
     def __init__(
@@ -160,10 +160,10 @@ class HierarchyBatchSampler(EpochBatchSampler):
 
 @dataclass(frozen=True, kw_only=True)
 class HierarchyBatches(TerminologyBatches, HierarchyPlan):
-    """Makes a :class:`HierarchyBatchSampler`; options are those of :class:`HierarchyPlan`.
+    """Creates a :class:`HierarchyBatchSampler`; the options are those of :class:`HierarchyPlan`.
 
     Attributes:
-        distance, levels, max_distance: What defines the hierarchy's distances.
+        distance, levels, max_distance: The definition of the hierarchy's distances.
         level_function, weight_function: Names of the hierarchy's functions, see :func:`function_name`.
     """
 
@@ -185,10 +185,10 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
         """The batches of the names of a hierarchy's terminology.
 
         Args:
-            hierarchy: The distances; of a terminology, those of ``Hierarchy(terminology)``.
+            hierarchy: The distances; for a terminology, those of ``Hierarchy(terminology)``.
             path: Folder where the terminology is saved; needed only to unpickle the batches in another process, where
-                the hierarchy's functions must be found by their names too (no lambda, no instance).
-            dataset: The training dataset, if it holds a selection of the names only.
+                the hierarchy's functions must also be importable by name (no lambda, no instance).
+            dataset: The training dataset, if it holds only a selection of the names.
             **options: The other attributes.
 
         Raises:
@@ -237,15 +237,15 @@ def partners_per_distance(partners: Sequence[int] | Mapping[int, int] | None, ma
     given = dict(partners) if isinstance(partners, Mapping) else dict(enumerate(partners))
     numbers = tuple(given.get(d, 0) for d in range(max_distance + 1))
     if set(given) - set(range(max_distance + 1)) or min(numbers) < 0 or not sum(numbers):
-        raise InputError(f"partners gives a number for each distance from 0 to {max_distance}, found {partners}")
+        raise InputError(f"partners must give a number for each distance from 0 to {max_distance}, found {partners}")
     return numbers
 
 
 def repeats_per_concept(hierarchy: Hierarchy, anchor_repeats: Mapping[str, int]) -> np.ndarray:
-    """How often the anchors of each concept count in an epoch, ``[C]``.
+    """The number of times that the anchors of each concept occur in an epoch, ``[C]``.
 
     Raises:
-        InputError: A source that the hierarchy has not, or a number below 1.
+        InputError: A source that is not in the hierarchy, or a number below 1.
     """
     sources = list(hierarchy.terminology.sources)
     for source, number in anchor_repeats.items():

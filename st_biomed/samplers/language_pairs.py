@@ -11,18 +11,19 @@ from st_biomed.training_data.draws import pair_of
 
 
 class PairStrata:
-    """Strata of synonym pairs: of each concept the pairs within one language, and those of a language with the pivot.
+    """Strata of synonym pairs: for each concept, pairs within one language, and pairs of a language with the pivot.
 
-    With the pivot English these are BERGAMOT's English-English pairs, pairs of a language of its own, and pairs mapped
-    to English. A name in several languages counts for the pivot if that is among them, else for the first by code.
+    With the pivot English these are BERGAMOT's English-English pairs, pairs within another language, and pairs mapped
+    to English. A name in several languages counts for the pivot if the pivot is among them, otherwise for the first
+    language by code.
 
     Args:
-        terminology: Where the languages come from.
+        terminology: The source of the languages.
         names: Concept to the text ids that may be drawn.
         pivot: ISO 639-1 code of the pivot language; ``None`` makes all pairs of a concept one stratum.
 
     Attributes:
-        pairs: Number of pairs of each stratum, none empty, int64 ``[S]``.
+        pairs: Number of pairs in each stratum, at least one, int64 ``[S]``.
         concepts: The concept of each stratum, ``[S]``.
 
     Raises:
@@ -60,7 +61,7 @@ class PairStrata:
             pair: Numbers below their ``pairs``, ``[G]``.
 
         Returns:
-            ``[G, 2]``; of a pair across languages the pivot's name comes second.
+            ``[G, 2]``; in a pair across languages the name in the pivot language comes second.
         """
         within = self._second[stratum] < 0
         i, j = pair_of(pair)

@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
     """Random order of blocks of ``world_size`` batches, each block from one dataset.
 
-    Batches are dealt to the processes in turn, so that within a block every process gets one: a loss that gathers
-    from all processes needs them on the same dataset. With temperature T a dataset of n blocks gets a share
-    proportional to ``n ** (1 / T)`` of as many blocks as there are altogether, and at least one: 1 takes every batch
-    once, larger values favor small datasets up to equal shares, which are then gone through several times with new
-    batches. Shares say directly which part of all blocks each dataset gets. A last block that is short begins the dataset
-    anew. Datasets whose batches are all taken in order, as in evaluation, are never reweighted.
+    Batches are dealt to the processes in turn, so every process gets one batch of a block. A loss that gathers from
+    all processes needs them on the same dataset. With temperature T, a dataset of n blocks gets a share of the total
+    number of blocks proportional to ``n ** (1 / T)``, and at least one block. T = 1 uses every batch once. Larger
+    values favor small datasets, up to equal shares; small datasets are then repeated with new batches. With shares, each dataset gets
+    its share of all blocks. A short last
+    block is filled from the start of the dataset. Datasets whose batches are all in order, as in evaluation, are never
+    reweighted.
 
     Args:
-        dataset: The datasets one after another.
-        batch_samplers: One for each.
-        generator: Ignored: an epoch depends on ``seed`` and ``epoch`` alone, in every process.
-        seed: Seed.
+        dataset: The concatenated datasets.
+        batch_samplers: One sampler per dataset.
+        generator: Ignored; an epoch depends only on ``seed`` and ``epoch``, in every process.
+        seed: Random seed.
         temperature: T, at least 1.
         shares: A number above 0 for each dataset, in their order, in place of a temperature; they need not add up to 1.
 
@@ -60,9 +61,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
                 f"found {list(shares)} and temperature {temperature}"
             )
         if len({id(each) for each in dataset.datasets}) < len(dataset.datasets):
-            raise InputError(
-                "one dataset object stands under two names: make one for each, e.g. call names_dataset twice"
-            )
+            raise InputError("two names share one dataset object: make one for each, e.g. call names_dataset twice")
         super().__init__(dataset, batch_samplers, generator, seed)
         self.world_size = get_world_size()
         if all(isinstance(sampler.sampler, SequentialSampler) for sampler in batch_samplers):
@@ -98,7 +97,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
 
 @dataclass(frozen=True)
 class RankAlignedMixing:
-    """What is given to the training arguments as ``multi_dataset_batch_sampler``.
+    """The callable for ``multi_dataset_batch_sampler`` of the training arguments.
 
     Attributes:
         temperature, shares: See :class:`RankAlignedBatchSampler`.

@@ -1,4 +1,4 @@
-"""Functions by their names, so that what holds a name can be written to a file and read in another process."""
+"""Functions by name, so an object with a function can be written to a file and read in another process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HERE = "@"  # in a name that only this process understands; no module or functi
 
 
 def function_name(function: Callable[..., Any] | None) -> str | None:
-    """``"module:name"``; one that cannot be imported (a lambda, an instance) gets a name of this process alone."""
+    """``"module:name"``; a lambda or an instance gets a name that is valid only in this process."""
     if function is None:
         return None
     of = function if hasattr(function, "__qualname__") else type(function)
@@ -25,7 +25,7 @@ def function_name(function: Callable[..., Any] | None) -> str | None:
 
 
 def function_named(name: str | None) -> Callable[..., Any] | None:
-    """The function with a name that :func:`function_name` gave.
+    """The function with a name from :func:`function_name`.
 
     Raises:
         InputError: It cannot be imported.
@@ -37,6 +37,6 @@ def function_named(name: str | None) -> Callable[..., Any] | None:
         return attrgetter(path)(import_module(module))
     except (ImportError, AttributeError):
         raise InputError(
-            f"function {name.partition(_HERE)[0]} cannot be imported, which another process has to: "
+            f"function {name.partition(_HERE)[0]} cannot be imported by another process: "
             "define it with def at the top of a module"
         ) from None

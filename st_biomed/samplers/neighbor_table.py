@@ -1,4 +1,4 @@
-"""The nearest rows of every prototype under one state of a model, and which state that was."""
+"""The nearest rows of every prototype for one state of a model, with a record of that state."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _QUERIES = 65_536  # prototypes compared at once: the vectors are read once for 
 
 @dataclass(frozen=True)
 class NeighborTable:
-    """Nearest rows, and what they were made from.
+    """Nearest rows, and their origin.
 
     Attributes:
         rows: Rows of the dataset, nearest first, without the prototype itself, int32 ``[P, W]``; may be memory-mapped.
-        items: What the dataset and the prototypes are known by.
+        items: Identifier of the dataset and the prototypes.
         weights: :func:`~st_biomed.encoder.digest.model_digest` of the model whose vectors were compared.
-        step: Training steps it had taken.
-        epoch: Epoch in which that was.
+        step: Training steps of that model.
+        epoch: Epoch of that model.
     """
 
     rows: np.ndarray
@@ -39,11 +39,12 @@ class NeighborTable:
     epoch: int = 0
 
     def save(self, folder: Path, **more: str) -> Path:
-        """Write ``neighbors.npy`` and ``neighbors.json`` into a folder, which is made; a table there is replaced.
+        """Write ``neighbors.npy`` and ``neighbors.json`` into a folder, which is created; an existing table is
+        replaced.
 
         Args:
-            folder: Where to; nothing else writes to it.
-            **more: What else the second file shall say.
+            folder: The folder; nothing else may write to it.
+            **more: Further entries of the second file.
         """
         folder.mkdir(parents=True, exist_ok=True)
         with replacing_file(folder / ROWS) as draft, draft.open("wb") as file:
@@ -54,10 +55,10 @@ class NeighborTable:
 
     @classmethod
     def load(cls, folder: Path) -> NeighborTable:
-        """Map what :meth:`save` wrote into memory.
+        """Load a table from :meth:`save`, memory-mapped.
 
         Raises:
-            InputError: No table there, or a damaged one.
+            InputError: No table, or a damaged one.
         """
         about = read_about(folder)
         _SEAL.check(folder, about, [ROWS])
@@ -69,7 +70,7 @@ class NeighborTable:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """What ``neighbors.json`` says.
+    """The content of ``neighbors.json``.
 
     Raises:
         InputError: No such file, or a damaged one.
@@ -85,8 +86,8 @@ def nearest_rows(
     Args:
         vectors: float32 ``[N, D]``, of length one; may be memory-mapped.
         prototypes: Rows to find neighbors of, ``[P]``.
-        width: How many, W.
-        device: Where to compare.
+        width: Number of neighbors, W.
+        device: Device of the comparison.
 
     Returns:
         int32 ``[P, min(W, N - 1)]``, nearest first, no row its own neighbor.

@@ -19,8 +19,8 @@ class Neighborhood(NamedTuple):
     """A part of a graph around some targets.
 
     Attributes:
-        nodes: Concept of each node, each once: the targets in their order, then the neighbors as they were met,
-            int64 ``[N]``.
+        nodes: Concept of each node, each once: the targets in their order, then the neighbors in the order of
+            discovery, int64 ``[N]``.
         edges: Source node, target node and relation of each edge, int64 ``[3, E]``; a source is a drawn neighbor of its
             target.
     """
@@ -30,15 +30,16 @@ class Neighborhood(NamedTuple):
 
 
 class NeighborSampler:
-    """Draws neighbors uniformly and without replacement, and those of neighbors in turn.
+    """Draws neighbors uniformly and without replacement, hop by hop.
 
-    Neighbors are drawn, not edges: a neighbor to which a concept has several relations is as likely as any other, and
-    brings an edge for each. A node's neighbors are drawn once, in the hop after that in which it was met; a neighbor
-    that is a node already stays that node.
+    Neighbors are drawn, not edges: a neighbor with several relations to a concept is as likely as any other, and
+        contributes an edge for each relation. A node's neighbors are drawn once, in the hop after its discovery; a
+        neighbor that is already a node remains that node.
 
     Args:
-        graph: What to draw from.
-        max_neighbors: Most neighbors of a node, for each hop from the targets outwards; none for the targets alone.
+        graph: The graph to draw from.
+        max_neighbors: Maximum number of neighbors of a node, for each hop from the targets outwards; empty for the
+            targets alone.
 
     Raises:
         InputError: A number below 1.
@@ -56,11 +57,11 @@ class NeighborSampler:
         """The neighborhood of B concepts.
 
         Args:
-            rng: Where the randomness comes from, and all of it.
+            rng: The only source of randomness.
             targets: Different concepts, ``[B]``.
 
         Raises:
-            InputError: A concept twice, or a number that is no concept.
+            InputError: A repeated concept, or a number that is not a concept.
         """
         targets = np.asarray(targets, dtype=np.int64)
         self._check(targets)
@@ -98,11 +99,13 @@ class NeighborSampler:
     def _check(self, targets: np.ndarray) -> None:
         n_nodes = self.graph.n_nodes
         if len(targets) and (targets.min() < 0 or targets.max() >= n_nodes):
-            raise InputError(f"targets are concepts from 0 to {n_nodes - 1}, found {targets.min()} to {targets.max()}")
+            raise InputError(
+                f"targets must be concepts from 0 to {n_nodes - 1}, found {targets.min()} to {targets.max()}"
+            )
         once = np.unique(targets)
         if len(once) < len(targets):
             raise InputError(
-                f"targets: every concept is one target, found {len(targets)} targets of {len(once)} concepts"
+                f"targets: every concept must be one target, found {len(targets)} targets of {len(once)} concepts"
             )
 
     def __getstate__(self) -> dict[str, Any]:

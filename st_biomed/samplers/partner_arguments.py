@@ -1,4 +1,4 @@
-"""Which partners an anchor of a hierarchy has in its batch, as arguments of a recipe."""
+"""Recipe arguments for the partners of an anchor of a hierarchy."""
 
 from __future__ import annotations
 
@@ -16,26 +16,29 @@ if TYPE_CHECKING:
 
 @dataclass
 class PartnerArguments:
-    """Those of :class:`~st_biomed.samplers.HierarchyBatches` (HiPrBERT, section 3.4)."""
+    """The arguments of :class:`~st_biomed.samplers.HierarchyBatches` (HiPrBERT, section 3.4)."""
 
     partners: list[int] = field(
-        default_factory=lambda: [5, 5, 5, 5], metadata=about("partners of an anchor at distance 0, 1, 2, ...", SIZE)
+        default_factory=lambda: [5, 5, 5, 5],
+        metadata=about("number of partners of an anchor at distance 0, 1, 2, ...", SIZE),
     )
     synonym_anchors: float = field(
-        default=0.0, metadata=about("least share of anchors that have a synonym", within("[0, 1]"))
+        default=0.0, metadata=about("minimum share of anchors with a synonym", within("[0, 1]"))
     )
     anchor_repeats: list[str] = field(
         default_factory=list,
-        metadata={"help": "SOURCE=N: its anchors come N times an epoch (the published code: PHECODE=70 CPT=10)"},
+        metadata={
+            "help": "SOURCE=N: repeat the anchors of a source N times per epoch (the published code: PHECODE=70 CPT=10)"
+        },
     )
-    names_per_partner: int = field(default=1, metadata=about("names that a related concept brings to a group", COUNT))
+    names_per_partner: int = field(default=1, metadata=about("names that a related concept adds to a group", COUNT))
 
     def partner_batches(self, hierarchy: Hierarchy, folder: Path) -> HierarchyBatches:
         """The batches of anchors and their partners.
 
         Args:
-            hierarchy: Of what is trained on.
-            folder: Where its terminology is saved.
+            hierarchy: The hierarchy of the training data.
+            folder: Folder of the saved terminology.
         """
         return HierarchyBatches.of(
             hierarchy,
@@ -50,12 +53,12 @@ class PartnerArguments:
         """``anchor_repeats`` as a dictionary.
 
         Raises:
-            InputError: One is not ``SOURCE=N``.
+            InputError: An entry is not ``SOURCE=N``.
         """
         numbers = {}
         for pair in self.anchor_repeats:
             source, equals, number = pair.partition("=")
             if not (source and equals and number.isdecimal() and 0 < int(number[:10]) <= LARGEST):
-                raise InputError(f"anchor_repeats are written SOURCE=N with N from 1, found {pair!r}")
+                raise InputError(f"anchor_repeats must have the form SOURCE=N with N from 1, found {pair!r}")
             numbers[source] = int(number)
         return numbers

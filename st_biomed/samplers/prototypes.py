@@ -1,4 +1,4 @@
-"""Which rows stand for a concept, and which few of them are its prototypes."""
+"""The rows of a concept, and the selection of its prototypes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class ConceptRows:
-    """The rows of every concept: its names, or its mentions in context, of which one term may have many.
+    """The rows of every concept: its names, or its mentions in context. A term may have many mentions.
 
     Args:
         dataset: Columns ``text`` and ``label``, the text id of the name or of the mentioned term.
-        terminology: Where the labels come from.
+        terminology: The terminology of the labels.
 
     Attributes:
         labels: Text id of each row, ``[N]``.
@@ -35,7 +35,7 @@ class ConceptRows:
         self.labels = labels_of(dataset)
         if len(self.labels) and (self.labels.min() < 0 or self.labels.max() >= terminology.n_texts):
             raise InputError(
-                f"labels are text ids from 0 to {terminology.n_texts - 1}, "
+                f"labels must be text ids from 0 to {terminology.n_texts - 1}, "
                 f"found {self.labels.min()} to {self.labels.max()}"
             )
         self._concepts_of = terminology.text_concepts
@@ -51,18 +51,18 @@ class ConceptRows:
         return rows[rows != row]
 
     def prototypes(self, rng: np.random.Generator, per_concept: int, *, alone: bool = False) -> np.ndarray:
-        """Choose prototypes of every concept: each of another term first, then further rows of the same terms.
+        """Choose prototypes of every concept: first one per term, then further rows of the same terms.
 
         "For each entity e a small number of prototypes is chosen in a way that prioritizes - where possible - a different
         synonym of e for each prototype" (Amore Bondarenko et al. 2022, section 3.2).
 
         Args:
-            rng: Which rows, and which terms where there are more of them than prototypes.
-            per_concept: Most prototypes of a concept.
-            alone: Whether a row that shares no concept with another is a prototype, too.
+            rng: Chooses the rows, and the terms if there are more terms than prototypes.
+            per_concept: Maximum number of prototypes per concept.
+            alone: Whether a row that shares no concept with another row is also a prototype.
 
         Returns:
-            Rows, sorted, each once though several concepts may have chosen it, ``[P]``.
+            Sorted rows, ``[P]``; each occurs once, even if several concepts have chosen it.
         """
         counts = self._rows_of.counts
         concept = np.repeat(np.arange(len(counts)), counts)

@@ -1,4 +1,4 @@
-"""Drawing what shares a key with some rows (the concepts at one level, the texts of one source) without listing it."""
+"""Draw members that share a key with some rows (concepts at one level, texts of one source) without listing them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from st_biomed.csr import CSR
 
 
 class Relatives:
-    """The candidates of each row, numbered; any number is looked up in a binary search.
+    """The numbered candidates of each row; a number is looked up by binary search.
 
-    A row's candidates are all its (key, member with that key) pairs: the row itself may be among them, and what is
-    related in two ways is there twice.
+    A row's candidates are all its (key, member with that key) pairs. The row itself may be among them, and a member
+    related in two ways occurs twice.
 
     Args:
         ways: Tables (row to keys, key to members), e.g. ``Hierarchy.partner_tables``.
@@ -27,15 +27,15 @@ class Relatives:
             self._ways.append((keys, members, before))
 
     def draw(self, rng: np.random.Generator, rows: np.ndarray, k: int) -> np.ndarray:
-        """Draw ``k`` candidates of each row, evenly and with repeats.
+        """Draw ``k`` candidates of each row, uniformly with replacement.
 
         Args:
-            rng: Where the randomness comes from.
+            rng: The random generator.
             rows: Rows of the tables, ``[N]``.
-            k: How many.
+            k: Number of candidates.
 
         Returns:
-            Members ``[N, k]``; -1 throughout where there are none.
+            Members ``[N, k]``; -1 for a row without candidates.
         """
         sizes = [before[keys.indptr[rows + 1]] - before[keys.indptr[rows]] for keys, _, before in self._ways]
         number = (rng.random((len(rows), k)) * sum(sizes)[:, None]).astype(np.int64)

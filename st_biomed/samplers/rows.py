@@ -1,4 +1,4 @@
-"""Which rows of a dataset are the names, and the definitions, of a concept."""
+"""The rows of a dataset that are names, or definitions, of a concept."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class NameRows:
     """The names of a terminology that a dataset holds, as text ids, and their rows.
 
     Args:
-        dataset: What ``names_dataset`` made of the terminology, or a selection of its rows in any order.
-        terminology: Where the labels come from.
+        dataset: The ``names_dataset`` of the terminology, or a selection of its rows in any order.
+        terminology: The terminology of the labels.
 
     Attributes:
         names: Concept to the text ids that are in the dataset.
@@ -40,21 +40,21 @@ class NameRows:
             return
         if len(labels) and (labels.min() < 0 or labels.max() >= terminology.n_texts):
             raise InputError(
-                f"labels are text ids from 0 to {terminology.n_texts - 1}, found {labels.min()} to {labels.max()}"
+                f"labels must be text ids from 0 to {terminology.n_texts - 1}, found {labels.min()} to {labels.max()}"
             )
         self._row = np.full(terminology.n_texts, -1, dtype=np.int64)
         self._row[labels] = np.arange(len(labels))
         self.texts = np.flatnonzero(self._row >= 0)
         if len(self.texts) < len(labels):
             first = labels[np.flatnonzero(self._row[labels] != np.arange(len(labels)))[0]]
-            raise InputError(f"every name has one row, found text id {first} in several")
+            raise InputError(f"every name must have one row, found text id {first} in several")
         every = terminology.concept_texts
         held = self._row[every.indices] >= 0
         concept = np.repeat(np.arange(every.n_rows), every.counts)
         self.names = CSR.from_pairs(concept[held], every.indices[held], every.n_rows)
 
     def of(self, texts: np.ndarray) -> np.ndarray:
-        """The rows of text ids, same shape."""
+        """The rows of text ids, in the same shape."""
         return texts if self._row is None else self._row[texts]
 
 

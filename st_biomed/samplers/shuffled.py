@@ -1,4 +1,4 @@
-"""Rows in random order, for datasets whose rows need no particular company (relation pairs)."""
+"""Rows in random order, for datasets without constraints on batches (relation pairs)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ShuffledBatchSampler(EpochBatchSampler):
-    """All rows once an epoch in random order, up to less than a batch; every batch has ``batch_size`` rows.
+    """All rows once per epoch in random order, except for a remainder smaller than a batch.
 
     Args:
         dataset: Any dataset.
@@ -44,7 +44,7 @@ class ShuffledBatchSampler(EpochBatchSampler):
 
 @dataclass(frozen=True, kw_only=True)
 class ShuffledBatches(TrainingBatches):
-    """Makes a :class:`ShuffledBatchSampler`; see :class:`~st_biomed.samplers.arguments.TrainingBatches`."""
+    """Creates a :class:`ShuffledBatchSampler`; see :class:`~st_biomed.samplers.arguments.TrainingBatches`."""
 
     @classmethod
     def of(cls, dataset: Dataset) -> ShuffledBatches:

@@ -1,4 +1,4 @@
-"""Batches of synonyms: a few concepts, a few names of each (SapBERT's pairs, never written out)."""
+"""Batches of synonyms: a few names of each of a few concepts (SapBERT's pairs, which are never written out)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _BLOCK = 64  # batches whose names are looked up together
 
 @dataclass(frozen=True, kw_only=True)
 class SynonymPlan:
-    """Which synonyms an epoch has.
+    """The synonyms of an epoch.
 
     Attributes:
         names_per_concept: K, the names in a group.
-        max_pairs_per_concept: Most synonym pairs of a concept in an epoch.
-        pivot_language: ISO 639-1 code of the language that others are paired with, e.g. ``"en"``; by default languages
-            do not matter. Needs two names per concept.
+        max_pairs_per_concept: Maximum number of synonym pairs per concept in an epoch.
+        pivot_language: ISO 639-1 code of the language that other languages are paired with, e.g. ``"en"``; by default
+            languages are ignored. Needs two names per concept.
 
     Raises:
         InputError: A number out of range, or a pivot language with groups of another size.
@@ -54,28 +54,28 @@ class SynonymPlan:
 class SynonymBatchSampler(EpochBatchSampler):
     """Every batch holds groups of names of one concept, and always ``batch_size`` rows.
 
-    With two names per concept an epoch goes through all pairs of synonyms once, in random order, at most
+    With two names per concept, an epoch visits all pairs of synonyms once, in random order, with at most
     ``max_pairs_per_concept`` of a concept ("any concepts with more than 50 positive pairs are randomly trimmed to 50
-    pairs", SapBERT, section 3), drawn anew every epoch. With K names a concept has as many groups as it takes to hold
-    that many pairs: ``ceil(min(cap, n(n-1)/2) / (k(k-1)/2))`` with ``k = min(K, n)`` distinct names each.
+    pairs", SapBERT, section 3), drawn again in every epoch. With K names, a concept has enough groups for that many
+    pairs: ``ceil(min(cap, n(n-1)/2) / (k(k-1)/2))`` with ``k = min(K, n)`` distinct names each.
 
-    With a pivot language the pairs are drawn by strata, as BERGAMOT needs: of each concept those within each language and
-    those of each other language with the pivot, at most ``max_pairs_per_concept`` of each.
+    With a pivot language the pairs are drawn by strata, as in BERGAMOT: for each concept, pairs within each language
+        and pairs of each other language with the pivot, at most ``max_pairs_per_concept`` of each.
 
-    The groups of a concept are spread evenly over the epoch, so that it does not meet itself in a batch unless the
-    epoch has fewer than about twice as many batches as the concept has groups. The stream of groups is cut every
-    ``batch_size`` rows, through a group where sizes do not add up; what does not fill a last batch waits for another
-    epoch's order.
+    The groups of a concept are spread evenly over the epoch. Two groups of a concept share a batch only if the epoch
+    has fewer than about twice as many batches as the concept has groups. The stream of groups is cut every
+    ``batch_size`` rows, through a group if the sizes do not add up. Rows that do not fill a last batch are left out of
+    the epoch.
 
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch; at least two groups.
-        terminology: Where the labels come from.
-        plan: Which synonyms an epoch has.
+        terminology: The terminology of the labels.
+        plan: The synonyms of an epoch.
         **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
-        n_skipped: Concepts left out because the dataset has a single name of them.
+        n_skipped: Concepts left out because the dataset has only one of their names.
 
     Raises:
         InputError: No concept with two names, no name in the pivot language, too few groups for one batch.
@@ -151,7 +151,7 @@ class SynonymBatchSampler(EpochBatchSampler):
 
 @dataclass(frozen=True, kw_only=True)
 class SynonymBatches(TerminologyBatches, SynonymPlan):
-    """Makes a :class:`SynonymBatchSampler`; options are those of :class:`SynonymPlan`."""
+    """Creates a :class:`SynonymBatchSampler`; the options are those of :class:`SynonymPlan`."""
 
     sampler_class: ClassVar = SynonymBatchSampler
 
@@ -163,7 +163,7 @@ def _spread(rng: np.random.Generator, owner: np.ndarray, groups: np.ndarray) -> 
     the first half of each part.
 
     Args:
-        rng: Where the randomness comes from.
+        rng: The random generator.
         owner: Owner of each group, sorted, ``[G]``.
         groups: Number of groups of each owner, ``[N]``.
 

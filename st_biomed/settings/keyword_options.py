@@ -66,7 +66,7 @@ def parsed(function: Callable[..., Any], pairs: Iterable[str], label: str = "opt
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise InputError(f"{label} takes key=value, found {pair!r}")
+            raise InputError(f"{label} must have the form key=value, found {pair!r}")
         if key in texts:
             raise InputError(f"{label} {key} is given twice; a list is written {key}={texts[key]},{value}")
         texts[key] = value

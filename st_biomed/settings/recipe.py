@@ -25,7 +25,7 @@ _LONG = 400  # characters of the parser's own messages
 _SWITCHES = ("push_to_hub", "resume_from_checkpoint")  # text that may be a truth value
 
 PUSH_TO_HUB = (
-    "repository on the Hub that the release folder is published in at the end, owner/name: a new or an empty one, private "
+    "owner/name of a new or empty repository on the Hub, to which the release folder is published at the end; private "
     "unless --hub_private_repo false; --hub_token and --hub_revision (a branch) are as in the library"
 )
 
@@ -77,7 +77,9 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
                 self.epilog = (
                     f"{len({action.dest for action in trainer})} more are the trainer's: --help-all lists them."
                 )
-            super().add_argument("--help-all", action="help", help="all arguments, those of the trainer too")
+            super().add_argument(
+                "--help-all", action="help", help="show all arguments, including those of the trainer"
+            )
 
         def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
             found, unused = super().parse_known_args(args, namespace)
@@ -189,11 +191,11 @@ def extended_yaml(path: Path) -> dict[str, Any]:
         beside, packaged = path.parent / above, bundled(f"recipes/configs/{above}")
         if not beside.is_file() and packaged is None:
             raise InputError(
-                f"{path}: extends {above!r}, which lies neither beside it nor among the recipes' configurations"
+                f"{path}: extends {above!r}, which is neither in its folder nor among the recipes' configurations"
             )
         path = packaged if packaged is not None and not beside.is_file() else beside
         if path in chain:
-            raise InputError(f"{chain[0]}: extends itself by way of {path.name}")
+            raise InputError(f"{chain[0]}: extends itself through {path.name}")
         chain.append(path)
         settings = {**read_yaml(path), **settings}
     return settings
@@ -219,7 +221,7 @@ def filled(cls: type[Filled], values: Any, where: str, **given: Any) -> Filled:
         if key not in known:
             raise InputError(f"{where}: {unknown_name('key', key, known)}")
         if not _fits(value, types[key]):
-            raise InputError(f"{where}: {key} has to be {_in_words(types[key])}, found {value!r}")
+            raise InputError(f"{where}: {key} must be {_in_words(types[key])}, found {value!r}")
         check_value(f"{where}: {key}", value, known[key].metadata.get("check"))
     for key, one in known.items():
         if key not in values and one.default is MISSING and one.default_factory is MISSING:

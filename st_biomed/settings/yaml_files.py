@@ -32,12 +32,12 @@ class _Loader(yaml.SafeLoader):
         """A value, no deeper and no larger than settings can be; PyYAML itself would recurse until it breaks."""
         mark, is_alias = self.peek_event().start_mark, self.check_event(yaml.AliasEvent)
         if self._depth == _DEEPEST:
-            raise _Refused(problem=f"values lie more than {_DEEPEST} deep", problem_mark=mark)
+            raise _Refused(problem=f"values are nested more than {_DEEPEST} deep", problem_mark=mark)
         self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1
         if is_alias and id(node) not in self._sizes:
-            raise _Refused(problem="a value holds itself", problem_mark=mark)
+            raise _Refused(problem="a value contains itself", problem_mark=mark)
         children: list[Any] = []
         if isinstance(node, yaml.SequenceNode):
             children = node.value
@@ -55,7 +55,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in keys:
-                    raise _Refused(problem=f"{key.value} stands there twice", problem_mark=key.start_mark)
+                    raise _Refused(problem=f"{key.value} occurs twice", problem_mark=key.start_mark)
                 keys.add(key.value)
         return node
 

@@ -1,4 +1,4 @@
-"""From a terminology to the rows that are trained on: names, relation pairs, and splits of the terminology itself."""
+"""Training data from a terminology: names, relation pairs, and splits of the terminology itself."""
 
 from __future__ import annotations
 

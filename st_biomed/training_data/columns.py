@@ -1,4 +1,4 @@
-"""What the columns of each kind of training data are called and what its label means."""
+"""The columns of each kind of training data, and the meaning of its label."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class SampleKind:
     The host embeds every column that is not the label, so a dataset holds these columns and no other.
 
     Attributes:
-        name: What the kind is called.
+        name: Name of the kind.
         texts: The text columns, in order.
-        label: What the ``label`` of a row stands for.
-        type: Its type: one int64, or one for each text.
+        label: Meaning of the ``label`` of a row.
+        type: Type of the label: one int64, or one for each text.
     """
 
     name: str
@@ -43,7 +43,7 @@ class SampleKind:
         return sorted(dataset.column_names) == sorted((*self.texts, LABEL))
 
     def check(self, dataset: Dataset) -> None:
-        """Refuse a dataset of another kind.
+        """Reject a dataset of another kind.
 
         Raises:
             InputError: With the columns found and those expected, or the type of the label.
@@ -53,7 +53,7 @@ class SampleKind:
                 f"{self.name}: expected the columns {[*self.texts, LABEL]}, found {sorted(dataset.column_names)}"
             )
         if (found := dataset.features[LABEL]) != self.type:
-            raise InputError(f"{self.name}: label is {self.label} and of type {self.type}, found {found}")
+            raise InputError(f"{self.name}: label must be {self.label} of type {self.type}, found {found}")
 
 
 NAMES = SampleKind("names", ("text",), "the text id of the name", Value("int64"))
@@ -76,18 +76,18 @@ MENTION_PAIRS = SampleKind(
 
 
 def description(terminology: Terminology) -> str:
-    """The description that tells which terminology the labels of a dataset come from."""
+    """The dataset description that identifies the terminology of the labels."""
     return f"{_MARK}{terminology.digest}"
 
 
 def terminology_digest(dataset: Dataset) -> str | None:
-    """The digest of the terminology a dataset's labels come from; ``None`` where the dataset does not say."""
+    """The digest of the terminology of a dataset's labels; ``None`` if the dataset does not record it."""
     text = dataset.info.description or ""
     return text.removeprefix(_MARK) if text.startswith(_MARK) else None
 
 
 def check_terminology(dataset: Dataset, digest: str) -> None:
-    """Refuse a dataset whose labels are known to come from another terminology.
+    """Reject a dataset whose labels are known to come from another terminology.
 
     Raises:
         InputError: With both digests.
@@ -98,7 +98,7 @@ def check_terminology(dataset: Dataset, digest: str) -> None:
 
 
 def labels_of(dataset: Dataset) -> np.ndarray:
-    """The label column, int64 ``[N]`` or ``[N, n]``, past any format or transform of the dataset."""
+    """The label column, int64 ``[N]`` or ``[N, n]``, without any format or transform of the dataset."""
     column = dataset.select_columns(LABEL).with_format("arrow")[:][LABEL]
     if isinstance(column.type, pa.FixedSizeListType):
         return column.combine_chunks().flatten().to_numpy().reshape(len(column), -1)

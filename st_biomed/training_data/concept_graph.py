@@ -1,4 +1,4 @@
-"""The graph that a terminology's parents and relations make, ready to draw neighborhoods from."""
+"""The graph of a terminology's parents and relations, for drawing neighborhoods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
 INVERSE = "inverse_"
-"""What the name of a relation's inverse begins with, as in UMLS's ``isa`` and ``inverse_isa``."""
+"""Prefix of the name of an inverse relation, as in UMLS's ``isa`` and ``inverse_isa``."""
 
 
 def inverse_name(relation: str) -> str:
@@ -26,35 +26,35 @@ def inverse_name(relation: str) -> str:
 
 
 class ConceptGraph:
-    """Concepts as nodes, and directed edges between them that have a relation.
+    """Concepts as nodes, and directed edges with relations between them.
 
     A triple (head, relation, tail) is an edge from its head to its tail. A parent is the relation ``isa`` from the child
-    to the parent and ``inverse_isa`` back. An edge that ends where it begins is dropped, and so is a repeated one and
-    one that begins at a concept without a name: a neighbor is known by its name. All of these are counted. A row that
-    points at no concept was dropped and counted when the terminology was made (``terminology.tallies``).
+    to the parent and ``inverse_isa`` back. Self-loops, repeated edges, and edges from a concept without a name are
+    dropped and counted; a neighbor needs a name. Rows that refer to an unknown concept were dropped and counted when
+    the terminology was built (``terminology.tallies``).
 
     Args:
         terminology: Concepts with parents and relations.
-        relations: Whether relations make edges.
-        parents: Whether parents do, both ways.
-        inverses: Whether each relation has an inverse edge, a relation of its own. UMLS states nearly all relations in
-            both directions; there ``False`` loses nothing.
-        groups: Relation to the name of its group, which its edges have instead, e.g. a RELA of UMLS to its REL; relations
-            that are not in it keep their name.
-        languages: ISO 639-1 codes of the names that a neighbor may have; all by default.
-        may_be_empty: Whether a graph without an edge is taken, for training on texts alone; by default it is refused.
+        relations: Whether relations become edges.
+        parents: Whether parents become edges, in both directions.
+        inverses: Whether each edge gets an inverse edge with a separate relation. UMLS states nearly all relations in
+            both directions, so ``False`` loses nothing there.
+        groups: Relation to the name of its group, which replaces the relation, e.g. a RELA of UMLS to its REL; other
+            relations keep their name.
+        languages: ISO 639-1 codes of the languages of a neighbor's names; all by default.
+        may_be_empty: Whether a graph without edges is accepted, for training on texts alone; by default it is
+            rejected.
 
     Attributes:
-        terminology: What was given.
-        relations: Names of the relations that edges have, sorted, ``[R]``.
-        neighbors: Concept to the concepts that edges come from, sorted, each once: ``P`` entries.
+        terminology: The terminology.
+        relations: Names of the relations of edges, sorted, ``[R]``.
+        neighbors: Concept to the sources of its incoming edges, sorted and distinct: ``P`` entries.
         edge_relations: Entry of ``neighbors`` to the relations of its edges, as indices into ``relations``: ``[P]`` rows.
-        names: Concept to the text ids of its names in the languages, ``[C]`` rows.
+        names: Concept to the text ids of its names in these languages, ``[C]`` rows.
         tally: Edges read, kept, and dropped by reason.
 
     Raises:
-        InputError: Neither relations nor parents, a language that no name has, groups of relations that are not there,
-            or no edge.
+        InputError: Neither relations nor parents, a language without names, groups of unknown relations, or no edge.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class ConceptGraph:
 
     @cached_property
     def n_isolated(self) -> int:
-        """Concepts that no edge begins or ends at."""
+        """Number of concepts without edges."""
         met = self.neighbors.counts > 0
         met[self.neighbors.indices] = True
         return int((~met).sum())
@@ -162,7 +162,7 @@ def _names(terminology: Terminology, languages: Sequence[str] | None) -> CSR:
     terms = terminology.terms
     for language in languages:
         if language not in terminology.languages:
-            raise InputError(f"languages: no name is in {language!r}; there are {terminology.languages}")
+            raise InputError(f"languages: no name has the language {language!r}; there are {terminology.languages}")
     spoken = pc.is_in(terms["language"], value_set=pa.array(list(languages), pa.string())).to_numpy()
     concept, text = (terms[column].to_numpy()[spoken] for column in ("concept", "text"))
     return CSR.from_pairs(concept, text, terminology.n_concepts)
@@ -171,7 +171,7 @@ def _names(terminology: Terminology, languages: Sequence[str] | None) -> CSR:
 def _relation_names(stated: list[str], groups: Mapping[str, str]) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Names of all relations that edges may have, and the index of each stated one and of its inverse among them."""
     if groups and not groups.keys() & set(stated):
-        raise InputError(f"groups: none of {len(groups)} relations is there, e.g. {min(groups)!r}; there are {stated}")
+        raise InputError(f"groups: none of {len(groups)} relations exists, e.g. {min(groups)!r}; there are {stated}")
     grouped = [groups.get(name, name) for name in stated]
     inverses = [inverse_name(name) for name in grouped]
     names = sorted({*grouped, *inverses})

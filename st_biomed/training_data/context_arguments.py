@@ -1,4 +1,4 @@
-"""Which mentions in context a recipe is trained on, as arguments."""
+"""Recipe arguments for mentions in context."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from st_biomed.training_data.names import names_dataset
 
 @dataclass
 class ContextArguments(CorpusArguments):
-    """The corpus, and how long and how many the contexts of a term are (the Italian paper, sections 3.1 and 4)."""
+    """The corpus, and the length and number of contexts per term (the Italian paper, sections 3.1 and 4)."""
 
-    language: str = field(default="it", metadata={"help": "language of the terms that are looked for; empty for all"})
+    language: str = field(default="it", metadata={"help": "language of the terms; empty for all languages"})
     window: int = field(default=32, metadata=about("tokens of a context (3.1)", COUNT))
-    contexts_per_term: int = field(default=4, metadata=about("contexts of a term that are kept (4)", COUNT))
+    contexts_per_term: int = field(default=4, metadata=about("maximum number of contexts per term (4)", COUNT))
     bare_names: bool = field(
-        default=False, metadata={"help": "train on the names themselves, too, most of which no text may mention"}
+        default=False,
+        metadata={"help": "also train on the bare names, most of which may never be mentioned in a text"},
     )
 
     def rows(self, terminology: Terminology, tokenizer: Any) -> tuple[Dataset, Coverage | None]:
-        """Mentions in context, and bare names where they are asked for; the label is the text id of the term.
+        """Mentions in context, and bare names on request; the label is the text id of the term.
 
         Args:
-            terminology: Whose terms, those of ``language`` where it is given.
+            terminology: The terminology of the terms; only those of ``language`` if it is set.
             tokenizer: Counts the tokens of a context.
 
         Returns:
-            The rows, and what was found in the corpus where there is one.
+            The rows, and the report of the corpus if there is one.
         """
         parts, coverage = [], None
         if self.corpus:

@@ -6,15 +6,15 @@ import numpy as np
 
 
 def draw_distinct(rng: np.random.Generator, sizes: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each row up to ``k`` different integers below its size, every set of them as likely as any other.
+    """For each row, up to ``k`` distinct integers below its size, with equal probability for every set.
 
-    Floyd's algorithm (Bentley and Floyd, "A sample of brilliance", 1987), one step for all rows together. A row no
-    larger than ``k`` gives all its integers.
+    This is Floyd's algorithm (Bentley and Floyd, "A sample of brilliance", 1987), with one step for all rows together.
+    A row of size at most ``k`` returns all its integers.
 
     Args:
-        rng: Where the randomness comes from.
-        sizes: How many integers each row has, ``[N]``.
-        k: How many to draw.
+        rng: The random generator.
+        sizes: Number of integers of each row, ``[N]``.
+        k: Number of integers to draw.
 
     Returns:
         ``(row, value)``, both ``[M]``, sorted by row: ``value[m]`` was drawn for ``row[m]`` (int32).

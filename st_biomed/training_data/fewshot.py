@@ -1,4 +1,4 @@
-"""A few names of every high-level concept to learn from, and as many others to validate on."""
+"""A few names of every high-level concept for training, and as many others for validation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FewShotSplit(NamedTuple):
     Attributes:
         train, validation: Columns ``text`` and ``label`` (int64: the concept's number), ``shots`` rows of every concept.
         codes: The concept of each label.
-        tally: Names that were offered, drawn (kept) and left.
+        tally: Counts of the available, drawn (kept) and remaining names.
     """
 
     train: Dataset
@@ -37,21 +37,21 @@ def few_shot_names(
     """Draw names of every concept without replacement: ``shots`` for training, then ``shots`` others for validation.
 
     "We randomly sample a small fixed amount of names from each concept in our training data as actual few-shot training
-    names. We then randomly sample the same amount of names as validation data" (Fivez et al. 2021, section 3.2). No two
-    drawn names are equal, compared without case and without spaces around them. With the same seed and names, the training
-    names of fewer shots are among those of more.
+    names. We then randomly sample the same amount of names as validation data" (Fivez et al. 2021, section 3.2). No
+    two drawn names are equal, ignoring case and surrounding spaces. With the same seed and names, the training names
+    of fewer shots are among those of more.
 
     Args:
         concepts: Names of each concept, in the order of the labels, as
-            :func:`~st_biomed.training_data.high_level_concepts.child_concepts` gives them; a terminology stands for its
-            :func:`~st_biomed.training_data.high_level_concepts.top_concepts`.
-        shots: Names of every concept in each of the two datasets, at least 1; the paper takes 15.
-        seed: Seed.
-        ambiguous: What becomes of a name under two concepts: ``"error"``, or ``"drop"`` it from all of them.
+            :func:`~st_biomed.training_data.high_level_concepts.child_concepts` returns them; for a terminology, its
+            :func:`~st_biomed.training_data.high_level_concepts.top_concepts` are used.
+        shots: Number of names per concept in each of the two datasets, at least 1; 15 in the paper.
+        seed: Random seed.
+        ambiguous: Handling of a name under two concepts: ``"error"``, or ``"drop"`` to remove it from all of them.
 
     Raises:
-        InputError: Fewer than two concepts, one without names or with fewer than ``2 * shots``, a name under two concepts
-            or empty, or an argument out of its range.
+        InputError: Fewer than two concepts, a concept without names or with fewer than ``2 * shots``, a name that is
+            empty or under two concepts, or an argument out of range.
     """
     for name, value, least in (("shots", shots, 1), ("seed", seed, 0)):
         check_whole(name, value, least)
@@ -82,7 +82,7 @@ def _pools(concepts: Mapping[str, Sequence[str]], ambiguous: str, tally: Tally) 
     shared: set[str] = set()
     for code, names in concepts.items():
         if isinstance(names, str) or not all(isinstance(name, str) and name.strip() for name in names):
-            raise InputError(f"concept {code!r}: names must be strings that are not empty, in a sequence")
+            raise InputError(f"concept {code!r}: names must be a sequence of strings that are not empty")
         if not names:
             raise InputError(f"concept {code!r} has no names: leave it out")
         tally.read(len(names))
@@ -93,8 +93,8 @@ def _pools(concepts: Mapping[str, Sequence[str]], ambiguous: str, tally: Tally) 
                 shared.add(lowered)
                 if ambiguous == "error":
                     raise InputError(
-                        f"name {name!r} is under two concepts, {owner[lowered]!r} and {code!r}: keep it under one, or let "
-                        "ambiguous be 'drop' (--ambiguous drop)"
+                        f"name {name!r} is under two concepts, {owner[lowered]!r} and {code!r}: keep it under one, or set "
+                        "ambiguous='drop' (--ambiguous drop)"
                     )
     for code, pool in pools.items():
         gone = pool.keys() & shared
@@ -108,7 +108,7 @@ def _draw(code: str, pool: list[str], shots: int, seed: int, label: int) -> list
     if len(pool) < 2 * shots:
         remedy = f"take at most {len(pool) // 2} shots" if len(pool) > 1 else "give it more names"
         raise InputError(
-            f"concept {code!r} has {len(pool)} names that are its own, {shots} shots need {2 * shots} ({shots} to train, "
+            f"concept {code!r} has {len(pool)} unambiguous names, {shots} shots need {2 * shots} ({shots} to train, "
             f"{shots} to validate): {remedy}, or leave the concept out"
         )
     order = np.random.default_rng([seed, label]).permutation(len(pool))

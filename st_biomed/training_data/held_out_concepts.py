@@ -1,4 +1,4 @@
-"""Train, dev and test by whole sub-trees or by concepts, no concept and no string in two of them."""
+"""Train, dev and test by whole sub-trees or by concepts, without shared concepts or strings."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _NAMES = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Splits:
-    """Three terminologies, and where each concept and text of the whole one went.
+    """Three terminologies, and the split of each concept and text of the whole terminology.
 
-    To measure on held-out sub-trees, take the distances from the hierarchy of the whole terminology and restrict it
-    to ``np.flatnonzero(text_side == TEST)``: in the ``test`` terminology alone the concepts above the sub-trees are
-    missing, so that sibling sub-trees look unrelated.
+    To measure on held-out sub-trees, take the distances from the hierarchy of the whole terminology, restricted to
+    ``np.flatnonzero(text_side == TEST)``. In the ``test`` terminology alone, the concepts above the sub-trees are
+    missing, and sibling sub-trees would appear unrelated.
 
     Attributes:
-        train, dev, test: Terminologies with indices of their own.
+        train, dev, test: Terminologies with their own indices.
         concept_side: 0, 1 or 2 for each concept of the whole terminology, int8 ``[C]``.
-        text_side: The same for its texts, int8 ``[T]``; -1 for a text that went nowhere (it equals a held-out name
-            but for case).
-        tally: Terms (concept-name pairs) kept and dropped, and why.
+        text_side: The same for its texts, int8 ``[T]``; -1 for a text in no split (it equals a held-out name except
+            for case).
+        tally: Terms (concept-name pairs) kept, and dropped by reason.
     """
 
     train: Terminology
@@ -65,23 +65,24 @@ def split_by_subtree(
 ) -> Splits:
     """Hold out random sub-trees with all their concepts and strings.
 
-    The roots of the sub-trees are drawn; everything below a root goes with it, and everything else (the concepts
-    above the roots among it) stays in train. A concept below several roots goes to test if one of them is there, else
-    to dev: held-out sub-trees are whole, and no concept is in two splits. Test keeps all of its strings; a string of
-    test leaves dev and train, and one of dev leaves train, compared without case, since most encoders see none. A
-    concept left without a string is gone.
+    The roots of the sub-trees are drawn. All concepts below a root go with it; all others, including the concepts
+    above the roots, stay in train. A concept below several roots goes to test if one of them is in test, otherwise to
+    dev. Held-out sub-trees are therefore complete, and no concept is in two splits. Test keeps all of its strings;
+    strings of test are removed from dev and train, and strings of dev from train, ignoring case, which most encoders
+    do not see. A concept without any remaining string is removed.
 
     Args:
-        hierarchy: What to split.
+        hierarchy: The hierarchy to split.
         depth: The roots are the concepts at this depth (longest path from the top, which has depth 0).
-        pattern: Instead of ``depth``: the roots are the concepts whose whole code matches this regular expression,
+        pattern: In place of ``depth``: the roots are the concepts whose whole code matches this regular expression,
             e.g. ``r"ICD10CM:[A-Z]\\d\\w"`` for the three-character categories.
         dev: Share of the roots held out for dev.
         test: Share of the roots held out for test.
         seed: Seed.
 
     Raises:
-        InputError: Not exactly one of ``depth`` and ``pattern``, shares out of range, too few roots, or nothing left.
+        InputError: Not exactly one of ``depth`` and ``pattern``, shares out of range, too few roots, or an empty
+            split.
 
     Example:
         >>> split_by_subtree(Terminology.read("toy"), depth=1, dev=0.25, test=0.25).test
@@ -118,18 +119,18 @@ def split_by_concept(
 ) -> Splits:
     """Hold out random concepts with all their strings.
 
-    Strings are kept apart as by :func:`split_by_subtree`.
+    Strings are separated as in :func:`split_by_subtree`.
 
     Args:
-        terminology: What to split.
+        terminology: The terminology to split.
         dev: Share of the concepts held out for dev.
         test: Share of the concepts held out for test.
         seed: Seed.
-        by_source: Whether every source gives its share, so that the three have the same mix; a concept counts for
-            the alphabetically first source of its names.
+        by_source: Whether to split each source separately, so the splits have the same mix of sources; a concept
+            counts for the alphabetically first source of its names.
 
     Raises:
-        InputError: Shares out of range, too few concepts, or nothing left.
+        InputError: Shares out of range, too few concepts, or an empty split.
     """
     _check_shares(dev, test)
     first = np.zeros(terminology.n_concepts, dtype=np.int64)
@@ -157,16 +158,16 @@ def without_benchmark(
     names: Iterable[str] = (),
     normalizer: str = "lower",
 ) -> Terminology:
-    """The terminology without every concept of a benchmark, for zero-shot figures that are none by name alone.
+    """The terminology without any concept of a benchmark, for true zero-shot figures.
 
     Args:
-        terminology: What to train on.
-        codes: Codes of the benchmark's concepts; those that are not here are passed over.
-        names: The benchmark's names and mentions: a concept that has one of them goes.
-        normalizer: What is done to both sides' names before they are compared.
+        terminology: The terminology for training.
+        codes: Codes of the benchmark's concepts; unknown codes are ignored.
+        names: The benchmark's names and mentions: a concept with one of them is removed.
+        normalizer: Normalizer of the names on both sides before comparison.
 
     Raises:
-        InputError: An unknown normalizer, or nothing is left.
+        InputError: An unknown normalizer, or no concept is left.
     """
     gone = pc.is_in(terminology.concepts["code"], value_set=pa.array(list(codes), pa.string())).to_numpy().copy()
     wanted = normalize(pa.array(list(names), pa.string()), normalizer)

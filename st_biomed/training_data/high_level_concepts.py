@@ -1,4 +1,4 @@
-"""A few broad concepts with the names of everything below them: what a few-shot encoder learns to tell apart."""
+"""A few broad concepts with the names of all concepts below them: the training data of a few-shot encoder."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ CODES = ("leaves", "all")
 
 @dataclass(frozen=True, slots=True)
 class NameCounts:
-    """How many names the concepts have: a row of the paper's Table 2.
+    """Statistics of the names of the concepts: a row of the paper's Table 2.
 
     Attributes:
-        concepts: How many concepts.
-        names: Names, added up over the concepts.
-        least, most: Names of the concept that has the fewest, the most.
-        mean: Names per concept.
-        deviation: Their sample standard deviation (divided by the number of concepts less one), as in Table 2; 0 for one.
+        concepts: Number of concepts.
+        names: Total number of names over the concepts.
+        least, most: Smallest and largest number of names of a concept.
+        mean: Mean number of names per concept.
+        deviation: Sample standard deviation (with the number of concepts minus one), as in Table 2; 0 for one concept.
     """
 
     concepts: int
@@ -40,7 +40,7 @@ class NameCounts:
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> NameCounts:
-        """The counts of concepts that have so many names each."""
+        """The statistics of concepts with these numbers of names."""
         if not len(sizes):
             return cls(0, 0, 0, 0.0, 0, 0.0)
         deviation = float(np.std(sizes, ddof=1)) if len(sizes) > 1 else 0.0
@@ -51,14 +51,15 @@ class NameCounts:
 class HighLevelConcepts(Mapping[str, tuple[str, ...]]):
     """Codes of high-level concepts, sorted, each with the names below it, sorted; ``str`` gives the paper's Table 2.
 
-    No name is twice under a concept, nor under two of them, compared without case. A name in two cases is kept as the first.
+    No name occurs twice under a concept or under two concepts, ignoring case. A name with two spellings by case is
+    kept as the first.
 
     Attributes:
         names: The mapping itself.
         titles: Preferred name of each concept.
-        counts: Of the names.
-        counts_with_ambiguous: Of the names before the ambiguous ones were dropped.
-        ambiguous: How many names were dropped since several of the concepts have them.
+        counts: Statistics of the names.
+        counts_with_ambiguous: Statistics of the names before ambiguous names were dropped.
+        ambiguous: Number of names dropped because several of the concepts have them.
         redundant: Codes of children left out because they are parents of other children.
         smaller: Codes of concepts left out because they are not among the largest.
     """
@@ -98,27 +99,26 @@ def top_concepts(
     codes: str = "leaves",
     leave_out: Collection[str] = (),
 ) -> HighLevelConcepts:
-    """The tops of the trees with the names of the codes below them, e.g. the chapters of ICD-10.
+    """The roots of the trees with the names of the codes below them, e.g. the chapters of ICD-10.
 
     "We select the 21 chapters as concept labels, and assign the reference name of each code in a chapter to its concept
-    label" (Fivez et al. 2021, section 2.3). Its counts (least 247, mean 3,414) are those of the codes that have no code
-    below them: the 2019 edition has 247 and 3,425 of these, and 309 and 4,497 of all codes. A top's own name is not among
-    its names.
+    label" (Fivez et al. 2021, section 2.3). Its counts (least 247, mean 3,414) are those of leaf codes: the 2019
+    edition has 247 and 3,425 of these, and 309 and 4,497 of all codes. The root's own name is not included.
 
     Args:
         hierarchy: A terminology with parents, or its hierarchy.
         names: ``"preferred"`` for the one reference name of a code, or ``"all"``.
-        codes: ``"leaves"`` for those without anything below them, or ``"all"``.
-        leave_out: Codes of tops that are no concept here, e.g. that of a chapter with three names.
+        codes: ``"leaves"`` for codes without children, or ``"all"``.
+        leave_out: Codes of roots to leave out, e.g. a chapter with three names.
 
     Raises:
-        InputError: An unknown choice, a code to leave out that is no top, or fewer than two tops.
+        InputError: An unknown choice, a code to leave out that is not a root, or fewer than two roots.
     """
     hierarchy = _checked(hierarchy, names, codes)
     tops = _remaining(hierarchy, hierarchy.graph.roots, leave_out)
     if len(tops) < 2:
         found = f"one, {hierarchy.terminology.codes[tops[0]]}: take its child_concepts" if len(tops) else "none"
-        raise InputError(f"the terminology must have at least two tops of trees, found {found}")
+        raise InputError(f"the terminology must have at least two roots, found {found}")
     return _gathered(hierarchy, tops, names=names, codes=codes)
 
 
@@ -131,29 +131,30 @@ def child_concepts(
     codes: str = "all",
     leave_out: Collection[str] = (),
 ) -> HighLevelConcepts:
-    """The first-degree children of a concept with the names of everything below them.
+    """The direct children of a concept with the names of all concepts below them.
 
     The paper's steps for SNOMED CT, in its order (section 2.3):
 
-    1. "We then remove those children which are direct parents to other selected children": a child goes if it is a parent
-       of any other child, whether that one goes or not.
+    1. "We then remove those children which are direct parents to other selected children": a child is removed if it is
+    a parent of any other child, even if that child is also removed.
     2. Names of all concepts below a child ("the reference terms of all their child concepts"), not of the child itself.
-    3. The ``largest`` concepts by these names, ambiguous ones counted; of two equal ones the first by code.
-    4. "Finally, we leave out ambiguous names which belong to multiple concepts" of those chosen.
+    3. The ``largest`` concepts by these names, including ambiguous names; ties are broken by code.
+    4. "Finally, we leave out ambiguous names which belong to multiple concepts" among the selected ones.
 
-    Table 2 gives its statistics after step 4 and, as "+ ambiguous", after step 3. Whether its reference terms are one or
-    several names of a concept, the paper does not say.
+    Table 2 gives its statistics after step 4 and, as "+ ambiguous", after step 3. The paper does not state whether the
+    reference terms are one or several names of a concept.
 
     Args:
         hierarchy: A terminology with parents, or its hierarchy.
-        code: The concept whose children are taken; in the paper C0012634, the parent of all disorders.
-        largest: How many concepts are kept; ``None`` for all. Those without names are left out in any case.
+        code: The parent of the concepts; in the paper C0012634, the parent of all disorders.
+        largest: Number of concepts to keep; ``None`` for all. Concepts without names are always left out.
         names: ``"preferred"`` for one reference name of each concept below, or ``"all"``.
-        codes: ``"all"`` below, or ``"leaves"`` for those without anything below them.
-        leave_out: Codes of children that are no concept here; they are left out after step 1.
+        codes: ``"all"`` codes below, or ``"leaves"`` for codes without children.
+        leave_out: Codes of children to leave out, after step 1.
 
     Raises:
-        InputError: An unknown code or choice, a code to leave out that is no such child, or fewer than two children with names.
+        InputError: An unknown code or choice, a code to leave out that is not such a child, or fewer than two children
+            with names.
     """
     hierarchy = _checked(hierarchy, names, codes)
     check_whole("largest", largest, 2, or_none=True)

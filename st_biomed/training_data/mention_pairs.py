@@ -1,4 +1,4 @@
-"""Pairs for fine-tuning on a linking data set: each training mention with every name of the concepts it means."""
+"""Pairs for fine-tuning on a linking data set: each training mention with every name of its concepts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class MentionPairs(NamedTuple):
     """Training data of a linking data set.
 
     Attributes:
-        terminology: The dictionary and the training mentions as names of their concepts: where the labels come from.
+        terminology: The terminology of the labels: the dictionary, with the training mentions as names of their
+            concepts.
         dataset: Columns ``mention``, ``name`` and ``label`` (the text ids of the two, int64).
-        tally: What became of each part of a mention.
+        tally: Counts of the parts of mentions, kept or dropped by reason.
     """
 
     terminology: Terminology
@@ -34,16 +35,16 @@ def mention_pairs(dataset: LinkingDataset, splits: Sequence[str] = ("train",)) -
     """Every mention of some splits with every name of its concepts in the dictionary.
 
     "a positive pair list is generated through traversing the combinations of mention and all ground truth synonyms"
-    (SapBERT, section 4.1). No other split is read. A part of a composite mention is paired where the parts stand one
-    to one with the groups of ids; a mention of several groups that was not taken apart is dropped and counted, since it
-    names none of them alone. Equal mentions of one concept count once, and a name equal to the mention is no pair.
+    (SapBERT, section 4.1). No other split is read. A part of a composite mention is paired if parts and groups of ids
+    correspond one to one. A mention of several groups that was not split into parts is dropped and counted, because it
+    names none of them alone. Equal mentions of one concept count once, and a name equal to the mention is not a pair.
 
     Args:
         dataset: Mentions and dictionary.
         splits: The splits to train on.
 
     Raises:
-        InputError: There is no such split, or no pair in it.
+        InputError: No such split, or no pair in it.
     """
     tally = Tally()
     mentions = [mention for split in splits for mention in dataset.split(split)]

@@ -1,4 +1,4 @@
-"""Synonym pairs and names as the lines of the papers' text files, for those who have or need files."""
+"""Synonym pairs and names as lines of the papers' text files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ def pair_lines(
 
     Args:
         terminology: Concepts and names.
-        max_pairs_per_concept: Most pairs of one concept, chosen at random without repeats (the paper's 50).
-        seed: Seed.
-        tally: Counts the pairs; those beyond the most of a concept and those of a name that holds ``||`` or a line
-            break are dropped.
+        max_pairs_per_concept: Maximum number of pairs per concept, chosen at random without repeats (50 in the paper).
+        seed: Random seed.
+        tally: Counts the pairs; pairs above the maximum and pairs of a name with ``||`` or a line break are dropped.
 
     Raises:
         InputError: A number below 1, no concept with two names.
@@ -33,7 +32,7 @@ def pair_lines(
     names = terminology.concept_texts
     counts = names.counts
     if not (counts > 1).any():
-        raise InputError(f"no concept of {terminology!r} has two names, so that there is no pair to write")
+        raise InputError(f"no concept of {terminology!r} has two names, so there is no pair to write")
     codes, strings = terminology.codes, terminology.strings
     rng = np.random.default_rng(seed)
     for start in range(0, terminology.n_concepts, 1 << 16):
@@ -52,7 +51,7 @@ def pair_lines(
 
 
 def name_lines(terminology: Terminology, *, tally: Tally | None = None) -> Iterator[str]:
-    """A dictionary file: ``code||name``, a line for each name of a concept; the tally as of :func:`pair_lines`."""
+    """A dictionary file: ``code||name``, a line for each name of a concept; the tally is as in :func:`pair_lines`."""
     tally = Tally() if tally is None else tally
     codes, strings = terminology.codes, terminology.strings
     for row in range(terminology.n_concepts):

@@ -1,4 +1,4 @@
-"""Every name of a terminology once: the one dataset that synonym, hierarchy and hard-negative training share."""
+"""Every name of a terminology once: the shared dataset of synonym, hierarchy and hard-negative training."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from st_biomed.training_data.columns import description
 
 
 def names_dataset(terminology: Terminology) -> Dataset:
-    """One row per distinct string, its text id as the label; a batch sampler chooses which rows meet.
+    """One row per distinct string, with its text id as the label; a batch sampler combines the rows.
 
-    The strings are those of ``terminology.texts``, not a copy. For two entries of a dictionary of training sets call
-    this twice: the host writes each entry's name into the dataset object it is given.
+    The strings are those of ``terminology.texts``, not a copy. Call this function once for each entry of a dictionary
+    of training sets, because the host writes the entry's name into the dataset object.
 
     Args:
-        terminology: Where the names come from.
+        terminology: The terminology of the names.
 
     Returns:
         Columns ``text`` and ``label`` (int64, row ``i`` has label ``i``); ``info.description`` is

@@ -1,4 +1,4 @@
-"""What the labels of relation pairs say to a loss: positive, negative, or neither."""
+"""Labels of relation pairs for a loss: positive, negative, or neither."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def relation_label(entries: np.ndarray, others: np.ndarray, n_concepts: int) -> np.ndarray:
-    """The labels of names that stand in a relation, int64 ``[N]``.
+    """The labels of names in a relation, int64 ``[N]``.
 
-    One number says all: the name, which of its concepts is meant, and the concept at the other end.
+    A single number encodes the name, its concept, and the concept at the other end.
 
     Args:
-        entries: Where the name stands among the names of the concept meant: entries of ``concept_texts.indices``.
+        entries: Index of the name among the names of its concept: entries of ``concept_texts.indices``.
         others: The concept at the other end.
         n_concepts: Number of concepts.
     """
@@ -29,17 +29,17 @@ def relation_label(entries: np.ndarray, others: np.ndarray, n_concepts: int) -> 
 
 
 class RelationLookup(ConceptLookup):
-    """Reads names and concept pairs out of the labels of :func:`~st_biomed.training_data.relations.relation_pairs`.
+    """Decodes names and concept pairs from the labels of :func:`~st_biomed.training_data.relations.relation_pairs`.
 
-    Names that stand for the same unordered pair of concepts are positives of each other, whichever end they name.
-    Two names are never negatives if a concept of the one (any that its string names, or one of its pair) is a concept
-    of the other: nothing related is pushed apart. Such names of different pairs are neither (a loss with
-    ``mask_same_text`` leaves them out), and so are two identical strings.
+    Names of the same unordered pair of concepts are positives of each other, for either end. Two names are never
+    negatives if they share a concept (any concept of the string, or a concept of the pair), so related names are not
+    pushed apart. Such names of different pairs are neither positives nor negatives (a loss with ``mask_same_text``
+    leaves them out), and so are two identical strings.
 
     Args:
-        terminology: What the pairs were drawn from.
+        terminology: The terminology of the pairs.
         shared_concept_negatives: Whether all names of different pairs are negatives of each other, as in the published
-            code; identical strings stay neither.
+            code; identical strings remain neither.
 
     Attributes:
         digest: The terminology's digest.
@@ -55,14 +55,14 @@ class RelationLookup(ConceptLookup):
         self._names = DeviceTables(starts=names.indptr, texts=names.indices)
 
     def check(self, labels: Tensor) -> None:
-        """Refuse labels that are none of this terminology.
+        """Reject labels that do not belong to this terminology.
 
         Raises:
             InputError: With the range found and the range allowed.
         """
         if labels.numel() and (int(labels.min()) < 0 or int(labels.max()) >= self.n_labels):
             raise InputError(
-                f"labels of relations go from 0 to {self.n_labels - 1} in terminology {self.digest[:12]}, "
+                f"labels of relations must be from 0 to {self.n_labels - 1} in terminology {self.digest[:12]}, "
                 f"found {int(labels.min())} to {int(labels.max())}: was the dataset made from another terminology?"
             )
 
@@ -71,7 +71,7 @@ class RelationLookup(ConceptLookup):
         return self._names.on(labels.device)["texts"][labels // self.n_concepts]
 
     def pairs(self, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """The concept that each name stands for and the one at the other end, ``[B]`` each."""
+        """The concept of each name and the concept at the other end, ``[B]`` each."""
         import torch
 
         starts = self._names.on(labels.device)["starts"]
@@ -79,7 +79,7 @@ class RelationLookup(ConceptLookup):
         return meant, labels % self.n_concepts
 
     def concepts(self, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """All concepts that each name's string stands for and the one at the other end.
+        """All concepts of each name's string, and the concept at the other end.
 
         Returns:
             ``(rows, concepts)``, both ``[M]``, for labels ``[B]``.
@@ -92,13 +92,13 @@ class RelationLookup(ConceptLookup):
         return torch.cat([rows, every]), torch.cat([concepts, labels % self.n_concepts])
 
     def same_concept(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
-        """Whether two names are no negatives, boolean ``[A, B]``."""
+        """Whether two names are not negatives, boolean ``[A, B]``."""
         if self.shared_concept_negatives:
             return self._same_pair(labels_a, labels_b) | super().same_text(self.texts(labels_a), self.texts(labels_b))
         return super().same_concept(labels_a, labels_b)
 
     def same_text(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
-        """Whether two names that are no negatives are no positives either, boolean ``[A, B]``."""
+        """Whether two names are neither negatives nor positives, boolean ``[A, B]``."""
         same = super().same_text(self.texts(labels_a), self.texts(labels_b))
         return same | ~self._same_pair(labels_a, labels_b) & self.same_concept(labels_a, labels_b)
 

@@ -1,4 +1,4 @@
-"""Pairs of names whose concepts stand in a relation (HiPrBERT's relation pairs), drawn once as integers."""
+"""Pairs of names of related concepts (HiPrBERT's relation pairs), drawn once as integers."""
 
 from __future__ import annotations
 
@@ -29,26 +29,27 @@ def relation_pairs(
 ) -> Dataset:
     """Draw name pairs for each relation.
 
-    The two names of a row are positives of each other, since both stand for one pair of concepts. A row has a label for
-    each name, which says the name, its concept here and the other concept:
-    :class:`~st_biomed.training_data.relation_lookup.RelationLookup` reads them.
+    The two names of a row are positives of each other, because they belong to the same pair of concepts. A row has a
+    label for each name, which encodes the name, its concept and the other concept;
+    :class:`~st_biomed.training_data.relation_lookup.RelationLookup` decodes them.
 
     Args:
         terminology: Concepts, names and relations.
-        relations: Which relations; all by default.
-        max_concept_pairs: Most concept pairs of one relation, chosen at random (the paper's 100,000).
-        names_per_pair: Most name pairs of one concept pair, chosen at random without repeats (the paper's 5).
-        inverses: Whether two concepts are drawn under each relation they stand in (in UMLS every relation has its
-            inverse); otherwise under the first of the relations in alphabetical order alone.
-        seed: Seed. The names drawn for a relation do not depend on which others are asked for.
-        tally: Counts relation rows read, concept pairs kept, and what was dropped and why.
+        relations: Names of the relations; all by default.
+        max_concept_pairs: Maximum number of concept pairs per relation, chosen at random (100,000 in the paper).
+        names_per_pair: Maximum number of name pairs per concept pair, chosen at random without repeats (5 in the
+            paper).
+        inverses: Whether two concepts are drawn for each of their relations (in UMLS every relation has its inverse);
+            otherwise only for the first relation in alphabetical order.
+        seed: Random seed. The names drawn for a relation do not depend on the other relations.
+        tally: Counts relation rows read, concept pairs kept, and dropped rows by reason.
 
     Returns:
         Columns ``name_a`` (head), ``name_b`` (tail) and ``label`` (two int64), sorted by relation and concepts: shuffle them in
         training. ``info.description`` is ``"terminology:<digest>"``.
 
     Raises:
-        InputError: No relations, an unknown one, or a number below 1.
+        InputError: No relations, an unknown relation, or a number below 1.
     """
     for name, number in (("max_concept_pairs", max_concept_pairs), ("names_per_pair", names_per_pair)):
         if number < 1:
@@ -102,7 +103,7 @@ def _concept_pairs(
     """Name, heads and tails (int64) of each relation in alphabetical order."""
     rows = terminology.relations
     if not rows.num_rows:
-        raise InputError(f"no relations in {terminology!r}: relation pairs need some")
+        raise InputError(f"no relations in {terminology!r}: relation pairs need at least one")
     column = rows["relation"].unify_dictionaries().combine_chunks()
     names = column.dictionary.to_pylist()
     wanted = sorted(set(names if relations is None else relations))

@@ -152,7 +152,7 @@ def test_pairs_writes_both_forms_and_never_over_a_file(
     result = run("pairs", two[0], "-o", out)
     assert result.exit_code == 0, result.output
     assert out.read_text() == "A:2||terkia||terkia it\n"
-    assert "is there already; --overwrite replaces it" in refused("pairs", two[0], "-o", out)
+    assert "already exists; --overwrite replaces it" in refused("pairs", two[0], "-o", out)
     assert run("pairs", two[0], "-o", out, "--form", "names", "--overwrite").exit_code == 0
     assert out.read_text() == "A:1||flumpa\nA:2||terkia\nA:2||terkia it\n"
     odd = Terminology.from_records([Term("A:1", "a||b"), Term("A:1", "c")], SourceInfo("A", "A")).save(

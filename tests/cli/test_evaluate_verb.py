@@ -126,7 +126,7 @@ def test_a_folder_stands_for_all_its_benchmarks(
     (mine / "broken.yaml").write_text("name: [\n")
     assert f"{mine / 'broken.yaml'}:2: not YAML" in refused(*ask, "-b", mine)
     (tmp_path / "empty").mkdir()
-    assert "empty: holds no benchmark, none of its files ends in .yaml" in refused(*ask, "-b", tmp_path / "empty")
+    assert "empty: holds no benchmark (no file ending in .yaml)" in refused(*ask, "-b", tmp_path / "empty")
 
 
 def own_tree(folder: Path) -> Path:

@@ -60,7 +60,7 @@ def test_a_text_is_linked_line_by_line(run: Callable, index: Path, tmp_path: Pat
     ]
     assert cells[0][2:] == ["TOY:D0", "1.0000", "flumpa disease", "flumpa disease"]
     assert "3 mentions: 2 linked, 0 without a concept, 1 without text;" in result.stderr
-    assert "is there already; --overwrite replaces it" in run("link", index, mentions, "-o", out).stderr
+    assert "already exists; --overwrite replaces it" in run("link", index, mentions, "-o", out).stderr
 
 
 def test_tsv_and_jsonl_keep_their_rows(run: Callable, index: Path, tmp_path: Path) -> None:

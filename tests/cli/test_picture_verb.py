@@ -25,7 +25,7 @@ def test_bad_words_end_in_one_line_before_anything_is_read(refused: Callable[...
         "picture", "pairs", "nowhere", "m", "-o", tmp_path / "a.pdf"
     )
     words = ("picture", "concepts", "nowhere", "m", "m", "-o", tmp_path / "a.png")
-    assert "each is drawn once, found m m" in refused(*words)
+    assert "each model may be given once, found m m" in refused(*words)
 
 
 def test_a_device_that_is_not_there_is_one_line(refused: Callable[..., str], toy_folder: Path, tmp_path: Path):

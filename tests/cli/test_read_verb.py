@@ -95,7 +95,7 @@ def test_bad_files_end_in_one_line(refused: Callable[..., str], tmp_path: Path) 
     ("words", "message"),
     [
         (("toys",), "unknown reader 'toys'"),
-        (("toy", "--option", "trees"), "--option takes key=value, found 'trees'"),
+        (("toy", "--option", "trees"), "--option must have the form key=value, found 'trees'"),
         (("toy", "--option", "deep=3"), "did you mean 'depth'?"),
         (("toy", "--option", "trees=many"), "--option trees must be a number like 7, found 'many'"),
         (("icd10cm", "--option", "extensions=1"), "--option extensions must be true or false, found '1'"),

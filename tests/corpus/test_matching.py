@@ -183,13 +183,13 @@ def test_wrong_arguments_are_named():
     terminology = terminology_of("terkia")
     with pytest.raises(InputError, match="unknown language of the terms 'it': allowed are 'en'"):
         TermMatcher(terminology, "it")
-    with pytest.raises(InputError, match="no term is left to look for .*1 stop words"):
+    with pytest.raises(InputError, match="no term is left to search for .*1 stop words"):
         TermMatcher(terminology, "en", MatchPolicy(stop_words=("terkia",)))
     with pytest.raises(InputError, match="unknown accents 'drop'"):
         MatchPolicy(accents="drop")
-    with pytest.raises(InputError, match="minimum_length is at least 1"):
+    with pytest.raises(InputError, match="minimum_length must be at least 1"):
         MatchPolicy(minimum_length=0)
-    with pytest.raises(InputError, match="stop_words are a list"):
+    with pytest.raises(InputError, match="stop_words must be a list"):
         MatchPolicy(stop_words="della")
 
 

@@ -198,12 +198,12 @@ def test_random_caps_prefer_no_part_of_the_text():
 
 def test_wrong_arguments_are_named():
     for arguments, message in (
-        ({"window": 0}, "window has to be at least 1"),
-        ({"processes": 0}, "processes has to be at least 1"),
+        ({"window": 0}, "window must be at least 1"),
+        ({"processes": 0}, "processes must be at least 1"),
     ):
         with pytest.raises(InputError, match=message):
             mention_contexts(MATCHER, [], **arguments)
-    with pytest.raises(InputError, match="per_concept has to be at least 1, or None"):
+    with pytest.raises(InputError, match="per_concept must be at least 1, or None"):
         Caps(per_concept=0)
     with pytest.raises(InputError, match="unknown keep 'last'"):
         Caps(keep="last")

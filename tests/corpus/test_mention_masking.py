@@ -101,8 +101,8 @@ def test_long_and_empty_texts(tokenizer):
 
 
 def test_wrong_arguments_are_named(tokenizer):
-    with pytest.raises(InputError, match="probability has to be above 0 and at most 1, found 0"):
+    with pytest.raises(InputError, match="probability must be above 0 and at most 1, found 0"):
         MentionMaskingCollator(tokenizer, probability=0)
     tokenizer.mask_token = None
-    with pytest.raises(InputError, match="with a mask token is needed"):
+    with pytest.raises(InputError, match="needs a fast tokenizer with a mask token"):
         MentionMaskingCollator(tokenizer)

@@ -100,7 +100,7 @@ def test_two_processes_give_the_rows_of_one(tmp_path):
 def test_without_a_matcher_text_is_cut_all_the_same():
     found = mention_windows(None, [Document("d", "uno due flumpa")], tokens=2, without_mentions=True)
     assert [*map(shown, found.dataset)] == [("uno due", []), ("flumpa", [])]
-    with pytest.raises(InputError, match="without a matcher finds no mention"):
+    with pytest.raises(InputError, match="mention_windows needs a matcher"):
         mention_windows(None, [])
-    with pytest.raises(InputError, match="most_mentions has to be at least 1"):
+    with pytest.raises(InputError, match="most_mentions must be at least 1"):
         mention_windows(MATCHER, [], most_mentions=0)

@@ -135,14 +135,14 @@ def test_text_is_composed_and_holds_no_separator(write):
     [
         ("a.txt", b"ok\n\xff\n", "a.txt:2: is not UTF-8"),
         ("a.jsonl", '{"text": "ok"}\n{"text": ', "a.jsonl:2: not JSON"),
-        ("a.jsonl", '{"body": "ok"}', "a.jsonl:1: an object with text under 'text' is needed, found the keys"),
-        ("a.jsonl", "[1]", "a.jsonl:1: an object with text under 'text' is needed, found list"),
-        ("a.jsonl", '{"text": 3}', "a.jsonl:1: an object with text"),
+        ("a.jsonl", '{"body": "ok"}', "a.jsonl:1: expected an object with text under 'text', found the keys"),
+        ("a.jsonl", "[1]", "a.jsonl:1: expected an object with text under 'text', found list"),
+        ("a.jsonl", '{"text": 3}', "a.jsonl:1: expected an object with text"),
         ("a.xml", "<x><y></x>", "a.xml:1: not XML"),
         ("a.xml", "<x/>", "a.xml: no view with a text"),
-        ("a.txt.gz", gzip.compress(b"flumpa" * 99, mtime=0)[:-9], "a.txt.gz: is not a whole gzip or tar file"),
-        ("a.tar.gz", b"nothing", "a.tar.gz: is not a whole gzip or tar file"),
-        ("a.pdf", b"", "a.pdf: suffix says nothing of how documents lie in it; give a form: lines"),
+        ("a.txt.gz", gzip.compress(b"flumpa" * 99, mtime=0)[:-9], "a.txt.gz: is not a complete gzip or tar file"),
+        ("a.tar.gz", b"nothing", "a.tar.gz: is not a complete gzip or tar file"),
+        ("a.pdf", b"", "a.pdf: the suffix does not determine the form of its documents; give a form: lines"),
     ],
 )
 def test_damaged_files_are_one_line_with_their_place(write, name: str, content: str | bytes, message: str):

@@ -146,7 +146,7 @@ def test_pieces_come_from_the_corpus_in_the_tokenizers_way(tokenizer):
 
 
 def test_what_does_not_fit_is_named(tokenizer, model):
-    with pytest.raises(InputError, match="size has to be above the 5 special tokens, found 5"):
+    with pytest.raises(InputError, match="size must be above the 5 special tokens, found 5"):
         train_pieces(lambda: ["flumpa"], tokenizer, 5)
     with pytest.raises(InputError, match="holds no word"):
         train_pieces(list, tokenizer)
@@ -162,7 +162,7 @@ def test_another_kind_of_tokenizer_is_refused():
 
     other = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE({"a": 0}, [])), unk_token="a")
     gpt = GPT2LMHeadModel(GPT2Config(vocab_size=9, n_embd=8, n_layer=1, n_head=1))
-    with pytest.raises(InputError, match="a WordPiece tokenizer as BERT's is needed, found BPE"):
+    with pytest.raises(InputError, match="expected a WordPiece tokenizer like BERT's, found BPE"):
         extend_vocabulary(gpt, ["b"], tokenizer=other)
 
 

@@ -111,7 +111,7 @@ def test_a_name_that_is_none_is_refused(tmp_path: Path):
         Benchmark.read("ncbi_diseas")
     with pytest.raises(InputError, match=r"none\.yaml: no such file"):
         Benchmark.read(tmp_path / "none.yaml")
-    with pytest.raises(InputError, match="is measured by 'entity_linking', one of 'relatedness' is needed"):
+    with pytest.raises(InputError, match="has evaluator 'entity_linking', expected 'relatedness'"):
         read_benchmark_settings("ncbi_disease", RelatednessSettings)
 
 

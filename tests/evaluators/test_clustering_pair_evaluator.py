@@ -207,7 +207,7 @@ def test_a_table_is_read_by_the_names_of_its_columns(tmp_path: Path):
     assert (evaluator.texts, evaluator.name, evaluator.min_length) == (["flumpa", "terkia"], "glands", 2)
     assert len(evaluator.gold.left) == 1
     (tmp_path / "x.csv").write_text("term,concept\nflumpa,G:1\nterkia,\n")
-    with pytest.raises(InputError, match=r"x.csv:3: a term and a concept are needed, found \['terkia', ''\]"):
+    with pytest.raises(InputError, match=r"x.csv:3: expected a term and a concept, found \['terkia', ''\]"):
         ClusteringPairEvaluator.from_file(tmp_path / "x.csv")
     with pytest.raises(InputError, match=r"x.csv:1: no column 'code'"):
         ClusteringPairEvaluator.from_file(tmp_path / "x.csv", concept="code")
@@ -221,11 +221,11 @@ def test_a_table_is_read_by_the_names_of_its_columns(tmp_path: Path):
         ({"k": 0}, "k must be at least 1, found 0"),
         ({"min_length": 0}, "min_length must be at least 1, found 0"),
         ({"theta": 88.0}, "theta must lie between -1 and 1, found 88.0"),
-        ({"as_published": True, "k": 30}, "as_published: k is 29, found 30; leave one of the two out"),
+        ({"as_published": True, "k": 30}, "as_published: k is 29, found 30; remove one of the two"),
         ({"as_published": True, "mode": "exact"}, "mode is 'top_k', found 'exact'"),
         ({"as_published": True, "theta": 0.0}, "theta is None, found 0.0"),
         ({"as_published": True, "min_length": 3}, "min_length is 4, found 3"),
-        ({"min_length": 99}, "no two of 0 terms share one"),
+        ({"min_length": 99}, "no two of 0 terms share a concept"),
     ],
 )
 def test_bad_options_are_refused(options, message):
@@ -236,7 +236,7 @@ def test_bad_options_are_refused(options, message):
 def test_bad_lists_are_refused():
     with pytest.raises(InputError, match="must be equally many, found 2 and 1"):
         ClusteringPairEvaluator(["flumpa", "terkia"], ["A"])
-    with pytest.raises(InputError, match="no two of 2 terms share one"):
+    with pytest.raises(InputError, match="no two of 2 terms share a concept"):
         ClusteringPairEvaluator(["flumpa", "terkia"], ["A", "B"])
     for no_text in (float("nan"), None):
         with pytest.raises(InputError, match=f"terms: expected texts, found {no_text}"):

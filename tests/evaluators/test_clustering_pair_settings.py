@@ -32,5 +32,5 @@ def test_a_table_takes_its_place_and_the_published_way_wins(tmp_path: Path):
 
 @pytest.mark.parametrize("settings", [{}, {"sources": ["toy"], "path": "x.csv"}])
 def test_terms_from_nowhere_or_two_places_are_refused(settings: dict):
-    with pytest.raises(InputError, match="zorb: terms are in a terminology"):
+    with pytest.raises(InputError, match="zorb: expected either a terminology"):
         ClusteringPairSettings("zorb", **settings).evaluators()

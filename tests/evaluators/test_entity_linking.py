@@ -205,7 +205,7 @@ def test_the_distant_set_leaves_out_what_resembles_a_seen_mention():
         "distant_acc@1": 1 / 4,  # C
     }
     assert "n_distant" not in measured(refined=seen)
-    with pytest.raises(InputError, match="distance 0.2 is that to the mentions of refined=, which names none"):
+    with pytest.raises(InputError, match="distance 0.2 needs the mentions of refined=, which is empty"):
         hand_made(refined=(), distance=0.2)
 
 
@@ -342,7 +342,7 @@ def test_intervals_stand_around_the_accuracy_and_documents_can_be_drawn():
     assert by_mention != by_document
     assert measured(n_bootstrap=500) == by_mention
     assert measured(n_bootstrap=3, bootstrap_seed=1) != measured(n_bootstrap=3, bootstrap_seed=2)
-    with pytest.raises(InputError, match="by_document: 1 of 1 mentions name no document"):
+    with pytest.raises(InputError, match="by_document: 1 of 1 mentions have no document"):
         EntityLinkingEvaluator(dataset(ENTRIES, [mention("krents", "X3")]), by_document=True)
 
 
@@ -391,13 +391,13 @@ def test_two_models_are_compared_on_the_same_mentions():
     assert all(two.rank > 1 for _, two in lost) and not list(evaluator.predictions.lost(good))
     other = hand_made()
     other.measure(at_angles)
-    with pytest.raises(InputError, match="8 and 10 mentions, which are not the same"):
+    with pytest.raises(InputError, match="8 and 10 mentions, which differ"):
         good.compare(other.predictions)
-    with pytest.raises(InputError, match="8 and 10 mentions, which are not the same"):
+    with pytest.raises(InputError, match="8 and 10 mentions, which differ"):
         list(good.lost(other.predictions))
     other = EntityLinkingEvaluator(dataset(ENTRIES, [MENTIONS[0]] * 8))
     other.measure(at_angles)
-    with pytest.raises(InputError, match="8 and 8 mentions, which are not the same"):
+    with pytest.raises(InputError, match="8 and 8 mentions, which differ"):
         good.compare(other.predictions)
 
 

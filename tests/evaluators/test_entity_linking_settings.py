@@ -75,7 +75,7 @@ def test_relatedness_is_measured_beside(protocol: LinkingSettings, tiny_bert: Se
     measured = suite.measure(tiny_bert)
     assert "srs_spearman" in measured["srs"] and {"srs_spearman", "zorb_acc@1"} <= set(suite.headline)
     assert "srs (3 pairs)" in suite.table(before=measured)
-    with pytest.raises(InputError, match="two benchmarks are called 'srs'"):
+    with pytest.raises(InputError, match="two benchmarks have the name 'srs'"):
         LinkingSuite(relatedness=[tmp_path / "srs.csv"] * 2)
 
 
@@ -83,7 +83,7 @@ def test_held_out_names_are_a_benchmark_too(tiny_bert: SentenceTransformer):
     suite = LinkingSuite(n_bootstrap=0)
     suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
     assert suite.measure(tiny_bert)["held-out"]["held-out_n_mentions"] == 4
-    with pytest.raises(InputError, match="two benchmarks are called 'held-out'"):
+    with pytest.raises(InputError, match="two benchmarks have the name 'held-out'"):
         suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
 
 
@@ -104,15 +104,15 @@ def test_a_terminology_is_a_dictionary_without_saying_so(protocol: LinkingSettin
         assert wards.open().dictionary.entry(0) == ("flumpa", frozenset({"ZORB:1"}))
     Terminology.open(f"obo:{tmp_path / 'zorb.obo'}").save(tmp_path / "saved")
     assert LinkingSettings("wards", "tsv", "wards", "saved", dev="").open().dictionary.names == ["flumpa"]
-    with pytest.raises(InputError, match="wards: the dictionary has none of the ids that mentions have: 'ZORB:1' for"):
+    with pytest.raises(InputError, match="wards: the dictionary has none of the ids of the mentions: 'ZORB:1' for"):
         LinkingSettings("wards", "tsv", "wards", "toy", dev="").open()
 
 
 def test_what_is_not_there_says_where_it_was_looked_for(protocol: LinkingSettings):
-    with pytest.raises(InputError, match="zorb: nowhere is neither here nor in the folder that ST_BIOMED_DATA names"):
+    with pytest.raises(InputError, match="zorb: nowhere is neither here nor in the data folder of ST_BIOMED_DATA"):
         LinkingSettings(**{**vars(protocol), "path": "nowhere"}).open()
     with pytest.raises(
-        InputError, match="zorb: no split 'valid' to measure in training, there are 'train', .*stands for none"
+        InputError, match="zorb: no split 'valid' to measure in training; available are 'train', .*for none"
     ):
         LinkingSuite([LinkingSettings(**{**vars(protocol), "dev": "valid"})])
 

@@ -77,7 +77,7 @@ def test_a_suite_measures_them_before_and_after(folder: Path) -> None:
 
 
 def test_what_cannot_be_averaged_is_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="zorb: folds are for testing; dev: '' names no split"):
+    with pytest.raises(InputError, match="zorb: folds are for testing only; set dev: '' for no split"):
         LinkingSettings("zorb", "folds", str(folder), options=OPTIONS, folds=[0, 1])
     with pytest.raises(InputError, match="folds: expected at least one, found none"):
         FoldsEvaluator([])

@@ -27,7 +27,7 @@ def test_mcsm_is_measured_among_the_concepts_with_a_vector() -> None:
     whole = MCSMEvaluator(list(types), list(types.values()), k=1, name="mine", n_bootstrap=0)
     found = measure_table(with_vectors(whole, TABLE, n_bootstrap=0), TABLE)
     assert (found["mine_n"], found["mine_mcsm"], found["mine_a/n"], found["mine_b/n"]) == (4, 1.0, 2, 2)
-    with pytest.raises(InputError, match="mine: 1 of 2 concepts have a vector, two are needed"):
+    with pytest.raises(InputError, match="mine: 1 of 2 concepts have a vector; at least two are needed"):
         with_vectors(MCSMEvaluator(["Z:1", "Z:5"], [["a"], ["a"]], name="mine"), TABLE)
 
 
@@ -47,7 +47,7 @@ def test_terms_stand_for_the_first_concept_with_a_vector_that_has_the_name() -> 
 
 def test_other_benchmarks_are_refused(tmp_path: Path) -> None:
     tree = Benchmark("mine", "tree", {"sources": ["toy"]})
-    with pytest.raises(InputError, match="mine: is measured by 'tree'; vectors of concepts are by 'mcsm' and"):
+    with pytest.raises(InputError, match="mine: has evaluator 'tree'; vectors of concepts need 'mcsm' or"):
         graph_evaluator(tree, TABLE, TERMS)
     (tmp_path / "pairs.csv").write_text("term1,term2,mean\nnub,nub,1\nnub,flumpa,2\nflumpa,nub,1\n")
     few = Benchmark("mine", "relatedness", {"path": str(tmp_path / "pairs.csv")})

@@ -46,7 +46,7 @@ def test_a_table_says_types_and_a_part_is_measured(tmp_path: Path):
 
 
 def test_types_from_two_places_are_refused():
-    with pytest.raises(InputError, match="zorb: types, branches and children_of: one of them"):
+    with pytest.raises(InputError, match="zorb: types, branches and children_of: only one of them"):
         made(branches=ROOTS, children_of=ROOTS[0])
 
 

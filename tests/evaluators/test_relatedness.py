@@ -81,7 +81,7 @@ def test_published_tables_are_read_and_what_is_missing_is_counted(tmp_path: Path
 def test_a_row_without_a_score_is_refused_or_counted(tmp_path: Path):
     """Catches a term that a stray comma cut in two, read as a pair, and a row that is gone without a count."""
     (tmp_path / "x.csv").write_text("term1,term2,score\na,b,1\nc,d,Agents\ne,f,3\ng,h,2\n")
-    with pytest.raises(InputError, match=r"x\.csv:3: score 'Agents' is no number"):
+    with pytest.raises(InputError, match=r"x\.csv:3: score 'Agents' is not a number"):
         RelatednessEvaluator.from_file(tmp_path / "x.csv")
     evaluator = RelatednessEvaluator.from_file(tmp_path / "x.csv", unscored="skip")
     assert (evaluator.scores.tolist(), evaluator.n_missing) == ([1, 3, 2], 1)
@@ -110,7 +110,7 @@ def test_bad_pairs_are_refused(arguments, message: str):
 
 def test_a_bad_table_is_one_line(tmp_path: Path):
     (tmp_path / "x.csv").write_text("term1,term2,score\na,b,1\nc,d,high\n")
-    with pytest.raises(InputError, match=r"x.csv:3: score 'high' is no number"):
+    with pytest.raises(InputError, match=r"x.csv:3: score 'high' is not a number"):
         RelatednessEvaluator.from_file(tmp_path / "x.csv")
     (tmp_path / "y.csv").write_text("term1,term2\na,b\n")
     with pytest.raises(InputError, match=r"y.csv:1: no column 'mean' or 'score'"):

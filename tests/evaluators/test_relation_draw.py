@@ -313,7 +313,7 @@ def test_candidates_that_are_all_related_leave_nothing():
     [
         ({"relations": []}, "relations: expected a list with at least one name, found \\[\\]"),
         ({"relations": "isa"}, "relations: expected a list with at least one name, found 'isa'"),
-        ({"relations": ["isa", "isa"]}, "relations: 'isa' is there twice"),
+        ({"relations": ["isa", "isa"]}, "relations: 'isa' occurs twice"),
         ({"negatives": "typed"}, "unknown value of negatives 'typed': allowed are 'random', 'type_matched'"),
         ({"keys": "code"}, "unknown value of keys 'code': allowed are 'codes', 'names'; did you mean 'codes'"),
         ({"n_negatives": 0}, "n_negatives must be at least 1, found 0"),

@@ -27,11 +27,11 @@ def test_the_relations_of_a_terminology_or_a_file_are_measured(tmp_path: Path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "relations are in a terminology"),
-        ({"sources": ["toy"], "pairs": "x"}, "relations are in a terminology"),
+        ({}, "expected either a terminology"),
+        ({"sources": ["toy"], "pairs": "x"}, "expected either a terminology"),
         (
             {"sources": ["toy"], "relations": ["isa"], "relation_list": "hiprbert_28"},
-            "one of them names the relations",
+            "only one of them may be set",
         ),
         (
             {"sources": ["toy"], "relation_list": "hiprbert"},
@@ -63,9 +63,9 @@ def test_triples_are_read_by_code_and_embedded_by_name(tmp_path: Path):
 def test_triples_that_are_none_are_refused(tmp_path: Path):
     train = triples(tmp_path / "train.tsv", [("a", "r", "b")])
     test = triples(tmp_path / "test.tsv", [("b", "", "a")])
-    with pytest.raises(InputError, match=r"test\.tsv:2: a head, a relation and a tail are needed"):
+    with pytest.raises(InputError, match=r"test\.tsv:2: expected a head, a relation and a tail"):
         LinkPredictionSettings("zorb", train, test, keys="codes").evaluators()
-    with pytest.raises(InputError, match="sources is empty, the terminology with the entities' names"):
+    with pytest.raises(InputError, match="sources is empty; expected the terminology with the entities' names"):
         LinkPredictionSettings("zorb", train, test).evaluators()
     with pytest.raises(InputError, match="unknown keys 'cui'"):
         LinkPredictionSettings("zorb", train, test, keys="cui").evaluators()

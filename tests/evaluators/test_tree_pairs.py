@@ -140,7 +140,7 @@ def test_pairs_of_different_sources_and_of_one_string_are_never_drawn():
 
 
 def test_a_distance_without_pairs_is_named(toy):
-    with pytest.raises(InputError, match=r"no pair at distance 0 of sibling_parent among .* distances= names those"):
+    with pytest.raises(InputError, match=r"no pair at distance 0 of sibling_parent among .* distances= selects those"):
         draw_pairs(Hierarchy(toy), toy.preferred_texts)
 
 
@@ -149,8 +149,8 @@ def test_a_distance_without_pairs_is_named(toy):
     [
         ({"pairs_per_class": 0}, "pairs_per_class must be at least 1, found 0"),
         ({"seed": -1}, "seed must not be negative"),
-        ({"distances": [0, 4]}, r"distances go from 0 to 3 in this hierarchy, found \[0, 4\]"),
-        ({"distances": []}, "distances go from 0 to 3"),
+        ({"distances": [0, 4]}, r"distances must be from 0 to 3 in this hierarchy, found \[0, 4\]"),
+        ({"distances": []}, "distances must be from 0 to 3"),
         ({"texts": np.array([-1])}, "texts: expected ids from 0 to"),
         ({"texts": np.array([0.5])}, "texts: expected ids"),
         ({"texts": np.array([True])}, "texts: expected ids"),

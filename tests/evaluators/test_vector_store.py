@@ -152,7 +152,11 @@ def test_a_key_that_is_damaged_or_of_another_store_is_named(tmp_path):
     for name in "ab":
         VectorStore(tmp_path / name, {"model": name}, numbers)(TEXTS)
     key, other = (next((tmp_path / name).rglob("key.json")) for name in "ab")
-    for content, message in ((b"{", "damaged"), (b"\xff", "damaged"), (other.read_bytes(), "is of another store")):
+    for content, message in (
+        (b"{", "damaged"),
+        (b"\xff", "damaged"),
+        (other.read_bytes(), "belongs to another store"),
+    ):
         key.write_bytes(content)
         with pytest.raises(InputError, match=rf"key\.json: {message}.*; remove .*its vectors are embedded anew"):
             VectorStore(tmp_path / "a", {"model": "a"}, numbers)(TEXTS)

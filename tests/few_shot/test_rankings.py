@@ -26,7 +26,7 @@ def test_nearest_first_before_and_after_in_their_columns():
     assert legend.endswith("those of another concept than its own are underlined.")
     assert table[0] == f"**{names[0]}** (Aches, X:a)" and table[2] == "| | after | before |"
     assert table[4:] == [f"| 1 | {of_a} | <u>{of_b}</u> |", f"| 2 | <u>{of_b}</u> | {of_a} |"]
-    with pytest.raises(InputError, match="rankings: a name has at least one letter, found ' '"):
+    with pytest.raises(InputError, match="rankings: a name must have at least one letter, found ' '"):
         ranking_tables([" "], one, split, *embedders)
 
 

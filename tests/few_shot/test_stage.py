@@ -125,5 +125,5 @@ def test_what_cannot_be_trained_is_one_line(arguments):
     with pytest.raises(InputError, match="unknown prototypes 'every': allowed are 'all', 'training'"):
         stage_of(arguments, prototypes="every")
     arguments.num_train_epochs = 0
-    with pytest.raises(InputError, match="max_steps and num_train_epochs: training ended before"):
+    with pytest.raises(InputError, match="max_steps and num_train_epochs: training ends before"):
         stage_of(arguments)

@@ -50,7 +50,9 @@ def test_a_code_page_is_asked_for_by_name(tmp_path: Path, name: str) -> None:
     terminology = Terminology.read(source, path, encoding="cp1252")
     assert "flumpa de Mimpière" in terminology.strings
     assert terminology.tallies[f"{name} rows"].notes == [f"{path.name} was read as cp1252"]
-    with pytest.raises(InputError, match=r"encoding: 'cp12520' is none that Python knows, e.g. 'utf-8' or 'cp1252'"):
+    with pytest.raises(
+        InputError, match=r"encoding: 'cp12520' is unknown to Python; allowed are e.g. 'utf-8' or 'cp1252'"
+    ):
         Terminology.read(source, path, encoding="cp12520")
 
 
@@ -117,5 +119,7 @@ def test_letters_in_utf_8_beside_bytes_that_are_not_make_a_damaged_file(
 def test_a_file_with_the_mark_of_utf_8_is_nothing_else(tmp_path: Path) -> None:
     """Catches "MimpiÃ¨re" read without a word, since an option says what the file is not."""
     (tmp_path / "a.txt").write_bytes("Mimpière".encode("utf-8-sig"))
-    with pytest.raises(InputError, match=r"a.txt: begins with the byte order mark of UTF-8, and so is not latin-1"):
+    with pytest.raises(
+        InputError, match=r"a.txt: begins with the byte order mark of UTF-8 and is therefore not latin-1"
+    ):
         settled(tmp_path / "a.txt", "latin-1", Tally())

@@ -25,5 +25,8 @@ def test_the_plain_file_is_taken_where_there_are_both(tmp_path: Path) -> None:
 
 def test_what_is_no_whole_gzip_file_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"flumpa" * 999)[:-9])
-    with pytest.raises(InputError, match=r"a.gz: is not a whole gzip file"), opened(tmp_path / "a.gz") as (stream, _):
+    with (
+        pytest.raises(InputError, match=r"a.gz: is not a complete gzip file"),
+        opened(tmp_path / "a.gz") as (stream, _),
+    ):
         stream.read()

@@ -105,7 +105,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path) -> Non
         ("a.csv", "code;name\nA;x\n", r"a.csv:1: no column 'code'; split at commas the columns are \['code;name'\] \(wrong delimiter\? this line has semicolons\)"),
         ("a.tsv", "code,name\nA,x\n", r"a.tsv:1: no column 'code'; split at tabs .*this line has commas"),
         ("a.csv", "id,name\nA,x\n", r"a.csv:1: no column 'code'; split at commas the columns are \['id', 'name'\]$"),
-        ("a.csv", "code,code\nA,x\n", r"a.csv:1: 2 columns are called 'code'"),
+        ("a.csv", "code,code\nA,x\n", r"a.csv:1: 2 columns have the name 'code'"),
         ("a.csv", "code,name\nA,x\nB\n", r"a.csv:3: 1 cells, expected 2, split at commas$"),
         ("a.csv", "code,name\nA,x\nB;y\n", r"a.csv:3: 1 cells, expected 2, .*wrong delimiter\? this line has semicolons"),
         ("a.csv", 'code,name\nA,x\nB,"y\nC,z\n', r"a.csv:3: .*stray double quote"),
@@ -113,7 +113,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path) -> Non
         ("a.csv", "", r"a.csv: is empty, a header line is needed"),
         ("a.csv", b"code,name\nA,x\nB,\xe9\n", r"a.csv:3: is not UTF-8"),
         ("a.tsv.gz", b"code\tname\nA\tx\nB\t\xe9\n", r"a.tsv.gz:3: is not UTF-8"),
-        ("a.xlsx", "PK", r"a.xlsx: suffix '.xlsx' stands for no dialect"),
+        ("a.xlsx", "PK", r"a.xlsx: suffix '.xlsx' has no known dialect"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, name: str, text: str | bytes, message: str) -> None:
@@ -138,7 +138,7 @@ def test_missing_file_folder_and_broken_gzip_are_errors(tmp_path: Path) -> None:
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "fake.csv.gz").write_bytes(b"code,name\n")
     for name in ("cut.csv.gz", "fake.csv.gz"):
-        with pytest.raises(InputError, match=rf"{name}: is not a whole gzip file"):
+        with pytest.raises(InputError, match=rf"{name}: is not a complete gzip file"):
             cells(tmp_path / name)
 
 

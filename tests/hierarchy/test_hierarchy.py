@@ -253,7 +253,7 @@ def test_a_cycle_is_named():
     [
         ({"distance": "hop"}, r"unknown distance 'hop'.*did you mean 'hops'"),
         ({"levels": ("siblings",)}, r"unknown kinship 'siblings'.*did you mean 'sibling'"),
-        ({"levels": ("cousin", "sibling")}, "'cousin' contains 'sibling', which must stand at a nearer level"),
+        ({"levels": ("cousin", "sibling")}, "'cousin' contains 'sibling', which must be at a nearer level"),
         ({"max_distance": 4}, r"follows from levels \(3\).*found 4"),
         ({"distance": "hops", "max_distance": 0}, "must lie in 1..127, found 0"),
         ({"distance": "hops", "max_distance": 128}, "must lie in 1..127, found 128"),

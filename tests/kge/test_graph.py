@@ -106,9 +106,9 @@ def test_damaged_files_are_refused(tmp_path: Path):
         ({"train": np.empty((0, 3), np.int64)}, "train: the graph has no training triple"),
         ({"train": np.array([[0, 1]])}, r"train: expected whole numbers \[T, 3\], found int64 \[1, 2\]"),
         ({"valid": np.array([[0.5, 0, 1]])}, r"valid: expected whole numbers \[T, 3\], found float64"),
-        ({"test": np.array([[0, 0, 1], [0, 0, 12]])}, "test: tail of triple 2 has to be from 0 to 11, found 12"),
-        ({"test": np.array([[0, -1, 1]])}, "test: relation of triple 1 has to be from 0 to 2, found -1"),
-        ({"relations": ["next", "next", "opposite"]}, "relations: 'next' is there twice"),
+        ({"test": np.array([[0, 0, 1], [0, 0, 12]])}, "test: tail of triple 2 must be from 0 to 11, found 12"),
+        ({"test": np.array([[0, -1, 1]])}, "test: relation of triple 1 must be from 0 to 2, found -1"),
+        ({"relations": ["next", "next", "opposite"]}, "relations: 'next' occurs twice"),
     ],
 )
 def test_what_is_no_graph_is_refused(changes: dict[str, object], message: str):

@@ -52,7 +52,7 @@ def test_it_is_saved_and_loaded(table: KGETable, tmp_path: Path) -> None:
         (["Z:1"], VECTORS, r"expected \[1, D\] for as many codes, found shape \[3, 2\]"),
         ([], np.empty((0, 2)), r"expected \[0, D\]"),
         (CODES, VECTORS[:, 0], r"found shape \[3\]"),
-        (["Z:1", "Z:2", "Z:1"], VECTORS, "codes: Z:1 is there twice"),
+        (["Z:1", "Z:2", "Z:1"], VECTORS, "codes: Z:1 occurs twice"),
         (CODES, np.where(VECTORS == 10, np.nan, VECTORS), "1 of 3 have NaN or infinity, the first of Z:10"),
     ],
 )

@@ -152,7 +152,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no table.json in it; expected a folder written by"):
         TrainedKGE.load(tmp_path)
     trained = TrainedKGE(model_for(wheel(), SMALL), wheel(), SMALL)
-    with pytest.raises(InputError, match="holds a table of vectors without the model that they are of"):
+    with pytest.raises(InputError, match="holds a table of vectors without its model"):
         TrainedKGE.load(trained.table.save(tmp_path / "table"))
 
 
@@ -175,10 +175,10 @@ def test_files_of_two_runs_are_refused(names: list[str], tmp_path: Path) -> None
     TrainedKGE(model_for(wheel(14), settings), wheel(14), settings).save(other)
     for name in names:
         shutil.copyfile(other / name, folder / name)
-    with pytest.raises(InputError, match="of another folder|bytes and had"):
+    with pytest.raises(InputError, match="from another folder|bytes and had"):
         TrainedKGE.load(folder)
     if "settings.json" in names or "table.json" in names:
-        with pytest.raises(InputError, match="settings.json: damaged or of another folder"):
+        with pytest.raises(InputError, match="settings.json: damaged or from another folder"):
             KGETable.load(folder)
 
 
@@ -200,7 +200,7 @@ def test_a_training_stands_until_the_next_one_is_whole(tmp_path: Path) -> None:
         train_into(folder, wheel(), other, device="cpu", overwrite=True, progress=stop)
     assert TrainedKGE.load(folder, "cpu").table.digest == first and (begun / CHECKPOINT).is_file()
     shutil.rmtree(folder)
-    with pytest.raises(InputError, match="checkpoint.pt: is of a training that was interrupted; resume it, or overwr"):
+    with pytest.raises(InputError, match="checkpoint.pt: belongs to an interrupted training; resume it, or overwr"):
         train_into(folder, wheel(), other, device="cpu")
     lines: list[str] = []
     train_into(folder, wheel(), other, device="cpu", resume=True, progress=lines.append)
@@ -218,15 +218,15 @@ def test_a_flipped_byte_in_a_checkpoint_is_seen(tmp_path: Path) -> None:
     content = bytearray((tmp_path / CHECKPOINT).read_bytes())
     content[len(content) // 2] ^= 1
     (tmp_path / CHECKPOINT).write_bytes(content)
-    with pytest.raises(InputError, match=r"cannot be read as a checkpoint \(its part .* is damaged\); begin anew"):
+    with pytest.raises(InputError, match=r"cannot be read as a checkpoint \(its part .* is damaged\); start again"):
         train_kge(wheel(), SMALL, device="cpu", folder=tmp_path, resume=True)
 
 
 def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
     train_kge(wheel(), SMALL, device="cpu", folder=tmp_path)
     for graph, settings, message in (
-        (wheel(), replace(SMALL, negatives=4), "is of a run with negatives 8, found 4"),
-        (wheel(14), SMALL, "is of a run with graph"),
+        (wheel(), replace(SMALL, negatives=4), "belongs to a run with negatives 8, found 4"),
+        (wheel(14), SMALL, "belongs to a run with graph"),
     ):
         with pytest.raises(InputError, match=message):
             train_kge(graph, settings, device="cpu", folder=tmp_path, resume=True)
@@ -258,10 +258,10 @@ def test_bad_settings_are_named(changes: dict[str, object], message: str) -> Non
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(InputError, match="device 'tpux' is not there"):
+    with pytest.raises(InputError, match="device 'tpux' is not available"):
         train_kge(wheel(), SMALL, device="tpux")
     if not torch.cuda.is_available():
-        with pytest.raises(InputError, match="device 'cuda' is not there"):
+        with pytest.raises(InputError, match="device 'cuda' is not available"):
             train_kge(wheel(), SMALL, device="cuda")
     without = replace(wheel(), valid=np.empty((0, 3), np.int64))
     with pytest.raises(InputError, match="valid: the graph has no validation triple to stop by; patience 0"):

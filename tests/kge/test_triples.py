@@ -148,7 +148,7 @@ def test_a_naive_reading_gives_the_same_graph():
         (TripleOptions(least_triples=0), "least_triples must be at least 1, found 0"),
         (TripleOptions(mirror_share=0), "mirror_share must be above 0 and at most 1, found 0"),
         (TripleOptions(inverses=[("part_of", "has_prt")]), "unknown relation among the inverses 'has_prt'"),
-        (TripleOptions(inverses=[("part_of", "part_of")]), "'part_of' is no inverse of itself"),
+        (TripleOptions(inverses=[("part_of", "part_of")]), "'part_of' cannot be its own inverse"),
         (TripleOptions(least_triples=11), r"no triple is left \(triples: 10 read, 0 kept, 10 dropped; 10 of rare"),
         (TripleOptions(relations=False), r"no triple is left \(triples: 0 read"),
     ],

@@ -185,7 +185,7 @@ def test_a_file_that_is_not_the_one_that_was_written_is_named(
     with pytest.raises(InputError, match=f"{name}: truncated, has {len(whole) - 7:,} bytes and had {len(whole):,}"):
         ConceptIndex.load(folder, verify=False)
     (folder / name).write_bytes(whole[:-7] + bytes(255 - byte for byte in whole[-7:]))
-    with pytest.raises(InputError, match=f"{name}: damaged or of another folder"):
+    with pytest.raises(InputError, match=f"{name}: damaged or from another folder"):
         ConceptIndex.load(folder)
     (folder / name).unlink()
     with pytest.raises(InputError, match=f"{name}: is missing; build the index again"):
@@ -260,7 +260,7 @@ def test_a_vector_that_is_not_finite_stops_the_build_and_names_the_text(
     zorb: Terminology, tiny_bert: SentenceTransformer, tmp_path: Path
 ) -> None:
     next(tiny_bert[0].parameters()).data[:] = np.nan
-    with pytest.raises(InputError, match="the model gives 'disease of the flumpa' a vector with NaN or infinity"):
+    with pytest.raises(InputError, match="the model returns NaN or infinity for 'disease of the flumpa'"):
         ConceptIndex.build(zorb, tiny_bert, tmp_path / "index")
 
 

@@ -132,13 +132,13 @@ def test_rows_stream() -> None:
     [
         ("tsv", "id\tname\n", "standard input:1: no column 'text'; split at tabs the columns are ['id', 'name']"),
         ("tsv", "", "standard input: is empty, a header with the column 'text' is needed"),
-        ("tsv", "text\tscore\n", "column 'score' is there already, and linking adds one; rename it"),
+        ("tsv", "text\tscore\n", "column 'score' exists already, and linking adds one; rename it"),
         ("tsv", "text\tid\na\t1\nb\n", "standard input:3: 1 cells, expected 2, split at tabs"),
         ("jsonl", '{"text": "a"}\n{"text"\n', "standard input:2: is not JSON"),
         ("jsonl", "[1]\n", "standard input:1: expected a JSON object, found list"),
         ("jsonl", '{"name": "a"}\n', "standard input:1: no field 'text'; the object has ['name']"),
         ("jsonl", '{"text": 3}\n', "field 'text' must be a string, found 3"),
-        ("jsonl", '{"text": "a", "concepts": []}\n', "field 'concepts' is there already"),
+        ("jsonl", '{"text": "a", "concepts": []}\n', "field 'concepts' exists already"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(form: str, text: str, message: str) -> None:

@@ -51,7 +51,7 @@ def test_the_draw_depends_on_the_seed_alone():
 
 
 def test_more_than_there_are_is_refused():
-    with pytest.raises(InputError, match="31 are asked for, but only 30 concepts have three names"):
+    with pytest.raises(InputError, match="31 are requested, but only 30 concepts have three names"):
         hold_out_names(TERMINOLOGY, n_dev=30, n_test=1)
     with pytest.raises(InputError, match="must be at least 1, found 0 and 5"):
         hold_out_names(TERMINOLOGY, n_dev=0, n_test=5)

@@ -70,9 +70,9 @@ def test_the_draw_of_translations_depends_on_the_seed_alone():
     [
         ({"n_dev": 0}, "must be at least 1, found 0 and 1000"),
         ({"n_dev": 20, "n_test": 1, "prefix": "S:"}, "only 20 whose code begins with 'S:' have a name in 'en'"),
-        ({"languages": ["xx"]}, "no name is in 'xx'; there are en, es, it"),
+        ({"languages": ["xx"]}, "no name has the language 'xx'; there are en, es, it"),
         ({"languages": ["en"]}, "languages other than the pivot 'en' are needed"),
-        ({"pivot": "de"}, "no name is in 'de'"),
+        ({"pivot": "de"}, "no name has the language 'de'"),
     ],
 )
 def test_translations_that_cannot_be_held_out(arguments: dict[str, object], message: str):

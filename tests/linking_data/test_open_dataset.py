@@ -39,7 +39,10 @@ def test_a_dictionary_that_is_given_keeps_its_ids() -> None:
 def test_unknown_formats_missing_dictionaries_and_no_mention_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"unknown linking format 'ncbi': allowed are .*'ncbi_disease'"):
         open_linking("ncbi", FILE)
-    with pytest.raises(InputError, match=r"dictionary: this format's files name no concepts; dictionary= takes"):
+    with pytest.raises(
+        InputError,
+        match=r"dictionary: the files of this format hold no names of concepts; pass the names with dictionary=",
+    ):
         open_linking("tsv", FILE)
     (tmp_path / "empty.tsv").write_text("\n")
     with pytest.raises(InputError, match=r"empty.tsv: no mention was read \(0 read, 0 kept, 0 dropped\)"):

@@ -28,7 +28,7 @@ def test_an_expansion_changes_nothing_about_it() -> None:
 def test_ids_of_a_dictionary_are_distinct() -> None:
     """Catches two places for one id, of which gold would know one."""
     table = CSR.from_pairs(np.array([0, 1]), np.array([0, 1]), 2)
-    with pytest.raises(InputError, match=r"dictionary: ids are distinct, found 'X1' twice"):
+    with pytest.raises(InputError, match=r"dictionary: ids must be distinct, found 'X1' twice"):
         LinkingDictionary(["zorb", "flumpa"], ["X1", "X1"], table)
 
 

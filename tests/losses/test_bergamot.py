@@ -401,8 +401,8 @@ def test_accumulated_steps_of_the_cached_form_are_those_of_the_plain_one(tiny_be
     ("arguments", "message"),
     [
         ({"node_weight": -1}, "node_weight must be a number of at least 0, found -1"),
-        ({**TEXT_ONLY, "text_weight": 0}, "one of the weights must be above 0, found all of them 0"),
-        ({"graph_encoder": None}, "graph_encoder may be None where node_weight, intermodal_weight, dgi_weight is 0"),
+        ({**TEXT_ONLY, "text_weight": 0}, "at least one weight must be above 0, found only 0"),
+        ({"graph_encoder": None}, "graph_encoder may be None only if node_weight, intermodal_weight, dgi_weight is 0"),
         ({"corruption": "target"}, "unknown corruption 'target': allowed are 'src', 'trg'"),
         ({"seed": -1}, "seed must be an integer of at least 0, found -1"),
         ({"lookup": 3}, "lookup must be a ConceptLookup, a Terminology or None, found int"),
@@ -414,7 +414,7 @@ def test_arguments_are_checked_when_the_loss_is_made(arguments, message):
 
 
 def test_what_does_not_fit_the_model_or_the_batch_is_one_line(tiny_bert):
-    with pytest.raises(InputError, match="graph_encoder must be 16 wide as the model is, found 8"):
+    with pytest.raises(InputError, match="graph_encoder must have the model's width 16, found 8"):
         BergamotLoss(tiny_bert, encoder_of("sage", 8))
     with pytest.raises(InputError, match="mini_batch_size must be an integer of at least 1, found 0"):
         CachedBergamotLoss(tiny_bert, encoder_of("sage"), mini_batch_size=0)
@@ -423,7 +423,7 @@ def test_what_does_not_fit_the_model_or_the_batch_is_one_line(tiny_bert):
         loss([dict(tiny_bert.preprocess(TEXTS))], LABELS)
     with pytest.raises(InputError, match="the batch must have one text column, found 2"):
         loss(step_of(tiny_bert) * 2, LABELS)
-    with pytest.raises(InputError, match="a model is needed to embed"):
+    with pytest.raises(InputError, match="embedding needs a model"):
         made()(step_of(tiny_bert), LABELS)
 
 

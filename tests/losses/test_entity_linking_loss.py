@@ -164,8 +164,8 @@ def test_bad_arguments_are_one_line(tiny_bert):
         ({"num_sampled": 0}, "num_sampled must be an integer of at least 1 or None, found 0"),
         ({"entities": ENTITIES[0]}, r"entities must be finite numbers \[N, E\], found \[6\]"),
         ({"entities": ENTITIES * torch.nan}, r"entities must be finite numbers"),
-        ({"entities": ENTITIES[:0]}, "entities: there are none to link to"),
-        ({"entities": None}, "entities or a model that injects knowledge is needed"),
+        ({"entities": ENTITIES[:0]}, "entities: expected at least one, found none"),
+        ({"entities": None}, "expected entities or a model that injects knowledge"),
     ):
         with pytest.raises(InputError, match=message):
             EntityLinkingLoss(None, **{"entities": ENTITIES, **arguments})
@@ -181,7 +181,7 @@ def test_bad_arguments_are_one_line(tiny_bert):
             loss.compute_loss_from_embeddings([rows], torch.tensor(labels))
     with pytest.raises(InputError, match="the model gave no mention_queries"):
         loss([dict(tiny_bert.preprocess(["flu"]))], torch.tensor([[0]]))
-    with pytest.raises(InputError, match="a model is needed to embed"):
+    with pytest.raises(InputError, match="embedding needs a model"):
         EntityLinkingLoss(None, ENTITIES)([{}], LABELS)
     inject_knowledge(tiny_bert, ENTITIES, layer=1)
     with pytest.raises(InputError, match=r"one for each of the mentions \[1, 1\], found \[2\]"):

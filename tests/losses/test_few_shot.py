@@ -222,7 +222,7 @@ class Wide(nn.Module):
         ({"margin": -0.1}, "margin must be a number of at least 0, found -0.1"),
         ({"hinge": "mean"}, "unknown hinge 'mean': allowed are 'batch_mean', 'per_triplet'"),
         ({"negatives": "wu"}, "unknown negatives 'wu': allowed are 'inverse_distance', 'wu2017'"),
-        ({"triplet_weight": 0, "grounding_weight": 0}, "one of the weights must be above 0, found both of them 0"),
+        ({"triplet_weight": 0, "grounding_weight": 0}, "at least one weight must be above 0, found only 0"),
         ({"seed": -1}, "seed must be an integer of at least 0, found -1"),
         ({"labels": [0, 0, 0, 0]}, r"labels must number two or more concepts .*, found \[0\]"),
         ({"labels": [0, 0, 2, 2]}, r"labels must number two or more concepts .*, found \[0, 2\]"),
@@ -235,7 +235,7 @@ class Wide(nn.Module):
         ),
         ({"vectors": torch.ones(4)}, r"vectors must be a matrix of finite numbers, found \[4\]"),
         ({"prototypes": torch.ones(3, 2)}, r"prototypes must have shape \[2, 2\], found \[3, 2\]"),
-        ({"model": Wide()}, "vectors must be 3 wide as the model's are, to ground these in them, found 2"),
+        ({"model": Wide()}, "vectors must have the width 3 of the model's vectors, found 2"),
     ],
 )
 def test_bad_arguments_are_one_line(arguments, message):
@@ -259,7 +259,7 @@ def test_bad_batches_are_one_line():
     fresh = FewShotLoss(nn.Sequential(), NAMES, LABELS)
     with pytest.raises(InputError, match=r"no negatives are drawn: pass callbacks=\[FewShotNegativesCallback"):
         fresh([{"sentence_embedding": NAMES[:1]}], label)
-    with pytest.raises(InputError, match="a model is needed to embed"):
+    with pytest.raises(InputError, match="embedding needs a model"):
         FewShotLoss(None, NAMES, LABELS)([], label)
     with pytest.raises(InputError, match="concept 1 has no name among the 2 vectors"):
         concept_prototypes(NAMES[:2], [0, 2])

@@ -213,7 +213,7 @@ def test_bad_arguments_are_one_line(model, tiny_bert_folder, tmp_path):
         KnowledgeInjectionLoss(SentenceTransformer(str(tiny_bert_folder), device="cpu"))
     with pytest.raises(InputError, match="the masked batch has no 'mention_spans', it has input_ids"):
         KnowledgeInjectionCollator(lambda rows: {"input_ids": None})(ROWS)
-    with pytest.raises(InputError, match="the masked language model is 32 wide, the encoder 16"):
+    with pytest.raises(InputError, match="the masked language model has width 32, the encoder 16"):
         MaskedLanguageHead(BertForMaskedLM(BertConfig(vocab_size=9, **{**SIZE, "hidden_size": 32})), model)
     config = KnowledgeInjectionLoss(model).get_config_dict()
     assert config["entities"] == 9 and config["masked_language"] is False

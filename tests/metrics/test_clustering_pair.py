@@ -273,8 +273,8 @@ def test_memory_is_that_of_a_chunk_and_the_grid():
     ("call", "message"),
     [
         (lambda: AllPairLevels(np.array([[1.0, np.nan], [0, 1]]), GoldPairs.of(csr([{0}, {0}]))), "NaN or infinity"),
-        (lambda: measure(np.eye(2), [{0}, {1}]), "no two terms share one"),
-        (lambda: measure(np.eye(1), [{0}]), "no two terms share one"),
+        (lambda: measure(np.eye(2), [{0}, {1}]), "no two terms share a concept"),
+        (lambda: measure(np.eye(1), [{0}]), "no two terms share a concept"),
         (lambda: measure(np.eye(2), [{0}, {0}], [1.5]), "theta must lie between -1 and 1, found 1.5"),
         (lambda: measure(np.eye(2), [{0}, {0}], [float("nan")]), "found nan"),
         (lambda: measure(np.eye(2), [{0}, {0}], []), "at least one threshold"),

@@ -94,16 +94,16 @@ QUERY = "encoder.layer.1.attention.self.query.weight"
 NAN = float("nan")
 DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "no weights": (removed(WEIGHTS), WEIGHTS, "is missing, the weights"),
-    "weights are empty": (bytes_changed(lambda content: b""), WEIGHTS, "damaged or cut off"),
-    "weights are cut in the header": (bytes_changed(lambda content: content[:100]), WEIGHTS, "damaged or cut off"),
-    "weights are cut": (bytes_changed(lambda content: content[:-1]), WEIGHTS, "damaged or cut off"),
-    "weights are half": (bytes_changed(lambda content: content[:20000]), WEIGHTS, "damaged or cut off"),
-    "weights are garbage": (bytes_changed(lambda content: b"\x93" * 9999), WEIGHTS, "damaged or cut off"),
-    "weights are a page of HTML": (bytes_changed(lambda content: b"<html>" * 99), WEIGHTS, "damaged or cut off"),
+    "weights are empty": (bytes_changed(lambda content: b""), WEIGHTS, "damaged or truncated"),
+    "weights are cut in the header": (bytes_changed(lambda content: content[:100]), WEIGHTS, "damaged or truncated"),
+    "weights are cut": (bytes_changed(lambda content: content[:-1]), WEIGHTS, "damaged or truncated"),
+    "weights are half": (bytes_changed(lambda content: content[:20000]), WEIGHTS, "damaged or truncated"),
+    "weights are garbage": (bytes_changed(lambda content: b"\x93" * 9999), WEIGHTS, "damaged or truncated"),
+    "weights are a page of HTML": (bytes_changed(lambda content: b"<html>" * 99), WEIGHTS, "damaged or truncated"),
     "weights are a pointer of Git LFS": (
         bytes_changed(lambda content: b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"),
         WEIGHTS,
-        "damaged or cut off",
+        "damaged or truncated",
     ),
     "weights of TensorFlow alone": (
         lambda folder: (folder / WEIGHTS).rename(folder / "tf_model.h5"),
@@ -113,13 +113,13 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "weights of a distributed checkpoint": (
         lambda folder: (folder / WEIGHTS).rename(folder / "shard-00001-model-00001-of-00001.safetensors"),
         "shard-00001-model-00001-of-00001.safetensors",
-        "save the model as one",
+        "save the model in one piece",
     ),
     "weights of Dense are gone": (removed(f"2_Dense/{WEIGHTS}"), "2_Dense", "Dense cannot be made of its files"),
     "weights of Dense are cut": (
         bytes_changed(lambda content: content[:-1], f"2_Dense/{WEIGHTS}"),
         f"2_Dense/{WEIGHTS}",
-        "damaged or cut off",
+        "damaged or truncated",
     ),
     "weights of Dense lack one": (
         tensors_changed(lambda tensors: tensors.pop("linear.bias"), f"2_Dense/{WEIGHTS}"),
@@ -129,17 +129,17 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "a pickle is cut": (
         lambda folder: (pickled({})(folder), bytes_changed(lambda content: content[:99], "pytorch_model.bin")(folder)),
         "pytorch_model.bin",
-        "something else than tensors",
+        "objects other than tensors",
     ),
     "a pickle is empty": (
         lambda folder: (pickled({})(folder), (folder / "pytorch_model.bin").write_bytes(b"")),
         "pytorch_model.bin",
-        "something else than tensors",
+        "objects other than tensors",
     ),
-    "a pickle of a list": (pickled([1, 2]), "pytorch_model.bin", "something else than tensors"),
+    "a pickle of a list": (pickled([1, 2]), "pytorch_model.bin", "objects other than tensors"),
     "a pickle of nothing": (pickled({}), "", "the weights lack embeddings"),
     "a shard is gone": (_shard_lost, "model-00001-of-0000", "is missing, model.safetensors.index.json names it"),
-    "a shard is cut": (_shard_cut, "model-00001-of-0000", "damaged or cut off"),
+    "a shard is cut": (_shard_cut, "model-00001-of-0000", "damaged or truncated"),
     "a shard lacks a tensor": (_shard_lists_more, f"{WEIGHTS}.index.json", "lists more.weight, which none"),
     "a tensor is gone": (tensors_changed(lambda tensors: tensors.pop(QUERY)), "", f"the weights lack {QUERY}, which"),
     "a norm is gone": (
@@ -150,7 +150,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "a layer is gone": (
         tensors_changed(lambda tensors: [tensors.pop(name) for name in list(tensors) if ".layer.1." in name]),
         "",
-        "and 13 more, which transformers would draw at random",
+        "and 13 more, which transformers would initialize at random",
     ),
     "a tensor of another shape": (
         tensors_changed(replaced(embeddings__word_embeddings__weight=torch.ones(50, 16))),
@@ -193,7 +193,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "an empty vocabulary": (
         lambda folder: (removed("tokenizer.json")(folder), (folder / "vocab.txt").write_text("")),
         "",
-        "no token but its special ones",
+        "the tokenizer has only special tokens, its vocabulary is missing",
     ),
     "the vocabulary of another model": (
         lambda folder: _words(folder, 50),
@@ -219,7 +219,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "no modules": (
         removed("modules.json"),
         "modules.json",
-        "config_sentence_transformers.json says that there was one",
+        "although config_sentence_transformers.json needs it",
     ),
     "a module without type": (
         lambda folder: (folder / "modules.json").write_text('[{"idx": 0, "name": "0", "path": ""}]'),
@@ -252,7 +252,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
             ),
         ),
         "",
-        "was loaded, and fails on 'heart attack'",
+        "loads, but fails on 'heart attack'",
     ),
     "prompts that are none": (
         lambda folder: edit(folder / "config_sentence_transformers.json", prompts={"query": 3}),

@@ -81,7 +81,7 @@ def test_a_file_cut_anywhere_is_one_line(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"version": 13}, "is no fastText model of version 11 or 12; binary vectors of word2vec"),
+        ({"version": 13}, "is not a fastText model of version 11 or 12; binary vectors of word2vec"),
         ({"pruned": 0}, r"a pruned model \(.ftz\) has lost n-grams"),
         ({"quantized": True}, r"a quantized model \(.ftz\) has no vectors of its own"),
         ({"buckets": 49}, r"a matrix of shape \[54, 3\], expected \[4 words \+ 49 n-grams, 3\]"),

@@ -374,7 +374,7 @@ def test_other_encoders_and_other_states_are_refused(tiny_bert):
     injected(tiny_bert)
     with pytest.raises(ValueError, match="injection is on, and a plain encoder would give other vectors"):
         tiny_bert[0].export_plain()
-    with pytest.raises(InputError, match="injected into the encoder already"):
+    with pytest.raises(InputError, match="the encoder already has knowledge injection"):
         inject_knowledge(tiny_bert, table(), layer=1)
     tiny_bert[0].inject = False
     with pytest.raises(InputError, match="injection is off"):

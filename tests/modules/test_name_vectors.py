@@ -51,7 +51,7 @@ def test_nothing_writes_into_the_table(table):
 
 
 def test_an_unknown_name_is_named(table):
-    with pytest.raises(InputError, match="no vector for 'Flu': it is none of the 6 names of the table"):
+    with pytest.raises(InputError, match="no vector for 'Flu': it is not among the 6 names of the table"):
         table.preprocess(["flu", "Flu"])
     with pytest.raises(InputError, match=r"no vector for \['flu', 'zoster'\]"):
         table.preprocess([["flu", "zoster"]])
@@ -65,7 +65,7 @@ def test_an_unknown_name_is_named(table):
         ([], np.ones((0, 2)), r"vectors: expected \[0, D\] for as many names, found shape \[0, 2\]"),
         (["a", "b"], np.ones((1, 2)), r"expected \[2, D\] for as many names, found shape \[1, 2\]"),
         (["a", "b"], np.ones(2), r"found shape \[2\]"),
-        (["a", "b", "a"], np.ones((3, 2)), "names: 'a' is there twice, as entries 1 and 3"),
+        (["a", "b", "a"], np.ones((3, 2)), "names: 'a' occurs twice, as entries 1 and 3"),
         (["a", 7], np.ones((2, 2)), "names: entry 2 must be a string, found 7"),
         (["a", "b"], [[1.0, 1.0], [np.nan, 1.0]], "vectors: 1 of 2 have NaN or infinity, the first of 'b'"),
         (["a", "b"], np.array([[1e39, 1.0], [1.0, 1.0]]), "1 of 2 have NaN or infinity, the first of 'a'"),

@@ -152,13 +152,13 @@ def test_a_model_of_fasttext_knows_every_word_of_the_names(tmp_path):
         ("a 1 2\n", "w.vec:1: expected the number of words .* found 'a 1 2'"),
         ("0 2\n", "w.vec:1: expected the number of words"),
         ("999999999 300\na 1\n", "w.vec:1: the file is too short for 999,999,999 words of 300 numbers"),
-        ("3 2\na 1 2\nb 1.1111 2.3333\n", "w.vec:3: the file ends after 2 words, the first line promises 3"),
-        ("1 2\na 1 2\nb 1 2\n", "w.vec:3: the first line promises 1 words, here is one more"),
+        ("3 2\na 1 2\nb 1.1111 2.3333\n", "w.vec:3: the file ends after 2 words, but the first line announces 3"),
+        ("1 2\na 1 2\nb 1 2\n", "w.vec:3: the first line announces 1 words, but there are more"),
         ("2 2\na 1 2\nb 1\n", "w.vec:3: expected a word and 2 numbers, found 1 of them"),
         ("2 2\na 1 2\nb 1 2 3\n", "w.vec:3: expected a word and 2 numbers, found 3 of them"),
         ("2 2\na 1 2\n\nb 1 2", "w.vec:3: expected a word and 2 numbers, found 0"),
         ("2 2\na 1 2\nb 1 x\n", "w.vec:3: expected 2 numbers after the word, .*'x'"),
-        ("2 2\na 1 2\na 3 4\n", "w.vec:3: 'a' is there twice, first in line 2"),
+        ("2 2\na 1 2\na 3 4\n", "w.vec:3: 'a' occurs twice, first in line 2"),
         ("2 2\na 1 nan\nb 1 1\n", "w.vec:2: the vector has NaN or infinity"),
         ("2 2\na 1 2\nb 1 1e39\n", "w.vec:3: the vector has NaN or infinity"),
         ("1 2\ne.coli 1 2\n", "w.vec: of 1 entries none is a token of a name with unit='word'"),
@@ -183,7 +183,7 @@ def test_words_that_are_no_text_are_left_out_and_counted(tmp_path, caplog):
     [
         (np.ones((2, 2)), None, "vocabulary: a matrix needs the words"),
         (np.ones((2, 2)), ["a"], "vectors: expected a row for each of 1 entries of the vocabulary, found 2"),
-        (np.ones((2, 2)), ["a", "a"], "vocabulary, entry 2: 'a' is there twice, first as row 1"),
+        (np.ones((2, 2)), ["a", "a"], "vocabulary, entry 2: 'a' occurs twice, first as row 1"),
         (np.ones((2, 2)), ["a", " "], "vocabulary, entry 2: expected a word or a name, found ' '"),
         (np.array([[1, 2], [np.inf, 1]]), ["a", "b"], "vocabulary, entry 2: the vector of 'b' has NaN or infinity"),
         (np.ones(2), ["a", "b"], r"vectors: expected real numbers \[n, D\], found float64 of shape \[2\]"),
@@ -200,7 +200,7 @@ def test_wrong_files_of_a_matrix(tmp_path):
     np.save(tmp_path / "m.npy", np.array([[1.0], [np.nan]]))
     for content, message in {
         b"a\n\xff\n": "n.txt:2: is not UTF-8",
-        b"a\na\n": "n.txt:2: 'a' is there twice, first as row 1",
+        b"a\na\n": "n.txt:2: 'a' occurs twice, first as row 1",
         b"a\n\nb\n": "n.txt:2: expected a word or a name, found ''",
         b"a\nb\n": "n.txt:2: the vector of 'b' has NaN or infinity",
         b"a\n": "m.npy: expected a row for each of 1 entries of the vocabulary, found 2",
@@ -221,7 +221,7 @@ def test_wrong_arguments(vec, tmp_path):
         ((vec, ["a"]), {}, "has its own, only a matrix needs one"),
         ((vec,), {"unit": "words"}, "unknown unit 'words': allowed are 'name', 'word'"),
         ((write(tmp_path / "w.bin", b"no"),), {"unit": "name"}, "has vectors of words, found unit='name'"),
-        ((vec,), {"names": ["", " "]}, "names: they have no word"),
+        ((vec,), {"names": ["", " "]}, "names: expected at least one word, found none"),
         ((vec,), {"names": ["unheardof"]}, "of 5 entries none is a token of the names"),
     ]:
         with pytest.raises(InputError, match=message):

@@ -358,7 +358,7 @@ def test_malformed_files_are_named_by_line(tmp_path: Path, text: str, message: s
 
 def test_a_gzip_file_that_is_cut_off_is_named(tmp_path: Path) -> None:
     (tmp_path / "CMS99.txt.gz").write_bytes(gzip.compress(CODES.read_bytes())[:-12])
-    with pytest.raises(InputError, match=r"CMS99.txt.gz: is not a whole gzip file"):
+    with pytest.raises(InputError, match=r"CMS99.txt.gz: is not a complete gzip file"):
         Terminology.read("icd9cm", tmp_path / "CMS99.txt.gz")
 
 

@@ -330,7 +330,7 @@ def test_a_folder_without_the_files_is_named(tmp_path: Path):
         read(tmp_path / "meta")
     (tmp_path / "meta" / "MRCONSO.RRF").unlink()
     (tmp_path / "meta" / "MRCONSO.RRF.aa").rename(tmp_path / "meta" / "MRCONSO.RRF.gz")
-    with pytest.raises(InputError, match=r"MRCONSO.RRF.gz: is not a whole gzip file"):
+    with pytest.raises(InputError, match=r"MRCONSO.RRF.gz: is not a complete gzip file"):
         read(tmp_path / "meta")
 
 

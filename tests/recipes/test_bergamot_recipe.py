@@ -163,7 +163,7 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
         (["--graph", "rgcn"], "blocks must divide width=16, found 64"),
         (["--max_neighbors", "0"], "max_neighbors must be at least 1"),
         (["--relations", "false", "--parents", "false"], "one of them is needed for a graph"),
-        (["--text_weight", "0", "--graph", "none"], "one of the weights must be above 0"),
+        (["--text_weight", "0", "--graph", "none"], "at least one weight must be above 0"),
         (["--held_out_translations", "3", "--pivot_language", "en"], "languages other than the pivot 'en'"),
         (["--benchmarks", "mayosrss"], "unknown benchmark 'mayosrss'"),
     ],

@@ -143,7 +143,7 @@ def test_a_list_that_lists_nothing_is_no_proof(files: str, tmp_path: Path) -> No
     seal(tmp_path)
     assert (
         damage(tmp_path)
-        == f"{tmp_path / FILES}: does not list trainer_state.json, so they are of two; the checkpoint is not whole"
+        == f"{tmp_path / FILES}: does not list trainer_state.json, so they do not belong together; the checkpoint is not whole"
     )
 
 

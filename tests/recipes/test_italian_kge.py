@@ -143,7 +143,7 @@ def test_a_later_stage_takes_the_earlier_ones_of_another_run(
         (["--stage", "vocabulary"], "corpus: is needed, nothing was given"),
         (
             ["--stage", "contrastive", "--loss", "v2", "--bare_names", "true", "--benchmarks", "mayosrs_it"],
-            "mayosrs_it: needs .*MayoSRS_it.csv in the folder of data that ST_BIOMED_DATA names",
+            "mayosrs_it: needs .*MayoSRS_it.csv in the data folder of ST_BIOMED_DATA",
         ),
     ],
 )

@@ -162,7 +162,7 @@ def test_a_saved_graph_stands_alone(run, benchmarks: list[Path], tmp_path: Path)
         (["--models", "transd"], "unknown model 'transd'"),
         (["--dimension", "0"], "dimension must be at least 1"),
         (["--inverses", "isa"], "inverses are written NAME=INVERSE, found 'isa'"),
-        (["--benchmarks", "icd10cm_tree"], "is measured by 'tree'|needs"),
+        (["--benchmarks", "icd10cm_tree"], "has evaluator 'tree'|needs"),
         (["--terminology", "nowhere/at/all"], "terminology 'nowhere/at/all': no such folder"),
         (["--overwrite", "false"], "holds a run of this recipe already"),
         (["--inverses", "isa=asi"], "unknown relation among the inverses 'asi'"),

@@ -166,7 +166,7 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
         (["--adapter", "lorra"], "unknown adapter 'lorra'.*did you mean 'lora'"),
         (["--adapter", "bottleneck", "--adapter_size", "medium"], "unknown adapter_size 'medium'"),
         (["--loss", "circle", "--mini_batch_size", "4"], "loss 'circle' has no cached form"),
-        (["--loss_options", "beta"], "loss_options are written NAME=NUMBER,..., found 'beta'"),
+        (["--loss_options", "beta"], "loss_options must have the form NAME=NUMBER,..., found 'beta'"),
         (["--seeds", "1", "1"], "each is run once, found 1 1"),
         (["--linking", "nowhere.yaml"], "nowhere.yaml: no such file"),
         (["--pivot_language", "xx"], "xx"),

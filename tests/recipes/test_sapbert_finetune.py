@@ -169,7 +169,7 @@ def test_bad_input_is_one_line(run, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         run("--linking", "nowhere.yaml")
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "error: nowhere.yaml: no such file, a YAML file of a benchmark is needed"
+        "error: nowhere.yaml: no such file; expected a YAML file of a benchmark"
     )
     with pytest.raises(SystemExit):
         run("--train_splits", "training")

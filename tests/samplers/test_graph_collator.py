@@ -201,11 +201,14 @@ def test_a_chain_of_shared_names_is_resolved():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (rows_of(RING, "zorb 01"), "found 1 rows: take GraphBatches"),
-        (rows_of(RING, "zorb 01", "round 01", "zorb 02", "zorb 03"), "rows 2 and 3 of the batch are no names of one"),
+        (rows_of(RING, "zorb 01"), "found 1 rows: use GraphBatches"),
+        (rows_of(RING, "zorb 01", "round 01", "zorb 02", "zorb 03"), "rows 2 and 3 of the batch are not names of one"),
         (rows_of(RING, "zorb 01", "round 01", "zorb 01", "tondo 01"), "rows [02] and [13] .* is a target already"),
-        ([{"text": "zorb 01", "label": 99}] * 2, "labels are text ids from 0 to 35 of terminology .*, found 99 to 99"),
-        ([{"text": "Zorb 01", "label": 13}] * 2, "text 13 of terminology .* is another one than the row's"),
+        (
+            [{"text": "zorb 01", "label": 99}] * 2,
+            "labels must be text ids from 0 to 35 of terminology .*, found 99 to 99",
+        ),
+        ([{"text": "Zorb 01", "label": 13}] * 2, "text 13 of terminology .* differs from the text of the row"),
     ],
 )
 def test_rows_that_make_no_step_are_refused(rows, message):

@@ -163,5 +163,5 @@ def test_a_temperature_below_one_is_refused(temperature):
 def test_one_dataset_object_under_two_names_is_refused():
     """Would catch training one loss on everything: the host writes the last name into the shared object."""
     (part,) = datasets(16)
-    with pytest.raises(InputError, match="one dataset object stands under two names"):
+    with pytest.raises(InputError, match="two names share one dataset object"):
         RankAlignedMixing()(ConcatDataset([part, part]), [ShuffledBatchSampler(part, B)] * 2)

@@ -138,9 +138,9 @@ def test_marks_stay_at_home():
 @pytest.mark.parametrize(
     ("targets", "message"),
     [
-        ([1, 0, 1], "targets: every concept is one target, found 3 targets of 2 concepts"),
-        ([0, 3], "targets are concepts from 0 to 2, found 0 to 3"),
-        ([-1], "targets are concepts from 0 to 2, found -1 to -1"),
+        ([1, 0, 1], "targets: every concept must be one target, found 3 targets of 2 concepts"),
+        ([0, 3], "targets must be concepts from 0 to 2, found 0 to 3"),
+        ([-1], "targets must be concepts from 0 to 2, found -1 to -1"),
     ],
 )
 def test_targets_that_cannot_be_are_refused(targets, message):

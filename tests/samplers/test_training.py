@@ -227,7 +227,7 @@ def test_a_function_without_a_name_stays_in_its_process(monkeypatch):
     dataset = names_dataset(TOY)
     assert [each(dataset, B, True).hierarchy.level_function for each in batches] == [first, second]
     monkeypatch.setattr(st_biomed.samplers.hierarchy, "_HIERARCHIES", {})
-    with pytest.raises(InputError, match="<lambda> cannot be imported, which another process has to"):
+    with pytest.raises(InputError, match="<lambda> cannot be imported by another process: "):
         batches[0](dataset, B, True)
 
 

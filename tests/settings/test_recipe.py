@@ -56,11 +56,11 @@ def test_a_file_extends_another_and_its_own_settings_win(tmp_path: Path):
     (tmp_path / "own.yaml").write_text("extends: middle.yaml\nname: own\n")
     assert read(str(tmp_path / "own.yaml")) == Example(3.0, [0.5], True, "own")
     (tmp_path / "base.yaml").write_text("extends: own.yaml\n")
-    with pytest.raises(InputError, match=r"own\.yaml: extends itself by way of own\.yaml"):
+    with pytest.raises(InputError, match=r"own\.yaml: extends itself through own\.yaml"):
         read(str(tmp_path / "own.yaml"))
     (tmp_path / "own.yaml").write_text("extends: nowhere.yaml\n")
     with pytest.raises(
-        InputError, match=r"own\.yaml: extends 'nowhere\.yaml', which lies neither beside it nor among"
+        InputError, match=r"own\.yaml: extends 'nowhere\.yaml', which is neither in its folder nor among"
     ):
         read(str(tmp_path / "own.yaml"))
 

@@ -55,5 +55,5 @@ def test_depth_has_a_limit_far_above_what_settings_need(depth: int, held: bool, 
     if held:
         read(tmp_path, text)
     else:
-        with pytest.raises(InputError, match=r"a\.yaml:1: values lie more than 40 deep"):
+        with pytest.raises(InputError, match=r"a\.yaml:1: values are nested more than 40 deep"):
             read(tmp_path, text)

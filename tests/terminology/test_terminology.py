@@ -62,7 +62,7 @@ def test_a_source_is_opened_with_options() -> None:
     assert Terminology.open("toy?trees=2&branching=3").digest == Terminology.read("toy", trees=2, branching=3).digest
     with pytest.raises(InputError, match="option trees must be a number like"):
         Terminology.open("toy?trees=two")
-    with pytest.raises(InputError, match="option takes key=value, found ''"):
+    with pytest.raises(InputError, match="option must have the form key=value, found ''"):
         Terminology.open("toy?")
 
 

@@ -196,10 +196,10 @@ def test_numbers_take_no_more_room_than_they_need():
     ("options", "message"),
     [
         ({"relations": False, "parents": False}, "relations and parents: one of them is needed for a graph"),
-        ({"languages": ["fr"]}, r"languages: no name is in 'fr'; there are \['en', 'it'\]"),
+        ({"languages": ["fr"]}, r"languages: no name has the language 'fr'; there are \['en', 'it'\]"),
         (
             {"groups": {"neer": "RO"}},
-            r"groups: none of 1 relations is there, e.g. 'neer'; there are \['isa', 'near'\]",
+            r"groups: none of 1 relations exists, e.g. 'neer'; there are \['isa', 'near'\]",
         ),
     ],
 )

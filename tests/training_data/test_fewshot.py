@@ -98,17 +98,25 @@ def test_an_ambiguous_name_is_dropped_everywhere_and_counted():
         (
             CONCEPTS,
             {"shots": 5},
-            r"concept 'X:b' has 9 names that are its own, 5 shots need 10 \(5 to train, 5 to validate\): take at most 4 "
+            r"concept 'X:b' has 9 unambiguous names, 5 shots need 10 \(5 to train, 5 to validate\): take at most 4 "
             "shots, or leave the concept out",
         ),
-        ({**CONCEPTS, "X:d": ["one"]}, {"shots": 1}, "concept 'X:d' has 1 names .*: give it more names"),
+        ({**CONCEPTS, "X:d": ["one"]}, {"shots": 1}, "concept 'X:d' has 1 unambiguous names, .*: give it more names"),
         ({**CONCEPTS, "X:d": []}, {"shots": 1}, "concept 'X:d' has no names: leave it out"),
-        ({**CONCEPTS, "X:d": "flu"}, {"shots": 1}, "concept 'X:d': names must be strings that are not empty"),
-        ({**CONCEPTS, "X:d": ["flu", " "]}, {"shots": 1}, "concept 'X:d': names must be strings that are not empty"),
+        (
+            {**CONCEPTS, "X:d": "flu"},
+            {"shots": 1},
+            "concept 'X:d': names must be a sequence of strings that are not empty",
+        ),
+        (
+            {**CONCEPTS, "X:d": ["flu", " "]},
+            {"shots": 1},
+            "concept 'X:d': names must be a sequence of strings that are not empty",
+        ),
         (
             {**CONCEPTS, "X:d": ["gout", "X:A NAME 3"]},
             {"shots": 1},
-            "name 'X:A NAME 3' is under two concepts, 'X:a' and 'X:d': keep it under one, or let ambiguous be 'drop'",
+            "name 'X:A NAME 3' is under two concepts, 'X:a' and 'X:d': keep it under one, or set ambiguous='drop'",
         ),
         ({"X:a": ["a", "b"]}, {"shots": 1}, "concepts must be at least two, found 1"),
         (CONCEPTS, {"shots": 0}, "shots must be an integer of at least 1, found 0"),

@@ -139,7 +139,7 @@ def test_a_naive_walk_gives_the_same(seed):
     [
         (
             lambda: top_concepts(made("a<R", "b<R")),
-            "at least two tops of trees, found one, X:R: take its child_concepts",
+            "at least two roots, found one, X:R: take its child_concepts",
         ),
         (lambda: child_concepts(CHAPTERS, "X:nothing"), "no concept has code 'X:nothing'"),
         (
@@ -164,7 +164,7 @@ def test_bad_input_is_one_line(call, message):
 
 
 def test_a_terminology_without_parents_has_no_tops():
-    with pytest.raises(InputError, match="at least two tops of trees, found none"):
+    with pytest.raises(InputError, match="at least two roots, found none"):
         top_concepts(Terminology.from_records([Term("X:a", "a"), Term("X:b", "b")], SourceInfo("X", "X")))
 
 

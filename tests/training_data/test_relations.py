@@ -221,7 +221,7 @@ def test_the_loss_leaves_shared_concepts_out():
 def test_labels_of_another_terminology_are_refused():
     lookup = RelationLookup(RELATED)
     lookup.check(LABELS)
-    with pytest.raises(InputError, match=f"labels of relations go from 0 to {3 * N * N - 1}"):
+    with pytest.raises(InputError, match=f"labels of relations must be from 0 to {3 * N * N - 1}"):
         lookup.check(torch.tensor([3 * N * N]))
 
 

@@ -1,3 +1,3 @@
-"""Pairs of synonyms against other pairs, by AUC and F1."""
+"""Pairs of synonyms compared with other pairs, by AUC and F1."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Clustering pairs: are terms alike where, and only where, they name the same concept?"""
+"""Clustering pairs: are terms similar if and only if they name the same concept?"""
 
 from __future__ import annotations
 
@@ -30,33 +30,35 @@ _PUBLISHED = {"mode": "top_k", "k": 29, "min_length": 4, "theta_search": "grid",
 class ClusteringPairEvaluator(EmbeddingEvaluator):
     """F1 of finding synonyms by a threshold of their cosine (CODER++; the "clustering pair" of the Italian paper, section 4).
 
-    Two terms that share a concept are a gold pair, two terms whose cosine is above theta a predicted one. The metrics
-    are those of :func:`~st_biomed.metrics.clustering_pair.clustering_pair_metrics`, the F1 first, and ``n_short``. A
-    threshold that is searched on the terms it is measured on, as in the papers, flatters: for a fair figure give
-    ``theta`` as it was found on others. The accuracy of the papers is that of all pairs, 100% for any model, and left out.
+    Two terms that share a concept are a gold pair; two terms whose cosine is above theta are a predicted pair. The
+    metrics are those of :func:`~st_biomed.metrics.clustering_pair.clustering_pair_metrics`, the F1 first, and
+    ``n_short``. A threshold that is searched on the measured terms, as in the papers, overestimates the F1. For a fair
+    figure, pass a ``theta`` that was found on other terms. The papers' accuracy over all pairs is 100% for any model
+    and is left out.
 
     Args:
-        terms, concepts: A term and a concept that it names, ``[M]`` each; a term of several concepts comes several times.
-        mode: ``"exact"`` looks at all pairs, ``"top_k"`` at those of which one is among the k nearest of the other. By
-            default exact up to 50,000 terms. (On a CPU it takes longer to find neighbors than to count all pairs.)
-        k: Neighbors of each term, itself not among them; by default 30.
+        terms, concepts: A term and a concept that it names, ``[M]`` each; a term of several concepts is repeated.
+        mode: ``"exact"`` uses all pairs; ``"top_k"`` uses pairs in which one term is among the k nearest of the other.
+            By default exact up to 50,000 terms. (On a CPU, finding neighbors takes longer than counting all pairs.)
+        k: Neighbors of each term, without the term itself; by default 30.
         min_length: Terms of fewer characters are left out and counted; 4 as published.
-        theta_search: ``"exact"`` finds the best threshold of all, ``"grid"`` the best of 0.98, 0.96, ..., 0.60; by default
-            exact. Of equally good ones the highest is taken.
-        theta: The threshold; then none is searched.
-        as_published: Score as the script of CODER++ does: the grid, and the top 30 of which the first, the term itself,
-            is skipped, so that k is 29; terms that are too short are not measured but keep their places among the 30.
-            (The script also cleans the terms: the readers' normalizer ``coder``.)
-        device: Where neighbors are searched; ``None`` for a GPU where there is one.
+        theta_search: ``"exact"`` finds the best of all thresholds, ``"grid"`` the best of 0.98, 0.96, ..., 0.60; by
+            default exact. Among equally good thresholds the highest is used.
+        theta: A fixed threshold, without a search.
+        as_published: Score like the script of CODER++: the grid, and the top 30 without the first, which is the term
+            itself, so k is 29. Terms that are too short are not measured but keep their ranks among the 30. (The
+            script also cleans the terms; the readers' normalizer ``coder`` does the same.)
+        device: Device of the neighbor search; ``None`` for a GPU if there is one.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Attributes:
-        texts: The terms that are measured, ``[N]``.
-        short: Those left out.
+        texts: The measured terms, ``[N]``.
+        short: The terms that are left out.
         gold: The gold pairs.
 
     Raises:
-        InputError: Lists of different lengths, an argument out of its range or against ``as_published``, no gold pair.
+        InputError: Lists of different lengths, an argument out of range or in conflict with ``as_published``, or no
+            gold pair.
     """
 
     def __init__(
@@ -97,7 +99,7 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         self.gold = GoldPairs.of(self.concepts)
         if not len(self.gold.left):
             raise InputError(
-                f"concepts: no two of {len(self.texts):,} terms share one, at least one such pair is needed"
+                f"concepts: no two of {len(self.texts):,} terms share a concept; at least one such pair is needed"
             )
         self.mode = mode or ("top_k" if as_published or len(self.texts) > _EXACT_TERMS else "exact")
         named_so = "".join(f"{term}\t{concept}\n" for term, concept in sorted(set(zip(terms, concepts))))
@@ -120,17 +122,19 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         Args:
             terminology: The terminology.
             texts: Text ids or a mask ``[T]``, for instance of held-out names; all by default.
-            sample: Draw this many concepts, with all their names; by default, or where there are fewer, all of them.
-            seed: Of the draw.
+            sample: Draw this many concepts with all their names; by default, or if there are fewer, all of them.
+            seed: Seed of the draw.
             **options: As of the class.
 
         Raises:
-            InputError: Text ids out of range, a sample below 1, or as the class does.
+            InputError: Text ids out of range, a sample below 1, or as in the class.
         """
         try:
             ids = np.unique(np.arange(terminology.n_texts)[slice(None) if texts is None else texts])
         except IndexError:
-            raise InputError(f"texts: expected ids below {terminology.n_texts:,} or a mask, found others") from None
+            raise InputError(
+                f"texts: expected ids below {terminology.n_texts:,} or a mask, found other values"
+            ) from None
         row, concept = terminology.text_concepts.take(ids)
         if sample is not None:
             if sample < 1:
@@ -153,21 +157,21 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
             **options: As of the class; the file's name is the default of ``name``.
 
         Raises:
-            InputError: No such file or column, a row without term or concept, or as the class does.
+            InputError: No such file or column, a row without term or concept, or as in the class.
         """
         path = Path(path)
         rows = []
         for line, cells in read_table(path, [term, concept]):
             rows.append([cell.strip() for cell in cells])
             if not all(rows[-1]):
-                raise InputError(f"{path}:{line}: a term and a concept are needed, found {rows[-1]}")
+                raise InputError(f"{path}:{line}: expected a term and a concept, found {rows[-1]}")
         options.setdefault("name", path.name.split(".")[0].lower())
         return cls([row[0] for row in rows], [row[1] for row in rows], **options)
 
     # ------------------------------------------------------------------ measuring
 
     def observe(self, embed: EmbedOnce) -> Observation:
-        """The metrics listed above; the units are the concepts, see ``concept_counts`` for what each has of a pair."""
+        """The metrics listed above; the units are the concepts, see ``concept_counts``."""
         vectors = embed.pass_through(self.texts)
         levels: PairLevels
         if self.mode == "exact":
@@ -195,7 +199,7 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
 
     @property
     def headline(self) -> dict[str, str]:
-        """What a table shows: label to the key of a metric."""
+        """The rows of a table, label to the key of a metric."""
         prefix = f"{self.name}_" if self.name else ""
         keys = ("f1", "precision", "recall", "theta", "pr_auc", "average_precision", "recall_ceiling")
         return {key.replace("_", " "): f"{prefix}{key}" for key in keys}
@@ -230,9 +234,7 @@ def _check(settings: Mapping[str, Any], as_published: bool) -> None:
     """Refuse what is out of range, or differs from what was published."""
     for name, value in settings.items() if as_published else ():
         if value is not None and value != _PUBLISHED[name]:
-            raise InputError(
-                f"as_published: {name} is {_PUBLISHED[name]!r}, found {value!r}; leave one of the two out"
-            )
+            raise InputError(f"as_published: {name} is {_PUBLISHED[name]!r}, found {value!r}; remove one of the two")
     for name, allowed in (("mode", ("exact", "top_k")), ("theta_search", ("exact", "grid"))):
         if settings[name] is not None and settings[name] not in allowed:
             raise unknown_name(name, settings[name], allowed)

@@ -1,4 +1,4 @@
-"""Which terms are clustered, in a file."""
+"""Settings of a clustering benchmark."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class ClusteringPairSettings:
     Args:
         name: Prefix of the metrics.
         sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`.
-        path: A table with the columns ``term`` and ``concept`` in its place.
-        languages: Only terms of these languages; all where empty.
-        below: Codes of roots: only these and the concepts below them; all where empty.
-        sample: Concepts to draw; 0 for all.
-        seed: Of the draw.
+        path: A table with the columns ``term`` and ``concept``, in place of a terminology.
+        languages: Only terms of these languages; empty for all.
+        below: Codes of roots: only these and the concepts below them; empty for all.
+        sample: Number of concepts to draw; 0 for all.
+        seed: Seed of the draw.
         mode, k, min_length, theta_search, theta: See
-            :class:`~st_biomed.evaluators.clustering_pair.evaluator.ClusteringPairEvaluator`, whose defaults hold for an empty mode
-            or search, for 0 neighbors, and where ``theta`` is none.
+            :class:`~st_biomed.evaluators.clustering_pair.evaluator.ClusteringPairEvaluator`, whose defaults apply to
+            an empty mode or search, to 0 neighbors, and to no ``theta``.
     """
 
     name: str
@@ -44,13 +44,13 @@ class ClusteringPairSettings:
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[ClusteringPairEvaluator]:
-        """The one evaluator; as published it scores as CODER++'s script does, whatever mode and search are set.
+        """The evaluator; as published, it scores like CODER++'s script and ignores the settings of mode and search.
 
         Raises:
-            InputError: Neither a terminology nor a file or both, or what the evaluator refuses.
+            InputError: Neither a terminology nor a file, or both, or a setting that the evaluator rejects.
         """
         if bool(self.sources) == bool(self.path):
-            raise InputError(f"{self.name}: terms are in a terminology (sources) or in a file (path), one is needed")
+            raise InputError(f"{self.name}: expected either a terminology (sources) or a file (path) of terms")
         scoring = {
             "mode": self.mode or None,
             "k": self.k or None,

@@ -1,3 +1,3 @@
-"""Mentions to the concepts of a dictionary, by accuracy."""
+"""Linking of mentions to the concepts of a dictionary, by accuracy."""
 
 from __future__ import annotations

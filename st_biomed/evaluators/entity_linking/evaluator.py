@@ -1,4 +1,4 @@
-"""Entity linking: are the names nearest to a mention names of the concept that it means?"""
+"""Entity linking: are the names nearest to a mention names of its concept?"""
 
 from __future__ import annotations
 
@@ -29,54 +29,55 @@ logger = logging.getLogger(__name__)
 class EntityLinkingEvaluator(EmbeddingEvaluator):
     """Accuracy of linking mentions to a dictionary by nearest names (BioSyn, section 4; SapBERT, section 3).
 
-    Every part of a mention is looked up among the names of the dictionary, and a mention is right within the k best
-    when all its parts are; see :func:`~st_biomed.metrics.linking.linking_metrics` for ``acc@k``, ``mrr@K`` and
-    ``recall@k``. Beside them stand
+    Every part of a mention is looked up among the names of the dictionary. A mention is correct within the k best if
+    all its parts are; see :func:`~st_biomed.metrics.linking.linking_metrics` for ``acc@k``, ``mrr@K`` and
+    ``recall@k``. Further metrics are
 
     - ``acc@k_low`` and ``acc@k_high``: 95% bootstrap interval;
     - ``concept_acc@k``, ``concept_mrr@K`` (``name_...`` with ``rank_unit="concept"``): the other way of ranking, and
-      ``concept_unsettled``, the number of looked-up strings whose names hold too few concepts to tell;
-    - ``exact_match_acc@1``: the dictionary alone, without any model: entries whose name equals the string;
+    ``concept_unsettled``, the number of looked-up strings whose ranked names contain too few concepts to decide;
+    - ``exact_match_acc@1``: the dictionary alone, without a model: entries whose name equals the string;
     - ``abbreviation_...``, ``other_...`` (see :attr:`~st_biomed.linking_data.records.Mention.is_abbreviation`),
-      ``refined_...``, ``distant_...``: accuracies and exact match of part of the mentions;
-    - ``coverage``: share of the mentions with gold ids whose gold the dictionary has; and ``n_...``: counts.
+      ``refined_...``, ``distant_...``: accuracies and exact match for a subset of the mentions;
+    - ``coverage``: share of the mentions with gold ids whose gold is in the dictionary; and ``n_...``: counts.
 
-    Equal names are embedded once, and entries that score the same stand in the order of the dictionary. The names are
-    embedded and compared in chunks that are not kept: memory is that of the mentions' vectors.
+    Equal names are embedded once, and entries with equal scores keep the order of the dictionary. The names are
+    embedded and compared in chunks that are not kept, so memory is that of the mentions' vectors.
 
     Args:
         dataset: Mentions and dictionary.
-        split: Which mentions.
-        ks: The k of the accuracies, 1 among them.
+        split: The split to measure.
+        ks: The k of the accuracies, including 1.
         recall_ks: The k of the recalls.
-        rank_unit: ``"name"`` ranks entries of the dictionary, ``"concept"`` leaves out those whose ids stand before
-            them, so that each id stands where its best name does (of two rankings with the same acc@1).
+        rank_unit: ``"name"`` ranks entries of the dictionary; ``"concept"`` skips entries whose ids are ranked
+            already, so each id has the rank of its best name. Both have the same acc@1.
         similarity: ``"cosine"``, ``"dot"`` or ``"euclidean"``; by default cosine.
-        align_parts: Whether part i of a composite mention has to match group i of its gold ids where there are equally
-            many; else any part may match any of its ids. By default they are aligned.
-        gold_match: ``"any"``: a candidate that has one of the ids; ``"exact"``: exactly the ids of a group, or of all
-            groups together; ``"first"``: only the first group counts.
-        nil: ``"skip"`` leaves mentions without gold ids out, ``"error"`` refuses them.
+        align_parts: Whether part i of a composite mention must match group i of its gold ids if there are equally
+            many; otherwise any part may match any of its ids. Aligned by default.
+        gold_match: ``"any"``: a candidate with one of the ids; ``"exact"``: a candidate with exactly the ids of a
+            group, or of all groups together; ``"first"``: only the first group counts.
+        nil: ``"skip"`` leaves out mentions without gold ids, ``"error"`` rejects them.
         missing_gold: ``"count_as_miss"`` or ``"skip"`` for mentions whose gold the dictionary lacks.
         dedup_queries: Whether mentions with the same strings and the same gold count once.
-        refined: Names of splits, or mentions: the refined set is what is not among their strings, each once.
-        distance: The distant set is that part of the refined set that is farther than this from all their strings, in
-            edit distances divided by the length of the longer string; 0 for none. The filters of Medical Crossing
+        refined: Names of splits, or mentions. The refined set contains each string that is not among theirs once.
+        distance: The distant set is the part of the refined set that is farther than this from all their strings, in
+            edit distance divided by the length of the longer string; 0 for none. The filters of Medical Crossing
             (Alekseev et al. 2022) are these two, with .2.
-        lower_case: Whether mentions and names are lower-cased (they are, in the published data sets).
-        as_published: Score as BioSyn's and SapBERT's scripts do: inner product, and no alignment. The other settings
-            above then have to be their defaults. (They also cut names at 25 tokens: set the model's ``max_seq_length``.)
-        depth: Number of names ranked for each string, K; by default the largest k, four times that for concepts.
-        dictionary_chunk: Names embedded at once.
-        device: Where vectors are compared; ``None`` for a GPU where there is one.
-        by_document: Whether the intervals draw documents, not mentions.
+        lower_case: Whether to lower-case mentions and names (as in the published data sets).
+        as_published: Score like BioSyn's and SapBERT's scripts: inner product, and no alignment. The other settings
+            above must then have their defaults. (The scripts also truncate names to 25 tokens: set the model's
+            ``max_seq_length``.)
+        depth: Number of names ranked for each string, K; by default the largest k, or four times that for concepts.
+        dictionary_chunk: Number of names embedded at once.
+        device: Device of the comparison; ``None`` for a GPU if there is one.
+        by_document: Whether the intervals draw documents in place of mentions.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Attributes:
-        predictions: What was answered in the last call, ``None`` before the first.
+        predictions: The predictions of the last call, ``None`` before the first.
 
     Raises:
-        InputError: An argument out of its range, no such split, or no mention that can be measured.
+        InputError: An argument out of range, no such split, or no mention that can be measured.
 
     Example:
         ::
@@ -125,7 +126,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             lower_case=lower_case,
         )
         if as_published and self.scoring != PUBLISHED:
-            raise InputError(f"as_published: {_difference(self.scoring, PUBLISHED)}; leave one of the two out")
+            raise InputError(f"as_published: {_difference(self.scoring, PUBLISHED)}; remove one of the two")
         self.ks, self.recall_ks = tuple(ks), tuple(recall_ks)
         if 1 not in self.ks or min([*self.ks, *self.recall_ks]) < 1:
             raise InputError(
@@ -153,7 +154,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
     # ------------------------------------------------------------------ measuring
 
     def observe(self, embed: EmbedOnce) -> Observation:
-        """The metrics listed above; ``predictions`` is renewed. The units are the mentions, or their documents."""
+        """The metrics listed above; ``predictions`` is updated. The units are the mentions, or their documents."""
         device = self.device or _best_device()
         search = RunningNearest(
             embed(self.queries.texts), self.depth, similarity=self.scoring.similarity, device=device
@@ -226,7 +227,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Mentions measured and left out, and the size of each part of them."""
+        """Number of mentions measured and left out, and the size of each subset."""
         gold = self.queries.gold
         return {
             "n_mentions": len(gold.mentions),
@@ -238,12 +239,12 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
 
     @property
     def n_texts(self) -> int:
-        """The strings that are looked up, and the names."""
+        """Number of strings to look up, and of names."""
         return len(self.queries.texts) + len(self.names.texts)
 
     @property
     def headline(self) -> dict[str, str]:
-        """What a table shows: label to the key of a metric."""
+        """The rows of a table, label to the key of a metric."""
         prefix = f"{self.name}_" if self.name else ""
         other = "concept" if self.scoring.rank_unit == "name" else "name"
         keys = [f"acc@{k}" for k in self.ks] + [f"mrr@{self.depth}"] + [f"recall@{k}" for k in self.recall_ks]

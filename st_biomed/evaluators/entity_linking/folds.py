@@ -1,4 +1,4 @@
-"""Linking over the folds of a cross-validation: the mean of their figures."""
+"""Linking over the folds of a cross-validation: the mean of the folds' figures."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from st_biomed.metrics.significance import Units
 
 
 class FoldsEvaluator(EmbeddingEvaluator):
-    """Mean over folds of what :class:`~st_biomed.evaluators.EntityLinkingEvaluator` finds in each (CADEC, PsyTAR).
+    """Mean over folds of the metrics of :class:`~st_biomed.evaluators.EntityLinkingEvaluator` (CADEC, PsyTAR).
 
-    Counts (``n_...``) are sums. The units are the mentions, each in its fold, and every fold counts the same, however
-    many mentions it has.
+    Counts (``n_...``) are sums. The units are the mentions, each in its fold. Every fold has the same weight,
+    regardless of its number of mentions.
 
     Args:
         folds: The evaluator of each fold, with the same ``ks``.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: No fold, or folds with other ``ks``.
+        InputError: No fold, or folds with different ``ks``.
     """
 
     def __init__(self, folds: Sequence[EntityLinkingEvaluator], **options: Unpack[EvaluatorOptions]) -> None:
@@ -38,7 +38,7 @@ class FoldsEvaluator(EmbeddingEvaluator):
         self.folds = list(folds)
 
     def observe(self, embed: EmbedOnce) -> Observation:
-        """What every fold has, averaged; a fold's own part, such as the refined set, may be empty in another."""
+        """The mean of the metrics of all folds; a subset such as the refined set may be empty in some folds."""
         times = Counter(name for one in self.folds for name in one.names.texts)
         if shared := [name for name, n in times.items() if n > 1]:
             embed(shared)  # and keep them: a fold would let the names of its dictionary go
@@ -49,12 +49,12 @@ class FoldsEvaluator(EmbeddingEvaluator):
 
     @property
     def n_texts(self) -> int:
-        """Those of all folds."""
+        """The sum over the folds."""
         return sum(one.n_texts for one in self.folds)
 
     @property
     def headline(self) -> dict[str, str]:
-        """As that of a fold."""
+        """The same as that of a fold."""
         prefix = f"{self.name}_" if self.name else ""
         return {f"acc@{k}": f"{prefix}acc@{k}" for k in self.folds[0].ks}
 
@@ -68,7 +68,7 @@ class FoldsEvaluator(EmbeddingEvaluator):
 
 
 def mean_of_folds(metrics: Sequence[Mapping[str, float]], prefix: str = "") -> dict[str, float]:
-    """Mean of each metric that every fold has; counts (``n_...`` behind the prefix) are sums."""
+    """Mean of each metric that every fold has; counts (``n_...`` after the prefix) are sums."""
     common = [key for key in metrics[0] if all(key in one for one in metrics)]
     return {
         key: float((np.sum if key.removeprefix(prefix).startswith("n_") else np.mean)([one[key] for one in metrics]))

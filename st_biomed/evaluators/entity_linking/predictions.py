@@ -1,4 +1,4 @@
-"""What a model answered for each mention: for error analysis, and to compare two models mention by mention."""
+"""The predictions of a model for each mention, for error analysis and paired comparison of two models."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Candidate(NamedTuple):
-    """An entry that a model found.
+    """An entry found by a model.
 
     Attributes:
         name: Name of the entry.
         ids: Its ids.
-        score: Similarity to what was looked up.
+        score: Similarity to the looked-up string.
     """
 
     name: str
@@ -31,12 +31,12 @@ class Candidate(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """The answer for one mention.
+    """The prediction for a mention.
 
     Attributes:
         mention: The mention.
-        rank: Rank of the first right candidate, from 1, of the worst part; infinity where one part has none.
-        candidates: For each part that was looked up the entries found, best first.
+        rank: Rank of the first correct candidate, from 1, of the worst part; infinity if a part has none.
+        candidates: The entries found for each part, best first.
     """
 
     mention: Mention
@@ -46,14 +46,14 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LinkingPredictions:
-    """A sequence of :class:`Prediction`, one for each measured mention, made when asked for.
+    """A sequence of :class:`Prediction`, one for each measured mention, created on access.
 
     Attributes:
         mentions: ``[N]``.
-        gold: What was right.
+        gold: The correct answers.
         ranks: Rank of each mention in the evaluator's unit, ``[N]``.
-        dictionary: Where the candidates are from.
-        entries: Entries found for each part, best first, -1 where there are no more, ``[P, K]``.
+        dictionary: The dictionary of the candidates.
+        entries: Entries found for each part, best first, padded with -1, ``[P, K]``.
         scores: Their scores, ``[P, K]``.
     """
 
@@ -83,11 +83,11 @@ class LinkingPredictions:
         return (self[i] for i in range(len(self)))
 
     def errors(self, k: int = 1) -> Iterator[Prediction]:
-        """The mentions that are not right within the k best candidates."""
+        """The mentions that are not correct within the k best candidates."""
         return (self[int(i)] for i in np.flatnonzero(self.ranks > k))
 
     def lost(self, other: LinkingPredictions, k: int = 1) -> Iterator[tuple[Prediction, Prediction]]:
-        """The mentions that this model has right within the k best candidates and the other has not: both answers.
+        """Both predictions for the mentions that this model links correctly within the k best and the other does not.
 
         Raises:
             InputError: The mentions differ.
@@ -107,10 +107,10 @@ class LinkingPredictions:
         """Is acc@k of this model above that of another on the same mentions? See :meth:`~st_biomed.metrics.Units.compare`.
 
         Args:
-            other: Of the other model, from an evaluator of the same mentions.
-            k: Of the accuracy.
+            other: Predictions of the other model, from an evaluator of the same mentions.
+            k: The k of the accuracy.
             by_document: Whether mentions of one document are drawn together.
-            n_resamples, seed: Of the test.
+            n_resamples, seed: Number of draws of the test, and their seed.
 
         Raises:
             InputError: The mentions differ, or name no documents.
@@ -123,7 +123,7 @@ class LinkingPredictions:
     def _check_same(self, other: LinkingPredictions) -> None:
         if self.mentions != other.mentions:
             raise InputError(
-                f"predictions: {len(self):,} and {len(other):,} mentions, which are not the same; measure both models "
+                f"predictions: {len(self):,} and {len(other):,} mentions, which differ; measure both models "
                 "with one evaluator"
             )
 
@@ -132,9 +132,9 @@ def documents_of(mentions: Sequence[Mention]) -> np.ndarray:
     """Document of each mention, ``[N]``.
 
     Raises:
-        InputError: A mention names none.
+        InputError: A mention without a document.
     """
     documents = np.array([mention.document for mention in mentions])
     if n := int((documents == "").sum()):
-        raise InputError(f"by_document: {n:,} of {len(mentions):,} mentions name no document")
+        raise InputError(f"by_document: {n:,} of {len(mentions):,} mentions have no document")
     return documents

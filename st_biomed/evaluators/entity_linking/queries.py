@@ -1,4 +1,4 @@
-"""What an entity-linking evaluator looks up: the distinct strings of the mentions and of the dictionary."""
+"""The queries of an entity-linking evaluator: the distinct strings of the mentions and of the dictionary."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Scoring:
                 raise unknown_name(kind, value, allowed)
 
     def text(self, text: str) -> str:
-        """The text as it is looked up."""
+        """The text of a query."""
         return text.lower() if self.lower_case else text
 
 
@@ -61,26 +61,27 @@ PUBLISHED = Scoring(similarity="dot", align_parts=False)
 
 
 class LinkingQueries:
-    """The mentions of a split that are measured, and the strings to look up for them.
+    """The measured mentions of a split, and the strings to look up for them.
 
     Args:
         dataset: Mentions and dictionary.
         split: Which mentions.
-        scoring: Which of them, and what is right.
+        scoring: The selection of the mentions, and the definition of a correct answer.
         refined: Names of splits, or mentions, whose strings are not in the refined set.
-        distance: Within which edit distance of these, as a share of the longer string, a mention is not distant either.
+        distance: Edit distance to these strings, as a share of the longer string, up to which a mention is not
+            distant.
 
     Attributes:
-        mentions: Those measured, ``[N]``.
-        gold: What is right for their P parts.
+        mentions: The measured mentions, ``[N]``.
+        gold: The correct answers for their P parts.
         texts: Distinct strings, ``[U]``.
         text_of_part: Row of ``texts`` of each part, ``[P]``.
-        subsets: Name to the mentions of it, boolean ``[N]``; ``abbreviation`` and ``other`` where some mention is
-            one, ``refined`` and ``distant`` where asked for.
-        n_duplicates: Mentions left out because one before has the same strings and the same gold.
+        subsets: Name to the mentions of the subset, boolean ``[N]``; ``abbreviation`` and ``other`` if there are
+            abbreviations, ``refined`` and ``distant`` on request.
+        n_duplicates: Mentions left out because an earlier mention has the same strings and the same gold.
 
     Raises:
-        InputError: No such split, or what :func:`~st_biomed.metrics.linking_gold.gold_of_mentions` refuses.
+        InputError: No such split, or an error of :func:`~st_biomed.metrics.linking_gold.gold_of_mentions`.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class LinkingQueries:
         mentions: Sequence[Mention] = dataset.split(split)
         refined = [refined] if isinstance(refined, (str, Mention)) else list(refined)
         if distance and not refined:
-            raise InputError(f"distance {distance} is that to the mentions of refined=, which names none")
+            raise InputError(f"distance {distance} needs the mentions of refined=, which is empty")
         first: dict[tuple[object, ...], int] = {}
         is_first = [
             first.setdefault((self._strings(mention, scoring), mention.gold), i) == i
@@ -140,7 +141,7 @@ class LinkingQueries:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of what is looked up, what is right for it, and which mentions are in which part."""
+        """SHA-256 of the queries, their correct answers, and the mentions of each subset."""
         digest = hashlib.sha256()
         for i, mention in enumerate(self.mentions):
             parts = [name for name, mask in self.subsets.items() if mask[i]]
@@ -171,21 +172,21 @@ class DictionaryTexts:
         self.entries = CSR.from_pairs(text_of_entry, np.arange(len(text_of_entry)), len(row))
 
     def find(self, texts: Sequence[str]) -> np.ndarray:
-        """Row of each text, -1 for one that is not there, ``[U, 1]``."""
+        """Row of each text, -1 for an unknown text, ``[U, 1]``."""
         wanted = set(texts)
         row = {text: i for i, text in enumerate(self.texts) if text in wanted}
         return np.array([row.get(text, -1) for text in texts])[:, None]
 
     def ranked_entries(self, rows: np.ndarray, scores: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-        """Ranked texts as ranked entries; entries of equal score stand in the order of the dictionary.
+        """Ranked texts as ranked entries; entries with equal scores keep the order of the dictionary.
 
         Args:
-            rows: Texts, best first and -1 where there are no more, ``[U, K]``.
+            rows: Texts, best first, padded with -1, ``[U, K]``.
             scores: Their scores, ``[U, K]``.
-            depth: How many entries at most; exact up to K.
+            depth: Maximum number of entries; exact up to K.
 
         Returns:
-            Entries, -1 where there are no more, and their scores, ``[U, depth]`` each.
+            Entries, padded with -1, and their scores, ``[U, depth]`` each.
         """
         entries = np.full((len(rows), depth), -1, dtype=np.int64)
         entry_scores = np.full((len(rows), depth), -np.inf, dtype=np.float32)

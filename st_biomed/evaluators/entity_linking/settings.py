@@ -1,4 +1,4 @@
-"""Which linking benchmarks a run measures, in files, so that two figures mean the same."""
+"""Settings of a linking benchmark."""
 
 from __future__ import annotations
 
@@ -26,27 +26,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinkingSettings:
-    """A data set, its dictionary, and the steps that prepare both.
+    """A data set, its dictionary, and their preparation steps.
 
     Args:
         name: Prefix of the metrics.
         format: The data set's format, see :func:`~st_biomed.linking_data.open_linking`.
-        path: Its file or folder.
-        dictionary: What its mentions are linked to: a file (of the format's usual form, or ``form:path``), a saved terminology's
-            folder, or a reader's name or ``reader:path`` (``obo:doid.obo``); empty where the data set names its concepts itself.
-        options: The format's own options.
-        steps: Preparation steps and their options in their order, see :mod:`st_biomed.linking_data.preparation`.
-        dev: The split that is measured in training; empty for none.
-        test: The split that is measured before and after.
-        seen: Splits whose strings the refined test set leaves out.
-        distance: Edit distance to these strings, within which the distant test set leaves out more; 0 for none.
-        raw: Whether the test split is also measured before any step.
+        path: The file or folder of the data set.
+        dictionary: The dictionary that mentions are linked to: a file (of the format's usual form, or ``form:path``),
+            the folder of a saved terminology, a reader's name or ``reader:path`` (``obo:doid.obo``); empty if the data
+            set contains the names of its concepts.
+        options: Options of the format.
+        steps: Preparation steps with their options, in their order, see :mod:`st_biomed.linking_data.preparation`.
+        dev: The split to measure during training; empty for none.
+        test: The split to measure before and after training.
+        seen: Splits whose strings are excluded from the refined test set.
+        distance: Edit distance to these strings up to which mentions are excluded from the distant test set; 0 for
+            none.
+        raw: Whether to also measure the test split before any step.
         ks: The k of the accuracies.
-        folds: Values of the format's option ``fold``: the mean over these folds is what is measured, in testing only. A
-            model that is fine-tuned is one of a fold: it is trained on that fold's training part and measured on its test part.
+        folds: Values of the format's option ``fold``. The mean over these folds is measured, in testing only.
+            Fine-tuning uses one fold per model: it trains on the fold's training part and measures on its test part.
 
     Raises:
-        InputError: An unknown format or step, or ``folds`` with a split for training, which would be that of one fold.
+        InputError: An unknown format or step, or ``folds`` with a dev split, which would belong to one fold.
     """
 
     name: str = ""
@@ -70,12 +72,12 @@ class LinkingSettings:
             if step not in STEPS:
                 raise InputError(f"{self.name}: {unknown_name('step', step, STEPS)}")
         if self.folds and self.dev:
-            raise InputError(f"{self.name}: folds are for testing; dev: '' names no split to measure in training")
+            raise InputError(f"{self.name}: folds are for testing only; set dev: '' for no split in training")
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[EntityLinkingEvaluator | FoldsEvaluator]:
-        """The evaluators of the test split: before any step (``<name>_raw``) where ``raw`` asks for it, and after."""
+        """The evaluators of the test split: before any step (``<name>_raw``) if ``raw`` is set, and after all steps."""
         raw = [self.open(fold) for fold in self.folds] or [self.open()]
         measured = {self.name: [self.prepared(one) for one in raw]}
         if self.steps and self.raw:
@@ -119,21 +121,21 @@ class LinkingSettings:
         return [dataset, f"{dataset}_DICTIONARY", *source_names(read)]
 
     def open(self, fold: int | None = None) -> LinkingDataset:
-        """The data set as it is distributed, before any step; of several folds one of them.
+        """The data set as distributed, before any step; with several folds, one of them.
 
         Raises:
-            InputError: Whatever is wrong with its files, or a dictionary that has none of the ids that mentions have.
+            InputError: Invalid files, or a dictionary without any id of the mentions.
         """
         for path in (self.path, self.dictionary):
             if path and ":" not in path and not data_path(path).exists() and not is_terminology(path):
-                raise InputError(f"{self.name}: {path} is neither here nor in the folder that {DATA_VARIABLE} names")
+                raise InputError(f"{self.name}: {path} is neither here nor in the data folder of {DATA_VARIABLE}")
         dictionary = resolved(self.dictionary) if self.dictionary else None
         options = self.options if fold is None else {**self.options, "fold": fold}
         dataset = open_linking(self.format, data_path(self.path), dictionary=dictionary, **options)
         wanted = [one for mentions in dataset.mentions.values() for mention in mentions for one in mention.ids]
         if wanted and not any(one in dataset.dictionary.id_index for one in wanted):
             raise InputError(
-                f"{self.name}: the dictionary has none of the ids that mentions have: {wanted[0]!r} for example; its own "
+                f"{self.name}: the dictionary has none of the ids of the mentions: {wanted[0]!r} for example; its ids "
                 f"are like {dataset.dictionary.ids[0]!r}"
             )
         return dataset
@@ -148,20 +150,21 @@ class LinkingSettings:
 
 
 class LinkingSuite(EvaluatorSuite):
-    """The evaluators of several linking benchmarks: one for training, and those whose figures are reported.
+    """The evaluators of several linking benchmarks: one for training, and the reported ones.
 
-    A benchmark is reported as it is distributed (``<name>_raw``) and after its steps (``<name>``).
+    A benchmark is reported as distributed (``<name>_raw``) and after its steps (``<name>``).
 
     Args:
         protocols: The benchmarks.
         relatedness: Tables of term pairs and scores, see :class:`~st_biomed.evaluators.RelatednessEvaluator`.
-        **options: For all evaluators; ``name`` is the protocol's, and what is measured in training has no intervals.
+        **options: Options of all evaluators; ``name`` is the protocol's, and evaluators for training have no
+            intervals.
 
     Attributes:
-        tests: The evaluators of what is reported.
+        tests: The evaluators of the reported figures.
 
     Raises:
-        InputError: Two benchmarks of one name, or whatever is wrong with their files.
+        InputError: Two benchmarks with the same name, or invalid files.
     """
 
     def __init__(
@@ -186,7 +189,7 @@ class LinkingSuite(EvaluatorSuite):
     def add(
         self, dataset: LinkingDataset, name: str, *, dev: str = "dev", test: str = "test", seen: Sequence[str] = ()
     ) -> None:
-        """Measure a data set: ``dev`` in training where it is not empty, ``test`` before and after."""
+        """Add a data set: ``dev`` is measured during training if it is not empty, ``test`` before and after."""
         self._watch(dataset, name, dev)
         self._report(dataset, name, test, seen)
 
@@ -205,7 +208,7 @@ class LinkingSuite(EvaluatorSuite):
         return SharedEvaluator(self._devs) if self._devs else None
 
     def what(self, evaluator: EmbeddingEvaluator) -> str:
-        """The split beside the number of mentions."""
+        """The split with the number of mentions."""
         if isinstance(evaluator, EntityLinkingEvaluator):
             return f"{evaluator.split}, {super().what(evaluator)}"
         return f"{len(evaluator.folds)} folds" if isinstance(evaluator, FoldsEvaluator) else super().what(evaluator)

@@ -1,3 +1,3 @@
-"""Tails and heads of triples, by rank."""
+"""Link prediction: ranks of the heads and tails of triples."""
 
 from __future__ import annotations

@@ -21,39 +21,40 @@ _PARTS = ("train", "valid", "test")
 
 
 class LinkPredictionEvaluator(EmbeddingEvaluator):
-    """Ranks of the right head and of the right tail of triples among all entities (Bordes et al. 2013, section 4.2).
+    """Ranks of the correct head and the correct tail of triples among all entities (Bordes et al. 2013, section 4.2).
 
-    A knowledge-graph model is measured by :meth:`measure_scorer`. Called as any evaluator, with a model or another way
-    to embed, it measures the vectors of the entities' names as
-    :func:`~st_biomed.evaluators.vector_scorer.scorer_from_vectors` reads them: the baseline of a text encoder, which by
-    default knows nothing of relations.
+    Use :meth:`measure_scorer` for a knowledge-graph model. Called with a model or another way to embed, like any
+    evaluator, it measures the vectors of the entities' names with
+    :func:`~st_biomed.evaluators.vector_scorer.scorer_from_vectors` This is the baseline of a text encoder, which by
+    default ignores relations.
 
-    Metrics: ``filtered_mrr``, the primary metric, ``filtered_mr``, ``filtered_hits@k`` and the same as ``raw_...``, over
-    both sides of all triples; ``filtered_head_...``, ``raw_tail_...`` of one side; with ``per_relation``
-    ``<relation>/filtered_...`` and ``<relation>/n``. Ranks are realistic: the mean of the best and the worst among equal
-    scores. Filtered ranks leave out the other entities that make a triple of train, valid or test. Every entity is a
-    candidate for every query, as in PyKEEN.
+    Metrics: ``filtered_mrr``, the primary metric, ``filtered_mr``, ``filtered_hits@k`` and the corresponding
+        ``raw_...``, over both sides of all triples; ``filtered_head_...``, ``raw_tail_...`` for one side; with
+        ``per_relation``
+    ``<relation>/filtered_...`` and ``<relation>/n``. Ranks are realistic: the mean of the best and the worst rank
+    among equal scores. Filtered ranks leave out other entities that complete a triple of train, valid or test. Every
+    entity is a candidate for every query, as in PyKEEN.
 
-    ``n`` triples are measured, of which ``n_unseen`` have an entity or a relation without a training triple, and
-    ``n_joined_in_train`` have two entities that a training triple joins, in either direction and whatever its relation:
-    where inverse relations were left in before the split, they are the answer.
+    ``n`` triples are measured. ``n_unseen`` of them have an entity or a relation without a training triple.
+    ``n_joined_in_train`` have two entities that a training triple connects, in either direction and by any relation;
+    such triples leak the answer if inverse relations were not removed before the split.
 
     Args:
-        entities: What stands for each entity, ``[E]``: names for a text encoder, or codes for a table of vectors. Names
+        entities: The text of each entity, ``[E]``: names for a text encoder, or codes for a table of vectors. Names
             may repeat.
         train: Triples (head, relation, tail) as indices, ``[T, 3]``; may be empty.
-        test: Triples that are measured.
-        valid: Triples of the third part, if there is one.
-        split: ``"test"``, or ``"valid"`` to measure those.
+        test: Triples to measure.
+        valid: Validation triples, if any.
+        split: ``"test"``, or ``"valid"`` to measure the validation triples.
         relations: Names of the relations, ``[R]``; by default their numbers.
         ks: The k of the hits.
-        per_relation: Whether to report each relation, too.
-        similarity: How vectors are compared: ``"cosine"``, ``"dot"`` or ``"euclidean"``.
-        translate: Whether vectors move by the mean difference of their relation's training triples.
+        per_relation: Whether to also report each relation.
+        similarity: Similarity of vectors: ``"cosine"``, ``"dot"`` or ``"euclidean"``.
+        translate: Whether to move vectors by the mean difference over the training triples of the relation.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: An argument out of its range, a triple twice or in two parts, or nothing to measure.
+        InputError: An argument out of range, a triple that occurs twice or in two parts, or nothing to measure.
 
     Example:
         ::
@@ -104,20 +105,20 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
 
     @property
     def n_unseen(self) -> int:
-        """Measured triples with an entity or a relation that no training triple has."""
+        """Measured triples with an entity or a relation that is in no training triple."""
         seen = np.isin(self.triples[:, [0, 2]], self.train[:, [0, 2]]).all(axis=1)
         return int((~(seen & np.isin(self.triples[:, 1], self.train[:, 1]))).sum())
 
     @property
     def n_joined_in_train(self) -> int:
-        """Measured triples whose two entities stand in some training triple together, in either direction."""
+        """Measured triples whose two entities are connected by a training triple, in either direction."""
         trained, measured = (np.sort(part[:, [0, 2]], axis=1) for part in (self.train, self.triples))
         width = len(self.entities)
         return int(np.isin(measured @ [width, 1], trained @ [width, 1]).sum())
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of what stands for the entities and of all triples, measured ones first."""
+        """SHA-256 of the texts of the entities and of all triples, measured ones first."""
         sha = hashlib.sha256("\0".join([*self.entities, *self.relations]).encode())
         for triples in (self.triples, self.train):
             sha.update(triples.tobytes())
@@ -131,9 +132,9 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
         """Measure a knowledge-graph model.
 
         Args:
-            scorer: From ``given [B]``, ``relations [B]`` and ``side`` to scores ``[B, E]``, higher is better; see
-                :class:`~st_biomed.metrics.link_prediction.Scorer`. B is such that a block of scores has some 16 million
-                numbers.
+            scorer: Maps ``given [B]``, ``relations [B]`` and ``side`` to scores ``[B, E]``, higher is better; see
+                :class:`~st_biomed.metrics.link_prediction.Scorer`. B is chosen so that a block of scores has about 16
+                million numbers.
             output_path, epoch, steps: As in a call with a model.
 
         Returns:
@@ -186,7 +187,7 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
 
     @property
     def headline(self) -> dict[str, str]:
-        """What a table shows: label to the key of a metric, for the filtered figures of both sides."""
+        """The rows of a table, label to the key of a metric, for the filtered figures of both sides."""
         prefix = f"{self.name}_" if self.name else ""
         return {key: f"{prefix}filtered_{key}" for key in ("mrr", "mr", *(f"hits@{k}" for k in self.ks))}
 
@@ -232,7 +233,7 @@ def _checked(triples: np.ndarray, name: str, n_entities: int, relations: Sequenc
         if wrong.any():
             row = int(wrong.argmax())
             allowed = "from 0" if size is None else f"from 0 to {size - 1}"
-            raise InputError(f"{name}: {end} of triple {row + 1} has to be {allowed}, found {numbers[row]}")
+            raise InputError(f"{name}: {end} of triple {row + 1} must be {allowed}, found {numbers[row]}")
     return triples.astype(np.int64)
 
 
@@ -243,5 +244,5 @@ def _refuse_repeats(triples: np.ndarray, parts: np.ndarray) -> None:
         again = int((first[place.ravel()] != np.arange(len(triples))).argmax())
         before = int(first[place.ravel()[again]])
         raise InputError(
-            f"{parts[again]}: triple {triples[again].tolist()} is in {parts[before]} already; each may be there once"
+            f"{parts[again]}: triple {triples[again].tolist()} is in {parts[before]} already; triples must be distinct"
         )

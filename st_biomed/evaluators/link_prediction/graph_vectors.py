@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 def graph_evaluator(
     benchmark: Benchmark, table: KGETable, terminology: Terminology, **options: Unpack[EvaluatorOptions]
 ) -> EmbeddingEvaluator:
-    """A benchmark over codes that have a vector.
+    """A benchmark over the codes that have a vector.
 
-    MCSM is measured among its concepts that have a vector. Of a relatedness benchmark each term stands for a concept
-    with a vector that has this name in the terminology, whatever its case, the first by code where there are several;
-    pairs without count as missing.
+    MCSM is measured among its concepts with a vector. In a relatedness benchmark, each term is replaced by a concept
+    with a vector that has this name in the terminology, regardless of case (the first by code if there are several).
+    Pairs without such concepts count as missing.
 
     Args:
-        benchmark: Of MCSM or of relatedness.
+        benchmark: A benchmark of MCSM or of relatedness.
         table: The vectors.
-        terminology: The names of its concepts.
-        **options: Of the evaluator.
+        terminology: The terminology with the names of the concepts.
+        **options: Options of the evaluator.
 
     Raises:
         InputError: A benchmark of another evaluator, or too few concepts or pairs with vectors.
@@ -49,25 +49,27 @@ def graph_evaluator(
         (pairs,) = protocol.evaluators(**options)
         return by_code(pairs, table, terminology, **options)
     raise InputError(
-        f"{benchmark.name}: is measured by {benchmark.evaluator!r}; vectors of concepts are by 'mcsm' and 'relatedness'"
+        f"{benchmark.name}: has evaluator {benchmark.evaluator!r}; vectors of concepts need 'mcsm' or 'relatedness'"
     )
 
 
 def measure_table(evaluator: EmbeddingEvaluator, table: KGETable) -> dict[str, float]:
-    """What an evaluator over codes finds of a table's vectors."""
+    """The metrics of an evaluator over codes for the vectors of a table."""
     return evaluator.measure(table_embedder(table.codes, table.vectors))
 
 
 def with_vectors(evaluator: MCSMEvaluator, table: KGETable, **options: Unpack[EvaluatorOptions]) -> MCSMEvaluator:
-    """MCSM over codes, among those that have a vector.
+    """MCSM over the codes that have a vector.
 
     Raises:
-        InputError: Fewer than two have one.
+        InputError: Fewer than two codes have a vector.
     """
     codes = [evaluator.texts[row] for row in evaluator.rows.tolist()]
     kept = [code for code, row in zip(codes, table.rows(codes).tolist()) if row >= 0]
     if len(kept) < 2:
-        raise InputError(f"{evaluator.name}: {len(kept)} of {len(codes):,} concepts have a vector, two are needed")
+        raise InputError(
+            f"{evaluator.name}: {len(kept)} of {len(codes):,} concepts have a vector; at least two are needed"
+        )
     options["name"] = evaluator.name
     types = replace(evaluator.types, codes=codes).for_codes(kept)
     return MCSMEvaluator(kept, types, k=evaluator.k, **options)
@@ -76,7 +78,7 @@ def with_vectors(evaluator: MCSMEvaluator, table: KGETable, **options: Unpack[Ev
 def by_code(
     evaluator: RelatednessEvaluator, table: KGETable, terminology: Terminology, **options: Unpack[EvaluatorOptions]
 ) -> RelatednessEvaluator:
-    """Relatedness of names as that of the concepts that have them.
+    """Relatedness of names, measured as that of their concepts.
 
     Raises:
         InputError: Fewer than three pairs of concepts with vectors.

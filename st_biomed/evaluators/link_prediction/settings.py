@@ -1,4 +1,4 @@
-"""Which triples complete a graph, in files."""
+"""Settings of a link-prediction benchmark."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LinkPredictionSettings:
     Args:
         name: Prefix of the metrics.
         train, valid, test: Tables with the columns ``head``, ``relation`` and ``tail``; ``valid`` may be empty.
-        sources: Terminology in which the entities' codes have names; needed where ``keys`` is ``"names"``.
+        sources: Terminology with the names of the entities' codes; needed if ``keys`` is ``"names"``.
         keys: ``"names"`` for a text encoder (preferred names), or ``"codes"`` for a table of vectors.
         split, ks, per_relation, similarity, translate: See
             :class:`~st_biomed.evaluators.link_prediction.evaluator.LinkPredictionEvaluator`.
@@ -46,15 +46,15 @@ class LinkPredictionSettings:
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[LinkPredictionEvaluator]:
-        """The one evaluator; there is nothing that was published otherwise.
+        """The evaluator; the published scoring is the same.
 
         Raises:
-            InputError: Unknown keys, entities without a name, or what the files and the evaluator refuse.
+            InputError: Unknown keys, entities without a name, or an error of the files or the evaluator.
         """
         if self.keys not in KEYS:
             raise unknown_name("keys", self.keys, KEYS)
         if self.keys == "names" and not self.sources:
-            raise InputError(f"{self.name}: sources is empty, the terminology with the entities' names is needed")
+            raise InputError(f"{self.name}: sources is empty; expected the terminology with the entities' names")
         entity: dict[str, int] = {}
         relation: dict[str, int] = {}
         paths = {part: path for part in ("train", "valid", "test") if (path := getattr(self, part))}
@@ -99,7 +99,7 @@ def _triples(path: Path, entity: dict[str, int], relation: dict[str, int]) -> np
     for line, cells in read_table(path, (("head",), ("relation",), ("tail",))):
         head, of, tail = (cell.strip() for cell in cells)
         if not head or not of or not tail:
-            raise InputError(f"{path}:{line}: a head, a relation and a tail are needed, found {cells!r}")
+            raise InputError(f"{path}:{line}: expected a head, a relation and a tail, found {cells!r}")
         ends = [entity.setdefault(one, len(entity)) for one in (head, tail)]
         rows.append((ends[0], relation.setdefault(of, len(relation)), ends[1]))
     return np.array(rows, dtype=np.int64).reshape(-1, 3)

@@ -1,3 +1,3 @@
-"""MCSM: how well the nearest concepts agree in their semantic type."""
+"""MCSM: agreement of the nearest concepts in their semantic type."""
 
 from __future__ import annotations

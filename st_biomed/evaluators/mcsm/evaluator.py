@@ -1,4 +1,4 @@
-"""MCSM: are the nearest neighbors of a concept of its type?"""
+"""MCSM: do the nearest neighbors of a concept have its type?"""
 
 from __future__ import annotations
 
@@ -25,33 +25,35 @@ KEYS = ("names", "codes")
 
 
 class MCSMEvaluator(EmbeddingEvaluator):
-    """Medical Conceptual Similarity Measure: discounted gain of the k nearest other concepts that have a concept's type.
+    """Medical Conceptual Similarity Measure: discounted gain of the k nearest other concepts with the type of a
+    concept.
 
     ``MCSM(V, T, k) = 1 / |V(T)| * sum over v in V(T) of sum over i = 1..k of 1_T(v(i)) / log2(i + 1)``
 
-    V are all concepts given, V(T) those of type T, and v(i) the i-th nearest of the others by cosine, whatever its
-    types. A neighbor counts if it has T, even among others. Concepts with equal vectors stay apart, and are neighbors
-    in the order in which they are given.
+    V are all given concepts, V(T) those of type T, and v(i) is the i-th nearest other concept by cosine, with any
+    types. A neighbor counts if T is one of its types. Concepts with equal vectors are distinct, and are neighbors in
+    the given order.
 
     Metrics: ``mcsm``, the mean over the types (the AVG of the Italian paper's Table 4), ``mcsm_micro``, the mean over
-    all pairs of a concept and a type, ``maximum``, what both have where every neighbor counts (11.091 for k = 40, less
-    for no more than 40 concepts), ``share_of_maximum``, ``mcsm`` divided by it, ``n`` concepts with a type,
-    ``n_untyped`` concepts without one, which are neighbors only, and for each type ``<type>/mcsm`` and ``<type>/n``.
-    A type of n concepts cannot have more than :func:`~st_biomed.metrics.mcsm.largest_mcsm` of k and n. The interval is
-    over the concepts with a type, among the same neighbors.
+        all pairs of a concept and a type, ``maximum``, the value of both if every neighbor counts (11.091 for k = 40,
+        less with at most 40 concepts), ``share_of_maximum``, ``mcsm`` divided by it, ``n`` concepts with a type,
+    ``n_untyped`` concepts without a type, which are only neighbors, and for each type ``<type>/mcsm`` and
+    ``<type>/n``. The measure of a type with n concepts is at most :func:`~st_biomed.metrics.mcsm.largest_mcsm` of k
+    and n. The interval is over the concepts with a type, with fixed neighbors.
 
     Args:
-        names: One name of each concept, ``[N]``, or the code where vectors are looked up by codes. Equal names are
-            different concepts with one vector.
+        names: One name per concept, ``[N]``, or its code if vectors are looked up by codes. Equal names are different
+            concepts with the same vector.
         types: Names of the types of each concept, ``[N]`` lists, which may be empty, or the same as
             :class:`~st_biomed.hierarchy.concept_types.ConceptTypes`.
-        k: How many neighbors; of fewer other concepts all.
-        last_type_only: Take of each concept the last type only, as CODER's script does.
-        labels: What tables call a type, where that is not its name.
+        k: Number of neighbors; all other concepts if there are fewer.
+        last_type_only: Use only the last type of each concept, as in CODER's script.
+        labels: Label of a type in tables, if it differs from the name.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: ``k`` below 1, fewer than two concepts, an empty name, types of another number, or no type at all.
+        InputError: ``k`` below 1, fewer than two concepts, an empty name, a different number of types, or no type at
+            all.
 
     References: Choi et al. 2016 (the measure), Yuan et al. 2022 (CODER), Amore Bondarenko et al. 2022 (the Italian paper, 4).
 
@@ -106,21 +108,22 @@ class MCSMEvaluator(EmbeddingEvaluator):
         keys: str = "names",
         **options: Any,
     ) -> MCSMEvaluator:
-        """The concepts of a terminology under their preferred terms.
+        """The concepts of a terminology, with their preferred terms.
 
         Args:
             terminology: The concepts. The preferred term is that of :attr:`Terminology.preferred_texts`: for Italian
-                names take ``subset(languages=["it"])``.
+                names use ``subset(languages=["it"])``.
             types: Types by code, e.g. branches of a hierarchy; by default the semantic types of the terminology.
             groups, only_types, least_concepts, last_type_only: See
                 :meth:`ConceptTypes.select <st_biomed.hierarchy.concept_types.ConceptTypes.select>`.
-            keep_untyped: Whether concepts without any of these types are among the neighbors, as V may hold them; by
-                default not, as in CODER's script.
+            keep_untyped: Whether concepts without any of these types may be neighbors; by default not, as in CODER's
+                script.
             keys: ``"names"``, or ``"codes"`` for vectors that are looked up by codes, such as graph embeddings.
             **options: As of the class.
 
         Raises:
-            InputError: Unknown keys, or what the class and :class:`~st_biomed.hierarchy.concept_types.ConceptTypes` refuse.
+            InputError: Unknown keys, or an error of the class or of
+                :class:`~st_biomed.hierarchy.concept_types.ConceptTypes`.
         """
         if keys not in KEYS:
             raise unknown_name("keys", keys, KEYS)
@@ -166,14 +169,14 @@ class MCSMEvaluator(EmbeddingEvaluator):
 
     @property
     def headline(self) -> dict[str, str]:
-        """What a table shows: label to the key of a metric, for the mean over the types, over all, and each type."""
+        """The rows of a table, label to the key of a metric, for the mean over the types, over all, and each type."""
         prefix = f"{self.name}_" if self.name else ""
         rows = {"mean of types": f"{prefix}mcsm", "all concepts": f"{prefix}mcsm_micro"}
         return rows | {self.labels.get(name, name): f"{prefix}{name}/mcsm" for name in self.types.names}
 
     @property
     def largest(self) -> float:
-        """Where every neighbor counts: 11.091 for k = 40."""
+        """The value if every neighbor counts: 11.091 for k = 40."""
         return largest_mcsm(self.k, len(self.rows))
 
     def get_config_dict(self) -> dict[str, Any]:

@@ -24,14 +24,14 @@ class MCSMSettings:
     Args:
         name: Prefix of the metrics.
         sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`.
-        languages: Only terms of these languages; all where empty.
-        below: Codes of roots: these and all concepts below them are measured; all concepts where empty.
-        types: A table of concepts and types (columns ``code`` and ``type``) in place of the terminology's own types.
+        languages: Only terms of these languages; empty for all.
+        below: Codes of roots: these and all concepts below them are measured; empty for all concepts.
+        types: A table of concepts and types (columns ``code`` and ``type``), in place of the terminology's own types.
         branches: Codes whose branches are the types.
         children_of: Code of a concept whose children's branches are the types.
         groups, only_types, least_concepts, last_type_only: See :meth:`ConceptTypes.select`.
         keep_untyped, k: See :class:`MCSMEvaluator`.
-        keys: ``"names"``, or ``"codes"`` for a matrix that is keyed by codes.
+        keys: ``"names"``, or ``"codes"`` for a matrix by codes.
     """
 
     name: str
@@ -50,13 +50,13 @@ class MCSMSettings:
     keys: str = "names"
 
     def evaluators(self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]) -> list[MCSMEvaluator]:
-        """The one evaluator; as published (CODER's script) it takes the last type of a concept only.
+        """The evaluator; as published (CODER's script), it uses only the last type of a concept.
 
         Raises:
-            InputError: Types from several places, or what :meth:`MCSMEvaluator.from_terminology` refuses.
+            InputError: Types from several places, or an error of :meth:`MCSMEvaluator.from_terminology`.
         """
         if sum(map(bool, (self.types, self.branches, self.children_of))) > 1:
-            raise InputError(f"{self.name}: types, branches and children_of: one of them says what the types are")
+            raise InputError(f"{self.name}: types, branches and children_of: only one of them may be set")
         whole = terminology = open_terminology(self.sources)
         if self.below or self.languages:
             terminology = whole.subset(below=self.below or None, languages=self.languages or None)

@@ -1,3 +1,3 @@
-"""Pairs of terms that people scored, by Spearman."""
+"""Pairs of terms with human scores, by Spearman."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Relatedness: do cosines rank term pairs as people do?"""
+"""Relatedness: do cosines rank term pairs like human scores?"""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from st_biomed.metrics.significance import Units
 
 _TERMS = (("term1", "term_1"), ("term2", "term_2"))
 _SCORES = ("mean", "score", "physicians", "physician")
-"""Headers of the published sets, whatever their case and with spaces as underscores: MayoSRS, UMNSRS and EHR-RelB give
+"""Headers of the published sets, in any case and with spaces as underscores: MayoSRS, UMNSRS and EHR-RelB give
 a mean, MiniMayoSRS and its first print (Pedersen et al. 2007) one column for physicians and one for coders."""
 
 
 class RelatednessEvaluator(EmbeddingEvaluator):
-    """Rank correlation between the cosines of term pairs and the scores that people gave them (SRS sets).
+    """Rank correlation between the cosines of term pairs and human scores (SRS sets).
 
     Metrics: ``spearman`` (ties have their average rank), ``pearson``, ``n`` pairs measured, ``n_missing`` pairs left
-    out because a term or the score is missing, and the interval of the first over the pairs.
+    out because a term or the score is missing, and the interval of ``spearman`` over the pairs.
 
     Args:
         first, second: The terms of each pair, ``[N]`` each.
-        scores: What people gave, ``[N]``: larger is more related.
+        scores: Human scores, ``[N]``: larger is more related.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: Lists of different lengths, scores that are no numbers, or fewer than three pairs with both terms.
+        InputError: Lists of different lengths, scores that are not numbers, or fewer than three pairs with both terms.
 
     References: Pakhomov et al. 2011 (MayoSRS), Pakhomov et al. 2010 (UMNSRS), Pedersen et al. 2007 (MiniMayoSRS).
 
@@ -89,11 +89,11 @@ class RelatednessEvaluator(EmbeddingEvaluator):
             path: CSV or TSV with a header.
             terms: The columns of the terms; by default those of the published sets.
             score: The column of the score; by default the mean, or the physicians' (MiniMayoSRS).
-            unscored: ``"error"`` or ``"skip"`` for a row whose score is no number; what is skipped counts as missing.
+            unscored: ``"error"`` or ``"skip"`` for a row whose score is not a number; skipped rows count as missing.
             **options: As of the class; the file's name is the default of ``name``.
 
         Raises:
-            InputError: No such file or column, or with file and line a score that is no number.
+            InputError: No such file or column, or (with file and line) a score that is not a number.
         """
         if unscored not in ("error", "skip"):
             raise unknown_name("unscored", unscored, ("error", "skip"))
@@ -109,7 +109,7 @@ class RelatednessEvaluator(EmbeddingEvaluator):
                 if unscored == "skip":
                     n_unscored += 1
                     continue
-                raise InputError(f"{path}:{line}: score {number!r} is no number") from None
+                raise InputError(f"{path}:{line}: score {number!r} is not a number") from None
             first.append(one)
             second.append(other)
         options.setdefault("name", path.name.split(".")[0].lower())
@@ -126,7 +126,7 @@ class RelatednessEvaluator(EmbeddingEvaluator):
 
     @property
     def headline(self) -> dict[str, str]:
-        """What a table shows: label to the key of a metric."""
+        """The rows of a table, label to the key of a metric."""
         prefix = f"{self.name}_" if self.name else ""
         return {key: f"{prefix}{key}" for key in ("spearman", "pearson")}
 

@@ -18,9 +18,9 @@ class RelatednessSettings:
     Args:
         name: Prefix of the metrics.
         path: The table, see :meth:`RelatednessEvaluator.from_file`.
-        terms: Its two columns of terms; those of the published sets where empty.
-        score: Its column of scores; that of the published sets where empty.
-        unscored: ``"error"`` or ``"skip"`` for a row whose score is no number.
+        terms: Its two columns of terms; empty for those of the published sets.
+        score: Its column of scores; empty for that of the published sets.
+        unscored: ``"error"`` or ``"skip"`` for a row whose score is not a number.
     """
 
     name: str
@@ -32,13 +32,13 @@ class RelatednessSettings:
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[RelatednessEvaluator]:
-        """The one evaluator; there is nothing that was published otherwise.
+        """The evaluator; the published scoring is the same.
 
         Raises:
-            InputError: ``terms`` are not two columns, or what :meth:`RelatednessEvaluator.from_file` refuses.
+            InputError: ``terms`` are not two columns, or an error of :meth:`RelatednessEvaluator.from_file`.
         """
         if len(self.terms) not in (0, 2):
-            raise InputError(f"{self.name}: terms are two columns, found {', '.join(self.terms)}")
+            raise InputError(f"{self.name}: terms must be two columns, found {', '.join(self.terms)}")
         terms = (self.terms[0], self.terms[1]) if self.terms else None
         options["name"] = self.name
         path, score = data_path(self.path), self.score or None

@@ -1,4 +1,4 @@
-"""Pairs of texts by the place of each text in one list, so that every text is embedded once."""
+"""Pairs of texts as indices into one list, so every text is embedded once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from st_biomed.evaluators.relation.file import Pairs
 
 
 class TextPairs:
-    """Numbers texts as they come.
+    """Numbers texts in the order of their first occurrence.
 
     Attributes:
-        n_excluded: Pairs that were not taken as unrelated.
+        n_excluded: Number of pairs that were rejected as unrelated pairs.
     """
 
     def __init__(self) -> None:
@@ -22,15 +22,15 @@ class TextPairs:
 
     @property
     def texts(self) -> list[str]:
-        """Every text once."""
+        """The distinct texts."""
         return list(self._row)
 
     def rows(self, pairs: Pairs, name: str) -> np.ndarray:
-        """Places in ``texts`` of the two texts of each pair, int64 ``[N, 2]``.
+        """Indices into ``texts`` of the two texts of each pair, int64 ``[N, 2]``.
 
         Args:
-            pairs: Two texts each.
-            name: What the error calls them.
+            pairs: The pairs, two texts each.
+            name: Name of the pairs in the error message.
 
         Raises:
             InputError: A pair that is not two texts.
@@ -42,16 +42,17 @@ class TextPairs:
         return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
     def related(self, pairs: Pairs, name: str) -> np.ndarray:
-        """The same, remembered as pairs that :meth:`unrelated` leaves out."""
+        """The same, but the pairs are remembered, and :meth:`unrelated` leaves them out."""
         rows = self.rows(pairs, name)
         self._related = np.append(self._related, _unordered(rows))
         return rows
 
     def unrelated(self, pairs: Pairs, name: str) -> np.ndarray:
-        """The same, without one text twice and without pairs that are related in either order; these are counted.
+        """The same, without pairs of identical texts and without pairs that are related in either order; these are
+        counted.
 
         Raises:
-            InputError: None is left.
+            InputError: No pair is left.
         """
         rows = self.rows(pairs, name)
         excluded = (rows[:, 0] == rows[:, 1]) | np.isin(_unordered(rows), self._related)

@@ -1,3 +1,3 @@
-"""Related pairs of terms against random ones, by AUC."""
+"""Related pairs of terms compared with random pairs, by AUC."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pairs of a relation evaluator, drawn from a terminology: related, unrelated, and random ones of the same types."""
+"""The pairs of a relation evaluator, drawn from a terminology: related, unrelated, and random of the same types."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _N_NULL = 10_000
 
 
 class RelationPairs(NamedTuple):
-    """What was drawn.
+    """The pairs that were drawn.
 
     Attributes:
-        positives: Label to pairs; empty where there are none.
-        negatives: Unrelated pairs, for all alike or by label.
-        nulls: Label to random pairs; ``None`` where they were not asked for.
-        unknown: Relations that the terminology does not have, of labels that have pairs of other ones.
-        tallies: What was read, kept and dropped: rows of relations and parents for the ``positives``, ``names`` of
+        positives: Label to pairs; may be empty.
+        negatives: Unrelated pairs, for all relations or by label.
+        nulls: Label to random pairs; ``None`` if they were not requested.
+        unknown: Relations that are not in the terminology, for labels that have pairs from other relations.
+        tallies: Counts of read, kept and dropped rows: relations and parents for the ``positives``, ``names`` of
             those, and candidates for ``negatives`` and ``nulls``.
     """
 
@@ -43,22 +43,23 @@ class RelationPairs(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RelationDraw:
-    """How pairs are drawn.
+    """Settings of the draw.
 
     Attributes:
         negatives: ``"random"``: distinct pairs of any two concepts, one set for all relations (HiPrBERT); or
-            ``"type_matched"``: for each relation pairs with the semantic types of its own, see
-            :meth:`~st_biomed.evaluators.relation.pairs.RelatedPairs.type_matched`. A concept without a type counts as
-            one of a type of its own.
+            ``"type_matched"``: for each relation, pairs with the semantic types of its own pairs, see
+            :meth:`~st_biomed.evaluators.relation.pairs.RelatedPairs.type_matched`. Concepts without a type count as
+            one further type.
         n_negatives: Number of negatives; HiPrBERT's file has 5,000.
-        power: Whether to draw 10,000 type-matched pairs for each relation. cui2vec draws them anew for the types of
-            each of its pairs, and related ones among them; here one set has the types in the proportion of the pairs.
-        max_pairs: Most pairs of concepts of a relation, chosen at random.
-        min_pairs: Fewest pairs of a relation, where none are named; of one with fewer no negatives are drawn.
+        power: Whether to draw 10,000 type-matched pairs for each relation. cui2vec draws them separately for the types
+            of each pair, including related pairs; here one set has the types in the proportion of the pairs.
+        max_pairs: Maximum number of concept pairs per relation, chosen at random.
+        min_pairs: Minimum number of pairs of a relation if no relations are named; no negatives are drawn for a
+            relation with fewer.
         keys: ``"names"``, or ``"codes"`` for a table of vectors of concepts.
-        names_per_pair: Name pairs of each pair of concepts, drawn from all their names; by default one, the preferred
-            names.
-        seed: Seed; neither the random negatives nor what is drawn for a relation depend on the other relations.
+        names_per_pair: Number of name pairs per pair of concepts, drawn from all their names; by default one, the
+            preferred names.
+        seed: Random seed; neither the random negatives nor the draw for a relation depend on the other relations.
     """
 
     negatives: str = "random"
@@ -71,7 +72,7 @@ class RelationDraw:
     seed: int = 0
 
     def check(self) -> None:
-        """Refuse what no terminology could be asked for.
+        """Reject settings that are invalid for any terminology.
 
         Raises:
             InputError: Unknown negatives, or a number below 1.
@@ -84,7 +85,7 @@ class RelationDraw:
 
 
 AS_HIPRBERT = RelationDraw()
-"""Random negatives, as many as HiPrBERT's file has."""
+"""Random negatives, as many as in HiPrBERT's file."""
 
 
 def draw_relation_pairs(
@@ -94,22 +95,22 @@ def draw_relation_pairs(
     *,
     concepts: np.ndarray | Sequence[int] | None = None,
 ) -> RelationPairs:
-    """Draw pairs of each relation and pairs that nothing relates.
+    """Draw related pairs of each relation, and unrelated pairs.
 
-    A pair is unrelated if the two cannot stand for one concept, nor for two that any relation or parent joins in either
-    direction: every concept that a name stands for is looked at, in the whole terminology.
+    A pair is unrelated if its texts cannot name the same concept, or two concepts connected by any relation or parent
+    in either direction. All concepts of a name in the whole terminology are checked.
 
     Args:
         terminology: Concepts, names, relations, parents and types.
-        relations: Names of relations, or label to several that count as one; all by default. ``isa`` and
-            ``inverse_isa`` are also the parents, where readers put the ``isa`` of a source.
-        settings: How.
-        concepts: Indices of concepts, or a mask ``[C]``, to which both ends of every pair belong: those held out of
-            training, or those a table of vectors has.
+        relations: Names of relations, or label to several relations that count as one; all by default. ``isa`` and
+            ``inverse_isa`` include the parents, to which readers map the ``isa`` of a source.
+        settings: Settings of the draw.
+        concepts: Indices of concepts, or a mask ``[C]``, that both ends of every pair belong to, e.g. concepts held
+            out of training, or concepts with a vector in a table.
 
     Raises:
-        InputError: A setting out of its range, a list that names nothing or something twice, no unrelated pair, or no
-            types where they are needed.
+        InputError: A setting out of range, a list that is empty or has repeats, no unrelated pair, or no types
+            although they are needed.
     """
     settings.check()
     draw = RelatedPairs(
@@ -162,5 +163,5 @@ def _groups(relations: Sequence[str] | Mapping[str, Sequence[str]]) -> dict[str,
         return {label: list(names) for label, names in relations.items()}
     if len(set(relations)) < len(relations):
         twice = next(name for i, name in enumerate(relations) if name in relations[:i])
-        raise InputError(f"relations: {twice!r} is there twice")
+        raise InputError(f"relations: {twice!r} occurs twice")
     return {name: [name] for name in relations}

@@ -1,4 +1,4 @@
-"""Relations: do the cosines of related concepts lie above those of unrelated ones?"""
+"""Relations: are the cosines of related concepts above those of unrelated ones?"""
 
 from __future__ import annotations
 
@@ -29,30 +29,31 @@ logger = logging.getLogger(__name__)
 
 
 class RelationEvaluator(EmbeddingEvaluator):
-    """ROC-AUC of the cosines of each relation's pairs against those of unrelated pairs (HiPrBERT, section 4.2).
+    """ROC-AUC of the cosines of each relation's pairs against unrelated pairs (HiPrBERT, section 4.2).
 
-    Metrics: ``macro_auc``, the mean over the relations, the primary metric; ``macro_power`` where there are nulls, see
+    Metrics: ``macro_auc``, the mean over the relations, the primary metric; ``macro_power`` if there are nulls, see
     :func:`~st_biomed.metrics.relation_auc.detection_power`; ``n_relations`` measured and ``n_missing`` left out;
-    ``n_excluded``, candidates that were not taken as negatives or nulls because they are related; and for each relation
-    ``<relation>/auc``, ``<relation>/n``, the number of its pairs, and ``<relation>/power``.
+    ``n_excluded``, candidates for negatives or nulls that were rejected because they are related; and for each
+    relation ``<relation>/auc``, ``<relation>/n``, the number of its pairs, and ``<relation>/power``.
 
-    A cosine knows no direction: a relation and its inverse have the same pairs.
+    Cosines have no direction, so a relation and its inverse have the same pairs.
 
     Args:
-        positives: Relation to its pairs of names, or of codes where vectors are looked up by codes.
-        negatives: Unrelated pairs for all relations alike, or for each relation its own. Pairs that are also positives
-            of some relation, either way round, or the same string twice, are left out and counted.
-        nulls: For each relation random pairs to tell its power by; treated as the negatives are.
-        relations: Which relations to measure, in this order; by default those of at least ``min_pairs`` pairs.
-        min_pairs: Fewest pairs of a relation where ``relations`` names none.
+        positives: Relation to its pairs of names, or of codes if vectors are looked up by codes.
+        negatives: Unrelated pairs for all relations, or for each relation. Pairs that are also positives of some
+            relation in either direction, and pairs of identical strings, are left out and counted.
+        nulls: Random pairs of each relation, for its power; treated like the negatives.
+        relations: Relations to measure, in this order; by default those with at least ``min_pairs`` pairs.
+        min_pairs: Minimum number of pairs of a relation if ``relations`` is not given.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Attributes:
-        missing: Relations left out and the number of their pairs: 0 of one that was named, else fewer than ``min_pairs``.
-        drawn: What was read, kept and dropped where the pairs were drawn from a terminology.
+        missing: Relations left out and the number of their pairs: 0 for a named relation, otherwise fewer than
+            ``min_pairs``.
+        drawn: Counts of read, kept and dropped rows if the pairs were drawn from a terminology.
 
     Raises:
-        InputError: A pair that is no pair, or no relation or no negative is left.
+        InputError: An invalid pair, or no relation or no negative is left.
 
     Example:
         ::
@@ -106,16 +107,16 @@ class RelationEvaluator(EmbeddingEvaluator):
 
     @classmethod
     def from_pairs(cls, pairs: Pairs, of: Sequence[str], negatives: Pairs, **options: Any) -> RelationEvaluator:
-        """From lists.
+        """An evaluator from lists.
 
         Args:
-            pairs: Two names or codes each, ``[N]``.
+            pairs: Pairs of names or codes, ``[N]``.
             of: Relation of each pair, ``[N]``.
             negatives: Unrelated pairs.
             **options: As of the class.
 
         Raises:
-            InputError: Lists of different lengths, and what the class refuses.
+            InputError: Lists of different lengths, or an error of the class.
         """
         if len(pairs) != len(of):
             raise InputError(f"pairs and their relations must be equally many, found {len(pairs):,} and {len(of):,}")
@@ -126,14 +127,14 @@ class RelationEvaluator(EmbeddingEvaluator):
 
     @classmethod
     def from_file(cls, path: str | Path, **options: Any) -> RelationEvaluator:
-        """Read ``term||term||relation`` lines; those of the relation ``random`` are the negatives.
+        """Read ``term||term||relation`` lines; lines with the relation ``random`` are the negatives.
 
         Args:
             path: The file; HiPrBERT's evaluation file has this form.
             **options: As of the class; the file's name is the default of ``name``.
 
         Raises:
-            InputError: No such file, a line that is not of this form, and what the class refuses.
+            InputError: No such file, a line of another form, or an error of the class.
         """
         positives = read_pairs(path)
         options.setdefault("name", Path(path).name.split(".")[0].lower())
@@ -154,13 +155,13 @@ class RelationEvaluator(EmbeddingEvaluator):
         Args:
             terminology: Concepts, names, relations, parents and types.
             relations: Names of relations such as :data:`~st_biomed.evaluators.relation.lists.HIPRBERT_28`, or label to
-                several that count as one; by default all of at least ``min_pairs`` pairs.
-            draw: How pairs are drawn.
-            concepts: As there.
+                several that count as one; by default all with at least ``min_pairs`` pairs.
+            draw: Settings of the draw.
+            concepts: See there.
             **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
         Raises:
-            InputError: What either refuses.
+            InputError: An error of the draw or of the class.
         """
         drawn = draw_relation_pairs(terminology, relations, draw, concepts=concepts)
         evaluator = cls(
@@ -193,10 +194,10 @@ class RelationEvaluator(EmbeddingEvaluator):
         """Write ``term||term||relation`` lines, which :meth:`from_file` reads.
 
         Raises:
-            InputError: What the format cannot say: negatives of each relation, nulls, ``||`` in a term.
+            InputError: Content that the format cannot represent: negatives per relation, nulls, ``||`` in a term.
         """
         if isinstance(self.negatives, dict) or self.nulls is not None:
-            raise InputError(f"{path}: the format has one set of random pairs, for all relations alike, and no nulls")
+            raise InputError(f"{path}: the format supports one set of random pairs for all relations, and no nulls")
         if RANDOM in self.positives:
             raise InputError(f"{path}: in this format {RANDOM!r} stands for unrelated pairs, not for a relation")
         labeled = {name: self._texts(rows) for name, rows in self.positives.items()}
@@ -224,12 +225,12 @@ class RelationEvaluator(EmbeddingEvaluator):
 
     @property
     def headline(self) -> dict[str, str]:
-        """What a table shows: label to the key of a metric, for the mean and each relation's AUC."""
+        """The rows of a table, label to the key of a metric, for the mean and each relation's AUC."""
         prefix = f"{self.name}_" if self.name else ""
         return {"mean": f"{prefix}macro_auc"} | {name: f"{prefix}{name}/auc" for name in self.positives}
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Relations, how many pairs of each, what is missing, and the digest of the pairs; never their texts."""
+        """Relations, their numbers of pairs, missing relations, and the digest of the pairs; never their texts."""
         negatives = self.negatives
         return {
             "pairs": {name: len(rows) for name, rows in self.positives.items()},

@@ -1,4 +1,4 @@
-"""The text format of relation pairs: ``term||term||relation``, one pair a line, ``random`` for unrelated pairs."""
+"""The text format of relation pairs: ``term||term||relation``, one pair per line, ``random`` for unrelated pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from st_biomed.evaluators.tree.file import write_lines
 from st_biomed.files.tables import read_table
 
 RANDOM = "random"
-"""What stands for a relation in the lines of unrelated pairs, in HiPrBERT's evaluation file, too."""
+"""The relation in lines of unrelated pairs, as in HiPrBERT's evaluation file."""
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -19,7 +19,7 @@ def read_pairs(path: str | Path) -> dict[str, list[tuple[str, str]]]:
     """Relation to its pairs, in the order of the file.
 
     Raises:
-        InputError: No such file, or a line that is not of this form, with file and line.
+        InputError: No such file, or a line of another form, with file and line.
     """
     pairs: dict[str, list[tuple[str, str]]] = {}
     for line, cells in read_table(path, dialect="double_pipe", header=["term_1", "term_2", "relation"]):
@@ -39,6 +39,6 @@ def write_pairs(path: str | Path, pairs: Mapping[str, Pairs]) -> None:
     """Write a file of pairs.
 
     Raises:
-        InputError: A term or relation that holds ``||`` or a line break, which the format cannot say.
+        InputError: A term or relation with ``||`` or a line break, which the format cannot represent.
     """
     write_lines(path, (*pairs, *(text for of in pairs.values() for pair in of for text in pair)), pair_lines(pairs))

@@ -32,8 +32,8 @@ HIPRBERT_28 = (
     "has_expanded_form",
     "class_of",
 )
-"""The "28 most common relations in UMLS" whose mean HiPrBERT reports (section 4.2 and Table 5: 93.7); the paper does not
-name them, the list is that of its evaluation script. They are 14 relations with their inverses, so that the same pairs
+"""The "28 most common relations in UMLS" whose mean HiPrBERT reports (section 4.2 and Table 5: 93.7); the paper does
+not name them; the list is from its evaluation script. They are 14 relations with their inverses, so the same pairs
 count twice."""
 
 HIPRBERT_CLINICAL = {
@@ -43,6 +43,7 @@ HIPRBERT_CLINICAL = {
     "classifies": ("classifies",),
     "ddx": ("ddx",),
 }
-"""The groups of clinical importance in HiPrBERT (section 4.2 names three, its script five), label to relations. Neither
-says which relations it counts as "Causative" and as "May Cause/Treat": of the first these are cui2vec's causative
-relations with their inverses and ``due_to``, of the second the two relations of MED-RT; figures need not compare."""
+"""The groups of clinical importance in HiPrBERT (section 4.2 names three, its script five), label to relations.
+Neither states which relations count as "Causative" and "May Cause/Treat". Here the first are cui2vec's causative
+relations with their inverses and ``due_to``, and the second are the two relations of MED-RT; figures may not be
+comparable."""

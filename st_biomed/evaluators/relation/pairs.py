@@ -1,4 +1,4 @@
-"""Pairs of concepts that stand in a relation and pairs that do not, drawn from a terminology."""
+"""Related and unrelated pairs of concepts, drawn from a terminology."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KEYS = ("names", "codes")
 PARENT_RELATIONS = {"isa": ("child", "parent"), "inverse_isa": ("parent", "child")}
-"""Relations that the parents of a terminology stand for, and which end is head and which is tail."""
+"""Relations that the parents of a terminology represent, with their head and tail."""
 
 _TRIES = 20  # candidates for each pair that is wanted: enough unless more than 95% of them are related
 
@@ -29,7 +29,7 @@ ConceptPairs = tuple[np.ndarray, np.ndarray]
 
 
 class NamedPairs(NamedTuple):
-    """What stands for pairs of concepts: text ids, or the concepts themselves where they are known by codes.
+    """Text ids of pairs of concepts, or the concepts themselves if they are identified by codes.
 
     Attributes:
         row: The pair of concepts, ``[M]``, sorted.
@@ -42,20 +42,20 @@ class NamedPairs(NamedTuple):
 
 
 class RelatedPairs:
-    """Draws pairs, the same ones in every process.
+    """Draws pairs, identically in every process.
 
     Args:
         terminology: Concepts, names, relations, parents and types.
-        concepts: Indices of concepts, or a mask ``[C]``, to which both ends of every pair belong, e.g. those held out of
-            training or those a table of vectors has; all by default. What is related is a matter of the whole
-            terminology.
-        keys: ``"names"`` or ``"codes"``: what a pair consists of.
-        names_per_pair: Name pairs of one pair of concepts, drawn without repeats from all their names; by default one,
-            of the preferred names.
-        seed: Seed. The pairs drawn for a relation do not depend on which others are asked for.
+        concepts: Indices of concepts, or a mask ``[C]``, that both ends of every pair belong to, e.g. concepts held
+            out of training, or concepts with a vector in a table; all by default. Relatedness is always determined in
+            the whole terminology.
+        keys: ``"names"`` or ``"codes"``: the content of a pair.
+        names_per_pair: Number of name pairs per pair of concepts, drawn without repeats from all their names; by
+            default one, the preferred names.
+        seed: Random seed. The pairs drawn for a relation do not depend on the other relations.
 
     Raises:
-        InputError: An argument out of its range, or fewer than two concepts.
+        InputError: An argument out of range, or fewer than two concepts.
     """
 
     def __init__(
@@ -89,15 +89,16 @@ class RelatedPairs:
     # ------------------------------------------------------------------ concepts
 
     def positives(self, relations: Sequence[str], most: int, label: str, tally: Tally) -> ConceptPairs:
-        """Distinct unordered pairs that stand in one of some relations, both ends among the concepts chosen.
+        """Distinct unordered pairs with one of some relations, with both ends among the selected concepts.
 
-        ``isa`` and ``inverse_isa`` are also the parents of the terminology, where readers put the ``isa`` of a source.
+        ``isa`` and ``inverse_isa`` include the parents of the terminology, to which readers map the ``isa`` of a
+        source.
 
         Args:
-            relations: Names; those that are not there have no pairs.
-            most: Most pairs, chosen evenly where there are more.
-            label: Names the draw.
-            tally: Counts the rows read, and what was kept and dropped.
+            relations: Names; unknown relations have no pairs.
+            most: Maximum number of pairs, chosen uniformly if there are more.
+            label: Name of the draw.
+            tally: Counts the rows that were read, kept and dropped.
         """
         rows = self.terminology.relations
         found = [np.empty((2, 0), dtype=np.int64)]
@@ -135,15 +136,15 @@ class RelatedPairs:
         return concepts[i], concepts[j]
 
     def type_matched(self, pairs: ConceptPairs, n: int, label: str) -> ConceptPairs:
-        """Candidates for ``n`` pairs, with repeats: each has the semantic types of one of the pairs given, at random.
+        """Candidates for ``n`` pairs, with repeats: each has the semantic types of a random given pair.
 
-        The head is any concept that has a type of that pair's head, the tail one of its tail; of several types one is
-        drawn. Concepts without a type count as a type of their own.
+        The head is any concept with a type of that pair's head, the tail any concept with a type of its tail; one of
+        several types is drawn. Concepts without a type count as one further type.
 
         Args:
             pairs: The given pairs, at least one.
-            n: How many are wanted.
-            label: Names the draw.
+            n: Number of pairs.
+            label: Name of the draw.
 
         Raises:
             InputError: No concept has a type.
@@ -180,7 +181,7 @@ class RelatedPairs:
     # ------------------------------------------------------------------ names
 
     def named(self, pairs: ConceptPairs, label: str) -> NamedPairs:
-        """The names, or codes, that stand for pairs of concepts; ``label`` names the draw of names."""
+        """The names, or codes, of pairs of concepts; ``label`` names the draw of names."""
         heads, tails = pairs
         row = np.arange(len(heads))
         if self.keys == "codes":
@@ -197,9 +198,10 @@ class RelatedPairs:
         return NamedPairs(row, left, names.indices[names.indptr[tails[row]] + of_tail])
 
     def related(self, named: NamedPairs) -> np.ndarray:
-        """Whether two names can stand for one concept, or for two that a relation or a parent joins, boolean ``[M]``.
+        """Whether two names can name the same concept, or two concepts connected by a relation or a parent, boolean
+        ``[M]``.
 
-        Every concept that a name stands for counts, not only the one it was drawn for.
+        All concepts of a name count, not only the one it was drawn for.
         """
         if self.keys == "codes":
             return self._joined(named.left, named.right)
@@ -218,13 +220,13 @@ class RelatedPairs:
         return (one == other) | (np.append(self._edges, -1)[place] == edge)
 
     def unrelated(self, pairs: ConceptPairs, n: int, label: str, tally: Tally) -> NamedPairs:
-        """Of pairs in their order the first ``n`` that nothing relates, fewer where there are no more.
+        """The first ``n`` unrelated pairs in order, or fewer if there are not enough.
 
         Args:
             pairs: Candidates.
-            n: How many.
-            label: Names the draw of names.
-            tally: Counts the candidates looked at, those kept and those related.
+            n: Number of pairs.
+            label: Name of the draw of names.
+            tally: Counts the candidates that were examined, kept, and related.
         """
         named = self.named(pairs, label)
         bad = np.zeros(len(pairs[0]), dtype=bool)

@@ -1,4 +1,4 @@
-"""Which relations are measured, and against which unrelated pairs, in a file."""
+"""Settings of a relation benchmark, with its unrelated pairs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class RelationSettings(RelationDraw):
     Args:
         name: Prefix of the metrics.
         sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`.
-        pairs: A file of ``term||term||relation`` lines in its place.
-        relations: Names of the relations; all that have ``min_pairs`` where empty.
+        pairs: A file of ``term||term||relation`` lines, in place of a terminology.
+        relations: Names of the relations; empty for all with at least ``min_pairs``.
         relation_list: ``"hiprbert_28"`` or ``"hiprbert_clinical"`` in place of names.
         negatives, n_negatives, power, max_pairs, min_pairs, keys, names_per_pair, seed: See
             :class:`~st_biomed.evaluators.relation.draw.RelationDraw`.
@@ -42,18 +42,16 @@ class RelationSettings(RelationDraw):
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[RelationEvaluator]:
-        """The one evaluator; there is nothing that was published otherwise.
+        """The evaluator; the published scoring is the same.
 
         Raises:
-            InputError: Neither a terminology nor a file or both, relations in two places, an unknown list, or what
-                :class:`~st_biomed.evaluators.relation.evaluator.RelationEvaluator` refuses.
+            InputError: Neither a terminology nor a file, or both; relations in two places; an unknown list; or an
+                error of :class:`~st_biomed.evaluators.relation.evaluator.RelationEvaluator`.
         """
         if bool(self.sources) == bool(self.pairs):
-            raise InputError(
-                f"{self.name}: relations are in a terminology (sources) or in a file (pairs), one is needed"
-            )
+            raise InputError(f"{self.name}: expected either a terminology (sources) or a file (pairs) of relations")
         if self.relations and self.relation_list:
-            raise InputError(f"{self.name}: relations and relation_list: one of them names the relations")
+            raise InputError(f"{self.name}: relations and relation_list: only one of them may be set")
         if self.relation_list and self.relation_list not in LISTS:
             raise unknown_name("relation_list", self.relation_list, LISTS)
         relations = LISTS[self.relation_list] if self.relation_list else self.relations or None

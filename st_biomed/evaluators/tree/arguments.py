@@ -1,4 +1,4 @@
-"""Which sub-trees a recipe holds out of training and measures, as arguments."""
+"""Recipe arguments for the sub-trees that are held out of training and measured."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from st_biomed.settings.checks import COUNT, PATTERN, SEED, SIZE, about, within
 
 @dataclass
 class TreeArguments:
-    """A frozen protocol, or the numbers of one."""
+    """A frozen protocol, or the settings of a new one."""
 
     subtrees: str = field(
-        default="", metadata=about("regular expression of the codes that root a sub-tree held out as a whole", PATTERN)
+        default="", metadata=about("regular expression for the codes of the roots of held-out sub-trees", PATTERN)
     )
-    subtree_depth: int = field(default=1, metadata=about("or their depth, where no expression is given", SIZE))
+    subtree_depth: int = field(default=1, metadata=about("depth of these roots, if there is no expression", SIZE))
     held_out: float = field(
-        default=1 / 6, metadata=about("share of the sub-trees held out for dev, and for test", within("(0, 0.5)"))
+        default=1 / 6,
+        metadata=about("share of the sub-trees held out for dev, and again for test", within("(0, 0.5)")),
     )
-    split_seed: int = field(default=0, metadata=about("seed of the split and of the pairs", SEED))
+    split_seed: int = field(default=0, metadata=about("random seed of the split and of the pairs", SEED))
     pairs_per_class: int = field(default=800, metadata=about("pairs measured at each distance", COUNT))
     benchmark: str | None = field(
         default=None,
-        metadata=about(
-            "a frozen protocol that sets the five arguments above and checks the pairs; none for none", BENCHMARK
-        ),
+        metadata=about("frozen protocol that sets the five arguments above and checks the pairs, or none", BENCHMARK),
     )
 
     def protocol(self) -> TreeSettings:

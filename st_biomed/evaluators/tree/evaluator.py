@@ -1,4 +1,4 @@
-"""Tree discrimination: do the cosines of two texts order them as their distance in a hierarchy does?"""
+"""Tree discrimination: do cosines order pairs of texts like their distance in a hierarchy?"""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ logger = logging.getLogger(__name__)
 
 
 class TreeEvaluator(EmbeddingEvaluator):
-    """How well cosines tell pairs at one distance of a hierarchy from pairs at another (HiPrBERT, section 4.2).
+    """Measures how well cosines separate pairs at one distance of a hierarchy from pairs at another (HiPrBERT, 4.2).
 
     The metrics are those of :func:`~st_biomed.metrics.discrimination.discrimination`: ``auc_ivj``, ``pr_auc_ivj``,
-    ``ap_ivj`` and ``spearman_ivj`` for every two distances i < j (four distances give six of each, five give ten),
-    ``spearman_global``, and ``mean_auc``, the primary metric. With several trees they follow once more as the mean
-    over the trees that have both distances (``macro_auc_ivj``) and for each tree (``<tree>/auc_ivj``), where
-    ``mean_auc`` is left out of a tree that lacks a distance.
+    ``ap_ivj`` and ``spearman_ivj`` for every pair of distances i < j (six pairs for four distances, ten for five),
+    ``spearman_global``, and ``mean_auc``, the primary metric. With several trees, the metrics are also given as the
+    mean over the trees that have both distances (``macro_auc_ivj``) and for each tree (``<tree>/auc_ivj``); a tree
+    that lacks a distance has no ``mean_auc``.
 
     Args:
         pairs: Two texts each, ``[N]``.
@@ -41,7 +41,7 @@ class TreeEvaluator(EmbeddingEvaluator):
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: Lengths differ, a pair is no pair, a negative distance, or only one distance.
+        InputError: Different lengths, an invalid pair, a negative distance, or only one distance.
 
     Example:
         ::
@@ -112,14 +112,14 @@ class TreeEvaluator(EmbeddingEvaluator):
         """Read ``distance||term||term`` lines.
 
         Raises:
-            InputError: No such file, or a line that is not of this form, with file and line.
+            InputError: No such file, or a line of another form, with file and line.
         """
         pairs, distances = read_pairs(path)
         return cls(pairs, distances, **options)
 
     @classmethod
     def join(cls, trees: Mapping[str, TreeEvaluator], **options: Unpack[EvaluatorOptions]) -> TreeEvaluator:
-        """One evaluator of several trees, from one evaluator of each.
+        """One evaluator of several trees, from the evaluator of each tree.
 
         Raises:
             InputError: No tree was given.
@@ -148,21 +148,21 @@ class TreeEvaluator(EmbeddingEvaluator):
 
     @cached_property
     def pairs_digest(self) -> str:
-        """SHA-256 of the pairs as :meth:`to_file` writes them."""
+        """SHA-256 of the pairs as written by :meth:`to_file`."""
         return hashlib.sha256(pair_lines(self.pairs, self.distances)).hexdigest()
 
     def to_file(self, path: str | Path) -> None:
         """Write ``distance||term||term`` lines (the names of trees are not part of this format).
 
         Raises:
-            InputError: A term that holds ``||`` or a line break.
+            InputError: A term with ``||`` or a line break.
         """
         write_pairs(path, self.pairs, self.distances)
 
     # ------------------------------------------------------------------ measuring
 
     def observe(self, embed: EmbedOnce) -> Observation:
-        """The metrics listed above, all pairs together first, then the mean over trees and each tree."""
+        """The metrics listed above: first over all pairs, then the mean over trees, then each tree."""
         cosines = cosine_of_pairs(embed(self.texts), self.left, self.right)
         metrics = discrimination(cosines, self.distances)
         units = {"mean_auc": Units("pair", np.stack([cosines, self.distances], axis=1), "mean_auc")}
@@ -181,7 +181,7 @@ class TreeEvaluator(EmbeddingEvaluator):
 
     @property
     def headline(self) -> dict[str, str]:
-        """What a table shows: label to the key of a metric, for the AUCs, their mean and the global rank correlation."""
+        """The rows of a table, label to the key of a metric, for the AUCs, their mean and the rank correlation."""
         prefix = f"{self.name}_" if self.name else ""
         rows = {f"{i}v{j}": f"{prefix}auc_{i}v{j}" for i, j in combinations(self.counts, 2)}
         return rows | {"mean": f"{prefix}mean_auc", "spearman": f"{prefix}spearman_global"}

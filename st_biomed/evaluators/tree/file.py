@@ -1,4 +1,4 @@
-"""The papers' text format of evaluation pairs: ``distance||term||term``, one pair a line."""
+"""The papers' text format of evaluation pairs: ``distance||term||term``, one pair per line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def read_pairs(path: str | Path) -> tuple[list[tuple[str, str]], list[int]]:
     """The pairs and their distances.
 
     Raises:
-        InputError: No such file, or a line that is not of this form, with file and line.
+        InputError: No such file, or a line of another form, with file and line.
     """
     path = Path(path)
     if not path.is_file():
@@ -40,7 +40,7 @@ def write_pairs(path: str | Path, pairs: Sequence[tuple[str, str]], distances: I
     """Write a pair file.
 
     Raises:
-        InputError: A term that holds ``||`` or a line break, which the format cannot say.
+        InputError: A term with ``||`` or a line break, which the format cannot represent.
     """
     write_lines(path, (text for pair in pairs for text in pair), pair_lines(pairs, distances))
 
@@ -50,11 +50,11 @@ def write_lines(path: str | Path, texts: Iterable[str], content: bytes) -> None:
 
     Args:
         path: The file.
-        texts: What the cells say.
+        texts: The content of the cells.
         content: The lines.
 
     Raises:
-        InputError: A text that holds ``||`` or a line break.
+        InputError: A text with ``||`` or a line break.
     """
     for text in texts:
         if "||" in text or "\n" in text or "\r" in text:

@@ -1,4 +1,4 @@
-"""Pairs of texts at each distance of a hierarchy, drawn without replacement and the same in every process."""
+"""Pairs of texts at each distance of a hierarchy, drawn without replacement and identically in every process."""
 
 from __future__ import annotations
 
@@ -37,18 +37,19 @@ def draw_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw distinct unordered pairs of different strings at each distance.
 
-    Every pair stands at the distance ``hierarchy.distance`` gives for its two texts, so a far pair is no near pair by
-    another way. Up to a million candidates of a distance are listed and drawn from evenly; of more, a million are
-    drawn, in which a pair that is related in several ways (say, by two common parents) is as many times as likely.
-    Under a level function every pair is a candidate of every distance, found by its level before that function.
+    The distance of every pair is ``hierarchy.distance`` of its two texts, so a far pair cannot be a near pair by
+    another path. Up to a million candidates of a distance are listed and drawn uniformly. If there are more, a million
+    are sampled, in which a pair that is related in several ways (e.g. by two common parents) is more likely by that
+    factor. With a level function, every pair is a candidate for every distance and is found by its level before that
+    function.
 
     Args:
-        hierarchy: Where the distances come from. For held-out texts give the whole hierarchy and ``texts``: distances
-            in a cut-down one call pairs far whose relation was cut away.
+        hierarchy: The source of the distances. For held-out texts, pass the whole hierarchy and ``texts``; in a
+            reduced hierarchy, pairs whose relation was removed would count as far.
         texts: Text ids to draw from, or a boolean mask ``[T]``; all by default.
-        pairs_per_class: How many pairs of each distance; where there are fewer, all there are.
-        distances: Which distances; by default ``0..max_distance``.
-        seed: Seed; the draw of one distance does not depend on which others are asked for.
+        pairs_per_class: Number of pairs at each distance; all pairs if there are fewer.
+        distances: The distances; by default ``0..max_distance``.
+        seed: Random seed; the draw of one distance does not depend on the other distances.
 
     Returns:
         ``(pairs, distances)``: text ids ``[N, 2]``, the smaller first, and int64 ``[N]``, sorted by distance and ids.
@@ -63,7 +64,7 @@ def draw_pairs(
     far = hierarchy.max_distance
     wanted = range(far + 1) if distances is None else sorted(set(distances))
     if not len(wanted) or not all(0 <= level <= far for level in wanted):
-        raise InputError(f"distances go from 0 to {far} in this hierarchy, found {list(wanted)}")
+        raise InputError(f"distances must be from 0 to {far} in this hierarchy, found {list(wanted)}")
     ids = _text_ids(texts, hierarchy.terminology.n_texts)
     drawn = []
     for level in tqdm(wanted, desc="pairs", unit=" distances", delay=2, disable=None, leave=False):
@@ -75,7 +76,7 @@ def draw_pairs(
         if not len(pairs):
             raise InputError(
                 f"no pair at distance {level} of {hierarchy.definition} among {len(ids):,} texts; "
-                f"distances= names those to draw (here {list(wanted)})"
+                f"distances= selects those to draw (here {list(wanted)})"
             )
         drawn.append(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
     return np.concatenate(drawn), np.repeat(np.array(wanted, dtype=np.int64), [len(pairs) for pairs in drawn])

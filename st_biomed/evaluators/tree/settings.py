@@ -1,4 +1,4 @@
-"""How trees are held out of training and measured, in a file, so that two figures mean the same."""
+"""Settings of a tree benchmark: held-out sub-trees, and the pairs to measure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from st_biomed.training_data.held_out_concepts import DEV, TEST
 
 
 class HeldOutTrees(NamedTuple):
-    """Terminologies to train on, to choose settings on and to report on, and the evaluators of the last two."""
+    """Terminologies for training, validation and testing, with the evaluators of the last two."""
 
     splits: Splits
     dev: TreeEvaluator
@@ -26,22 +26,22 @@ class HeldOutTrees(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeSettings:
-    """Which sub-trees are held out and which pairs of their names are measured.
+    """The held-out sub-trees, and the measured pairs of their names.
 
     Args:
         name: Prefix of the metrics.
-        sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`; only where it is not
-            given to :meth:`hold_out`.
-        pairs: A file of ``distance||term||term`` lines in place of a terminology.
-        whole: Whether pairs are drawn from all of the terminology, with nothing held out of anybody's training.
-        subtrees: Regular expression of the codes that root a sub-tree; empty to take those at ``depth``.
-        depth: Depth of the roots where ``subtrees`` is empty.
+        sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`; only used if it is
+            not passed to :meth:`hold_out`.
+        pairs: A file of ``distance||term||term`` lines, in place of a terminology.
+        whole: Whether to draw pairs from the whole terminology, without holding out anything from training.
+        subtrees: Regular expression for the codes of the roots of sub-trees; empty to use the concepts at ``depth``.
+        depth: Depth of the roots if ``subtrees`` is empty.
         dev, test: Shares of the roots.
-        seed: Of the split; the pairs of dev and test are drawn with ``seed + 1`` and ``seed + 2``.
-        pairs_per_class: Pairs at each distance.
-        distances: Which distances; all there are where empty. Without synonyms there is none of 0.
-        terminology: Digest of the terminology this was frozen on; empty when it is not frozen.
-        dev_pairs, test_pairs: SHA-256 of the pair lists; empty when not frozen.
+        seed: Seed of the split; the pairs of dev and test are drawn with ``seed + 1`` and ``seed + 2``.
+        pairs_per_class: Number of pairs at each distance.
+        distances: The distances; empty for all. Without synonyms there are no pairs at distance 0.
+        terminology: Digest of the terminology of a frozen protocol; empty otherwise.
+        dev_pairs, test_pairs: SHA-256 of the pair lists of a frozen protocol; empty otherwise.
     """
 
     name: str = "tree"
@@ -67,16 +67,14 @@ class TreeSettings:
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[EmbeddingEvaluator]:
-        """The evaluator of the test trees, of all trees, or of a file; there is nothing that was published otherwise.
+        """The evaluator of the test trees, of all trees, or of a file; the published scoring is the same.
 
         Raises:
-            InputError: Neither a terminology nor a file or both, a terminology without parents or without synonyms, or
-                what :meth:`hold_out` or :meth:`TreeEvaluator.from_file` refuses.
+            InputError: Neither a terminology nor a file, or both; a terminology without parents or without synonyms;
+                or an error of :meth:`hold_out` or :meth:`TreeEvaluator.from_file`.
         """
         if bool(self.sources) == bool(self.pairs):
-            raise InputError(
-                f"{self.name}: the trees are in a terminology (sources) or in a file (pairs), one is needed"
-            )
+            raise InputError(f"{self.name}: expected either a terminology (sources) or a file (pairs) of the trees")
         if self.pairs:
             options["name"] = self.name
             return [TreeEvaluator.from_file(data_path(self.pairs), **options)]
@@ -110,19 +108,19 @@ class TreeSettings:
     def hold_out(self, hierarchy: Hierarchy, **options: Unpack[EvaluatorOptions]) -> HeldOutTrees:
         """Split the terminology and draw the pairs.
 
-        Distances are those of the whole hierarchy, so that sub-trees under one parent stay siblings.
+        Distances are those of the whole hierarchy, so sub-trees below one parent remain siblings.
 
         Args:
-            hierarchy: Of the whole terminology.
-            **options: For both evaluators; ``name`` is the protocol's. Dev has no intervals unless they say so.
+            hierarchy: The hierarchy of the whole terminology.
+            **options: Options of both evaluators; ``name`` is the protocol's. Dev has no intervals by default.
 
         Raises:
-            InputError: Too few sub-trees or pairs, or another terminology or other pairs than were frozen.
+            InputError: Too few sub-trees or pairs, or a terminology or pairs that differ from the frozen ones.
         """
         if self.terminology and hierarchy.digest != self.terminology:
             raise InputError(
                 f"protocol {self.name} was frozen on terminology {self.terminology[:12]}, found {hierarchy.digest[:12]}: "
-                "figures would not compare; leave the protocol out and give its settings as arguments"
+                "figures would not be comparable; omit the protocol and pass its settings as arguments"
             )
         splits = split_by_subtree(
             hierarchy,
@@ -147,7 +145,9 @@ class TreeSettings:
                 **own,
             )
             if frozen and evaluator.pairs_digest != frozen:
-                raise InputError(f"protocol {name}: pairs have sha256 {evaluator.pairs_digest}, frozen were {frozen}")
+                raise InputError(
+                    f"protocol {name}: pairs have sha256 {evaluator.pairs_digest}, expected the frozen {frozen}"
+                )
             evaluators.append(evaluator)
         return HeldOutTrees(splits, *evaluators)
 

@@ -64,7 +64,7 @@ def open_dictionary(
         if form:
             raise unknown_name("dictionary form", form, dictionary_forms())
         raise InputError(
-            f"dictionary {str(source)!r}: say its form, form:path; forms are {', '.join(dictionary_forms())} and the readers"
+            f"dictionary {str(source)!r}: give its form, as form:path; forms are {', '.join(dictionary_forms())} and the readers"
         )
     if form == TERMINOLOGY:
         dictionary = LinkingDictionary.from_terminology(Terminology.open(source))

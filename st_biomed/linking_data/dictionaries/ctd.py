@@ -48,7 +48,7 @@ def entries(path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:
         if not name or not ids:
             raise InputError(f"{path}:{line}: expected a name and an id, found {name!r} and {' '.join(ids)!r}")
         if line_of.setdefault(ids[0], line) != line:
-            raise InputError(f"{path}:{line}: concept {ids[0]} is listed in line {line_of[ids[0]]} too")
+            raise InputError(f"{path}:{line}: concept {ids[0]} is also listed in line {line_of[ids[0]]}")
         synonyms = [cell.strip() for column in SYNONYMS for cell in row.get(column, "").split("|")]
         for text in dict.fromkeys(filter(None, (name, *synonyms))):
             tally.read()

@@ -27,7 +27,7 @@ def entries(path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:
         if not separator or not known or not found:
             raise InputError(f"{path}:{line}: expected id|id||name|name, found {content[:60]!r}")
         if line_of.setdefault(known[0], line) != line:
-            raise InputError(f"{path}:{line}: concept {known[0]} is listed in line {line_of[known[0]]} too")
+            raise InputError(f"{path}:{line}: concept {known[0]} is also listed in line {line_of[known[0]]}")
         for name in found:
             tally.read()
             yield name, known

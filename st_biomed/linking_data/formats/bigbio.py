@@ -70,7 +70,7 @@ def read(
             document = _parsed(where, content)
             name = document["document_id"]
             if name in corpus.documents:
-                raise InputError(f"{where}: document {name!r} comes twice")
+                raise InputError(f"{where}: document {name!r} occurs twice")
             corpus.documents[name] = _text(where, document["passages"])
             for entity in document["entities"]:
                 tally.read()
@@ -87,13 +87,13 @@ def _parsed(where: str, content: str) -> dict[str, Any]:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: is no JSON object on one line ({error})") from error
+        raise InputError(f"{where}: is not a JSON object on one line ({error})") from error
     if not isinstance(document, dict):
-        raise InputError(f"{where}: a line is a JSON object, found {type(document).__name__}")
+        raise InputError(f"{where}: a line must be a JSON object, found {type(document).__name__}")
     for field, kind in (("document_id", str), ("passages", list), ("entities", list)):
         if not isinstance(document.get(field), kind):
             found = type(document[field]).__name__ if field in document else "none"
-            raise InputError(f"{where}: {field!r} is a {kind.__name__}, found {found}")
+            raise InputError(f"{where}: {field!r} must be a {kind.__name__}, found {found}")
     return document
 
 
@@ -122,12 +122,12 @@ def _mention(where: str, entity: Any, document: str, databases: tuple[str, ...],
     kind, normalized = entity.get("type", ""), entity.get("normalized", [])
     if not text or not spans or not isinstance(kind, str) or not isinstance(normalized, list):
         raise InputError(
-            f"{where}: an entity has text, offsets, a type and a list 'normalized', found {str(entity)[:80]}"
+            f"{where}: an entity must have text, offsets, a type and a list 'normalized', found {str(entity)[:80]}"
         )
     ids = []
     for one in normalized:
         if not isinstance(one, dict) or not isinstance(one.get("db_id"), str):
-            raise InputError(f"{where}: 'normalized' holds objects with db_name and db_id, found {str(one)[:60]}")
+            raise InputError(f"{where}: 'normalized' must hold objects with db_name and db_id, found {str(one)[:60]}")
         if not databases or one.get("db_name") in databases:
             ids.append(one["db_id"])
     gold = gold_groups("|".join(ids))
@@ -143,7 +143,7 @@ def _spans(where: str, holder: Any) -> list[tuple[int, int]]:
         isinstance(span, list) and len(span) == 2 and all(type(number) is int and number >= 0 for number in span)
         for span in spans
     ):
-        raise InputError(f"{where}: 'offsets' is a list of pairs of numbers, found {str(spans)[:60]}")
+        raise InputError(f"{where}: 'offsets' must be a list of pairs of numbers, found {str(spans)[:60]}")
     return [(span[0], span[1]) for span in spans]
 
 
@@ -152,5 +152,5 @@ def _strings(where: str, holder: dict[str, Any], field: str) -> list[str]:
     if isinstance(strings, str):
         return [strings]
     if not isinstance(strings, list) or not all(isinstance(one, str) for one in strings):
-        raise InputError(f"{where}: {field!r} is a list of strings, found {str(strings)[:60]}")
+        raise InputError(f"{where}: {field!r} must be a list of strings, found {str(strings)[:60]}")
     return strings

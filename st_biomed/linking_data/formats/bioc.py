@@ -71,7 +71,7 @@ def read(
     files = files_by_split(path, lambda file: bioc_form(file) in ((form,) if form else FORMS))
     forms = {bioc_form(file): file.name for some in files.values() for file in some}
     if len(forms) > 1 and path.is_dir():
-        raise InputError(f"{path}: holds {' and '.join(sorted(forms.values()))}; form= says which, xml or json")
+        raise InputError(f"{path}: holds {' and '.join(sorted(forms.values()))}; choose one with form=, xml or json")
     reading = _Reading(tally, listed("types", types), key.lower(), several)
     for split, some in files.items():
         reading.corpus.mentions[split] = []

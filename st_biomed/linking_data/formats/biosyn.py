@@ -77,7 +77,7 @@ def _mention(where: str, content: str) -> Mention:
     if not parts:
         raise InputError(f"{where}: the mention is empty")
     if not _SPAN.fullmatch(span):
-        raise InputError(f"{where}: the span is two numbers, start|end, found {span[:30]!r}")
+        raise InputError(f"{where}: the span must be two numbers, start|end, found {span[:30]!r}")
     offsets = [int(number) for number in re.findall(r"\d+", span)]
     start, end = (offsets[0], offsets[-1]) if offsets[0] < offsets[-1] else (-1, -1)
     return Mention(text, gold_groups(ids), parts, document=document, start=start, end=end, type=kind)

@@ -62,7 +62,7 @@ def _read_split(corpus: Corpus, split: str, file: Path, tally: Tally, label: str
         tally.read()
         document, kind, code, text, positions = (cell.strip() for cell in cells)
         if kind not in LABELS:
-            raise InputError(f"{file}:{line}: the label is {' or '.join(LABELS)}, found {kind[:30]!r}")
+            raise InputError(f"{file}:{line}: the label must be {' or '.join(LABELS)}, found {kind[:30]!r}")
         if not text or not _POSITIONS.fullmatch(positions):
             raise InputError(
                 f"{file}:{line}: expected a text and its positions 'start end;start end', found {cells[3:]}"[:200]

@@ -51,7 +51,7 @@ def read(path: Path, *, tally: Tally, level: str = "general") -> Corpus:
             if not term:
                 raise InputError(f"{file}:{line}: the Term is empty")
             if number in corpus.documents:
-                raise InputError(f"{file}:{line}: ID {number!r} comes twice")
+                raise InputError(f"{file}:{line}: ID {number!r} occurs twice")
             corpus.documents[number] = example
             gold = known_ids([concept])
             for one in gold:

@@ -64,7 +64,7 @@ def read(
     listed("column", cells_of, COLUMNS)
     for needed in ("mention", "id"):
         if cells_of.count(needed) != 1:
-            raise InputError(f"columns: one of them has to be {needed!r}, found {', '.join(cells_of)}")
+            raise InputError(f"columns: one of them must be {needed!r}, found {', '.join(cells_of)}")
     corpus = Corpus(variant=f"fold-{fold}")
     form = _Form(encoding, quoted, tally)
     if names:

@@ -78,7 +78,7 @@ def _concept(entity: BratEntity) -> tuple[str, str, str]:
         cells = None
     if not isinstance(cells, tuple | list) or len(cells) not in (3, 4) or not all(isinstance(c, str) for c in cells):
         raise InputError(
-            f"{entity.where}: the note is a tuple (id, name, semantic type, semantic group) or the same without the "
+            f"{entity.where}: the note must be a tuple (id, name, semantic type, semantic group) or the same without the "
             f"id, found {entity.notes[0][:60]!r}"
         )
     identifier = cells[0] if len(cells) == 4 else entity.type

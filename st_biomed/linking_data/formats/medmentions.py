@@ -71,6 +71,6 @@ def _split_lists(path: Path) -> tuple[dict[str, str], dict[str, str]]:
             if not document:
                 continue
             if split_of.setdefault(document, split) != split:
-                raise InputError(f"{file}:{line}: document {document} is in the {split_of[document]} list too")
+                raise InputError(f"{file}:{line}: document {document} is also in the {split_of[document]} list")
             listed.setdefault(document, f"{file}:{line}")
     return split_of, listed

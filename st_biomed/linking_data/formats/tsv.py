@@ -51,7 +51,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
             mention = cells[0].strip()
             if len(cells) not in (2, 3) or not mention:
                 raise InputError(
-                    f"{file}:{line}: expected mention, ids and perhaps the context, split at tabs, found {content[:60]!r}"
+                    f"{file}:{line}: expected mention, ids and optionally the context, split at tabs, found {content[:60]!r}"
                 )
             if not corpus.mentions[split] and mention.lower() in _HEADERS and cells[1].strip().lower() in _HEADERS:
                 raise InputError(

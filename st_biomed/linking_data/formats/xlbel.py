@@ -43,7 +43,7 @@ def read(path: Path, *, tally: Tally, language: str = "") -> Corpus:
     file = path
     if path.is_dir():
         if not language:
-            raise InputError(f"{path}: is a folder; language= names a file of it, e.g. language='es'")
+            raise InputError(f"{path}: is a folder; choose a file of it with language=, e.g. language='es'")
         found = matching(path, f"{language}_*test_query*.txt")
         if len(found) != 1:
             raise InputError(f"{path}: {len(found)} files {language}_*test_query*.txt, expected one")

@@ -28,7 +28,7 @@ def refine(dataset: LinkingDataset, *, split: str = "test", seen: str | Iterable
     known = [name for name in listed("seen", seen) if name in dataset.mentions]
     if not known or split in known:
         raise InputError(
-            f"refine: seen= names other splits than {split!r}, one at least of {', '.join(map(repr, dataset.mentions))}"
+            f"refine: seen= must name at least one split other than {split!r} of {', '.join(map(repr, dataset.mentions))}"
         )
     tally = StepTally()
     trained = {_key(mention) for name in known for mention in dataset.split(name)}

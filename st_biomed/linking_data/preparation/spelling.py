@@ -50,7 +50,7 @@ def read_spelling(path: str | Path) -> dict[str, str]:
         if not separator or not wrong or not corrected:
             raise InputError(f"{path}:{line}: expected wrong||right, found {content[:60]!r}")
         if right.setdefault(wrong.lower(), corrected) != corrected:
-            raise InputError(f"{path}:{line}: {wrong!r} is corrected to {right[wrong.lower()]!r} above")
+            raise InputError(f"{path}:{line}: {wrong!r} already has the correction {right[wrong.lower()]!r} above")
     if not right:
         raise InputError(f"{path}: is empty, at least one wrong||right is needed")
     return right

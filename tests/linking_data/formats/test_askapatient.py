@@ -41,6 +41,6 @@ def test_a_copy_with_the_mark_of_utf_8_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "AskAPatient.fold-1.train.txt"
     file.write_bytes(file.read_text("latin-1").encode("utf-8-sig"))
     with pytest.raises(
-        InputError, match=r"fold-1.train.txt: begins with the byte order mark of UTF-8, and so is not latin-1"
+        InputError, match=r"fold-1.train.txt: begins with the byte order mark of UTF-8 and is therefore not latin-1"
     ):
         open_linking("askapatient", tmp_path, fold=1)

@@ -301,7 +301,9 @@ def test_a_folder_of_both_forms_needs_a_choice(tmp_path: Path) -> None:
     """BioRED's archive has each split as XML and as JSON."""
     copied("Train.BioC.XML", tmp_path / "Train.BioC.XML")
     shutil.copy(JSON, tmp_path / "Train.BioC.JSON")
-    with pytest.raises(InputError, match=r"holds Train.BioC.JSON and Train.BioC.XML; form= says which, xml or json"):
+    with pytest.raises(
+        InputError, match=r"holds Train.BioC.JSON and Train.BioC.XML; choose one with form=, xml or json"
+    ):
         open_linking("bioc", tmp_path, dictionary=NAMES)
     for form in ("xml", "json"):
         assert len(open_linking("bioc", tmp_path, dictionary=NAMES, form=form).split("train")) == 11
@@ -310,7 +312,7 @@ def test_a_folder_of_both_forms_needs_a_choice(tmp_path: Path) -> None:
 def test_a_file_of_no_split_beside_those_of_splits_is_refused(tmp_path: Path) -> None:
     for name in ("Train.xml", "more.xml"):
         copied("Train.BioC.XML", tmp_path / name)
-    with pytest.raises(InputError, match=r"more.xml does not tell of which split it is, as Train.xml does"):
+    with pytest.raises(InputError, match=r"more.xml does not name its split, unlike Train.xml"):
         open_linking("bioc", tmp_path, dictionary=NAMES)
 
 
@@ -330,23 +332,29 @@ XML = {
     **{name: (f"{dtd}<collection>{DOCUMENT}</collection>", r":1: entity '\w'") for name, dtd in ENTITIES.items()},
     "an entity of the DTD": (
         f'<!DOCTYPE c SYSTEM "BioC.dtd"><collection>{DOCUMENT.replace(">zorb", ">zorb &alpha;")}</collection>',
-        r":1: entity 'alpha' is declared or meant",
+        r":1: entity 'alpha' is declared or used",
     ),
     "an undefined entity": (
         f"<collection>{DOCUMENT.replace('zorb', '&alpha;')}</collection>",
         ":1: is not well-formed",
     ),
-    "elements without end": ("<collection><document>" + "<passage>" * 9999, ":1: elements stand 20 deep"),
+    "elements without end": (
+        "<collection><document>" + "<passage>" * 9999,
+        ":1: elements are nested more than 20 deep",
+    ),
     "no end": (f"<collection>{DOCUMENT}", ":1: is not well-formed XML"),
     "HTML": ("<html><body/></html>", ":1: root element is <html>"),
     "no document": ("<collection><source/></collection>", ": holds no document"),
-    "an unknown encoding": ('<?xml version="1.0" encoding="zorb"?><collection/>', ":1: is no XML that can be decoded"),
-    "no id": ("<collection><document><passage/></document></collection>", ":1: a document has an 'id'"),
+    "an unknown encoding": ('<?xml version="1.0" encoding="zorb"?><collection/>', ":1: cannot be decoded as XML"),
+    "no id": ("<collection><document><passage/></document></collection>", ":1: a document must have an 'id'"),
     "no offset": (
         f"<collection>{DOCUMENT.replace('<offset>0</offset>', '')}</collection>",
-        ": document 1: 'offset' is",
+        ": document 1: 'offset' must be",
     ),
-    "a negative offset": (f"<collection>{DOCUMENT.replace('>0<', '>-1<')}</collection>", ": document 1: 'offset' is"),
+    "a negative offset": (
+        f"<collection>{DOCUMENT.replace('>0<', '>-1<')}</collection>",
+        ": document 1: 'offset' must be",
+    ),
     "an offset far away": (
         f"<collection>{DOCUMENT.replace('>0<', '>99999999<')}</collection>",
         "a passage begins at 99999999",
@@ -390,26 +398,26 @@ def test_xml_is_streamed(tmp_path: Path) -> None:
 BAD_JSON = {
     "no JSON": ("{", r"a.json:1: is not JSON"),
     "an end that is missing": ('{"documents": [\n{"id": 1,\n', r"a.json:2: is not JSON"),
-    "a number": ("[1]", r"a.json:1: a document has 'passages'"),
-    "no list": ('{"documents": 1}', r"a.json:1: a document has 'passages'"),
-    "lists without end": ("[" * 900 + "]" * 900, r"a.json:1: a document has 'passages'"),
-    "collections without end": ('{"documents":[' * 90 + "]}" * 90, r"a.json:1: a document has 'passages'"),
+    "a number": ("[1]", r"a.json:1: a document must have 'passages'"),
+    "no list": ('{"documents": 1}', r"a.json:1: a document must have 'passages'"),
+    "lists without end": ("[" * 900 + "]" * 900, r"a.json:1: a document must have 'passages'"),
+    "collections without end": ('{"documents":[' * 90 + "]}" * 90, r"a.json:1: a document must have 'passages'"),
     "too deep": ("[" * 99999, r"a.json:1: is not JSON that can be read \(RecursionError\)"),
     "half a character": ('{"id": "\\ud800", "passages": []}', r"a.json:1: is not JSON that can be read"),
     "a long number": ('{"id": ' + "1" * 9999 + ', "passages": []}', r"a.json:1: is not JSON that can be read"),
-    "no id": ('{"passages": []}', r"a.json:1: a document has an 'id', found 'None'"),
-    "passages of another form": ('{"id": 1, "passages": [1]}', r"document 1: 'passages' is a list of objects"),
+    "no id": ('{"passages": []}', r"a.json:1: a document must have an 'id', found 'None'"),
+    "passages of another form": ('{"id": 1, "passages": [1]}', r"document 1: 'passages' must be a list of objects"),
     "no place": (
         '{"id": 1, "passages": [{"text": "a"}]}',
-        r"document 1: 'offset' is a number of characters, found 'None'",
+        r"document 1: 'offset' must be a number of characters, found 'None'",
     ),
     "a text that is none": (
         '{"id": 1, "passages": [{"offset": 0, "text": 1}]}',
-        r"document 1: 'text' is a string, found '1'",
+        r"document 1: 'text' must be a string, found '1'",
     ),
     "infons that are none": (
         '{"id": 1, "passages": [{"offset": 0, "text": "a", "annotations": [{"infons": 1}]}]}',
-        r"document 1: 'infons' of an annotation is an object, found '1'",
+        r"document 1: 'infons' of an annotation must be an object, found '1'",
     ),
     "annotations of nothing": (
         '{"id": 1, "passages": [], "annotations": [{}]}',
@@ -447,5 +455,5 @@ def test_bad_arguments_are_refused(options: dict[str, Any], message: str) -> Non
 
 def test_another_suffix_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("<collection/>")
-    with pytest.raises(InputError, match=r"a.txt: BioC is .xml, .json or .jsonl, found another suffix"):
+    with pytest.raises(InputError, match=r"a.txt: BioC files end in .xml, .json or .jsonl"):
         open_linking("bioc", tmp_path / "a.txt", dictionary=NAMES)

@@ -47,7 +47,7 @@ def test_raw_folders_and_a_single_folder() -> None:
     ("line", "message"),
     [
         ("1||0|6||Disease||flumpa", r"1.concept:1: 4 cells, expected 5 \(pmid"),
-        ("1||zero||Disease||flumpa||X1", r"1.concept:1: the span is two numbers, start\|end, found 'zero'"),
+        ("1||zero||Disease||flumpa||X1", r"1.concept:1: the span must be two numbers, start\|end, found 'zero'"),
         ("1||0|6||Disease|| ||X1", r"1.concept:1: the mention is empty"),
     ],
 )

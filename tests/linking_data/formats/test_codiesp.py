@@ -41,7 +41,11 @@ def test_diagnoses_and_procedures_have_their_own_vocabulary() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("DIAGNOSTICO", "DIAGNOSIS", r"testX.tsv:1: the label is DIAGNOSTICO or PROCEDIMIENTO, found 'DIAGNOSIS'"),
+        (
+            "DIAGNOSTICO",
+            "DIAGNOSIS",
+            r"testX.tsv:1: the label must be DIAGNOSTICO or PROCEDIMIENTO, found 'DIAGNOSIS'",
+        ),
         ("13 19;", "13;", r"testX.tsv:1: expected a text and its positions"),
         ("\tflumpa aguda\t", "\t", r"testX.tsv:1: 4 cells, expected 5"),
     ],

@@ -44,7 +44,7 @@ def test_the_example_is_the_document() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("\t15\tvorbs", "\t14\tvorbs", r"test.csv:3: ID '14' comes twice"),
+        ("\t15\tvorbs", "\t14\tvorbs", r"test.csv:3: ID '14' occurs twice"),
         ("\tterk\t", "\t\t", r"test.csv:2: the Term is empty"),
         ("General SNOMED ID", "SNOMED", r"test.csv:1: no column 'General SNOMED ID'"),
     ],

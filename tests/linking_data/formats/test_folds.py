@@ -110,9 +110,9 @@ def test_other_encodings_are_asked_for_or_recognized(tmp_path: Path) -> None:
     [
         ({"fold": 7}, r"holds no file of a split; looked for \*fold\[-_\]7\[._\]train\|dev\|test"),
         ({"columns": "mention,code"}, r"unknown column 'code': allowed are 'id', 'ignored', 'mention', 'name'"),
-        ({"columns": "mention,name"}, r"columns: one of them has to be 'id', found mention, name"),
+        ({"columns": "mention,name"}, r"columns: one of them must be 'id', found mention, name"),
         ({"columns": "mention,id,name"}, r"fold-0.train.txt:1: 2 cells, expected 3 \(mention, id, name\)"),
-        ({"encoding": "utf-nine"}, r"encoding: 'utf-nine' is none that Python knows"),
+        ({"encoding": "utf-nine"}, r"encoding: 'utf-nine' is unknown to Python"),
     ],
 )
 def test_bad_arguments_are_refused(options: dict[str, Any], message: str) -> None:

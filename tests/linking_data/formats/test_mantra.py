@@ -48,8 +48,8 @@ def test_units_and_languages_are_apart() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("('X0001'", "(X0001", r"d1.ann:1: the note is a tuple \(id, name, semantic type, semantic group\)"),
-        ("AnnotatorNotes T1", "AnnotatorNotes T7", r"d1.ann:2: a note on T7, which is no entity of the file"),
+        ("('X0001'", "(X0001", r"d1.ann:1: the note must be a tuple \(id, name, semantic type, semantic group\)"),
+        ("AnnotatorNotes T1", "AnnotatorNotes T7", r"d1.ann:2: a note on T7, which is not an entity of the file"),
         ("DISO 3 9", "DISO 3-9", r"d1.ann:1: an entity is its id, 'type start end' and its text"),
     ],
 )

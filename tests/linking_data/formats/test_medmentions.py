@@ -37,7 +37,7 @@ def test_split_lists_decide_and_documents_in_none_are_counted() -> None:
         (
             "corpus_pubtator_pmids_dev.txt",
             "9200002\n9200001\n",
-            r"dev.txt:2: document 9200001 is in the train list too",
+            r"dev.txt:2: document 9200001 is also in the train list",
         ),
         ("corpus_pubtator_pmids_dev.txt", "9200002\n9200009\n", r"dev.txt:2: document 9200009 is not in corpus_pub"),
     ],

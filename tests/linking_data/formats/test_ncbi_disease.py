@@ -69,8 +69,12 @@ def test_offsets_that_do_not_fit_are_left_out_and_the_mention_stays(tmp_path: Pa
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("9000004\t3\t16", "9000005\t3\t16", r"corpus.txt:3: is no title .* annotates '9000005', but .* is 9000004"),
-        ("\t3\t16\t", "\tthree\t16\t", r"corpus.txt:3: offsets are two numbers, found 'three' and '16'"),
+        (
+            "9000004\t3\t16",
+            "9000005\t3\t16",
+            r"corpus.txt:3: is not a title .* annotates '9000005', but .* is 9000004",
+        ),
+        ("\t3\t16\t", "\tthree\t16\t", r"corpus.txt:3: offsets must be two numbers, found 'three' and '16'"),
         ("\t3\t16\t", "\t3\t", r"corpus.txt:3: 5 cells, expected 6 .* 7 .*, or a relation"),
         ("\tmimpic flumpa\t", "\t \t", r"corpus.txt:3: the mention is empty"),
         ("9000004|t|", "9000005|t|", r"corpus.txt:2: an abstract of 9000004, which does not follow the title"),

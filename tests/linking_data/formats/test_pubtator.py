@@ -49,7 +49,7 @@ def test_a_relation_may_have_any_number_of_cells(tmp_path: Path, tail: str) -> N
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("1\tx\t4\tZorb\tDisease\tX0003", r"a.txt:3: offsets are two numbers, found 'x' and '4'"),
+        ("1\tx\t4\tZorb\tDisease\tX0003", r"a.txt:3: offsets must be two numbers, found 'x' and '4'"),
         ("1\t0\t4\tZorb\tDisease", r"a.txt:3: 5 cells, expected 6 .* or a relation"),
         ("1\t0\tZorb\tDisease", r"a.txt:3: 4 cells, expected 6"),
         ("1\tAssociation\tX0001", r"a.txt:3: 3 cells, expected 6"),

@@ -38,7 +38,7 @@ def test_folders_have_splits_and_bad_lines_are_named(tmp_path: Path) -> None:
     (tmp_path / "validation.tsv").write_text("flumpas\tX0001\n")
     assert list(open_linking("tsv", tmp_path, dictionary=NAMES).mentions) == ["dev"]
     (tmp_path / "test.tsv").write_text("flumpas\tX0001\nflumpas\n")
-    with pytest.raises(InputError, match=r"test.tsv:2: expected mention, ids and perhaps the context"):
+    with pytest.raises(InputError, match=r"test.tsv:2: expected mention, ids and optionally the context"):
         open_linking("tsv", tmp_path, dictionary=NAMES)
 
 

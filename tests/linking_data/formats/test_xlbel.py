@@ -48,7 +48,8 @@ def test_the_sentence_is_the_document_without_its_marks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "message"), [("", "is a folder; language= names a file"), ("xx", "0 files xx_[*]test_query")]
+    ("language", "message"),
+    [("", "is a folder; choose a file of it with language="), ("xx", "0 files xx_[*]test_query")],
 )
 def test_a_folder_needs_a_language(language: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

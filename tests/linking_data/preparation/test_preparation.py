@@ -120,7 +120,7 @@ def test_spelling_is_corrected_in_whole_words_of_mentions() -> None:
     ("content", "message"),
     [
         ("flumppa\n", r"s.txt:1: expected wrong\|\|right, found 'flumppa'"),
-        ("a||b\nA||c\n", r"s.txt:2: 'A' is corrected to 'b' above"),
+        ("a||b\nA||c\n", r"s.txt:2: 'A' already has the correction 'b' above"),
         ("\n", r"s.txt: is empty"),
     ],
 )
@@ -196,7 +196,7 @@ def test_a_refined_set_has_each_mention_once_and_none_that_was_trained_on() -> N
         (["correct_spelling"], r"step 'correct_spelling' needs path="),
         (
             {"refine": {"seen": "test"}},
-            r"refine: seen= names other splits than 'test', one at least of 'test', 'train'",
+            r"refine: seen= must name at least one split other than 'test' of 'test', 'train'",
         ),
         ({"refine": {"split": "tset"}}, r"toy: no split 'tset'; there are 'test', 'train'"),
     ],
