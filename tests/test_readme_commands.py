@@ -82,7 +82,7 @@ def tiny(tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> SentenceTra
         pytest.param(
             GUIDES_TEXT,
             17,
-            2,
+            3,
             {"linked.tsv", "figure.svg", "graph", "both", "open", "snomed", "mentions", "sequences", "mine"},
             id="guides",
         ),
