@@ -96,7 +96,7 @@ def search_definitions(
         told: set[str] = set()
         for one in of_definition:
             runs = set(_runs_of(one.words))
-            if one.words in excused | usual or (runs and runs <= excused):
+            if one.words in excused | usual or (runs and runs <= excused | usual):
                 continue
             for place in one.places - told:
                 lines.setdefault(place, {}).setdefault(one.words, set()).add(source)
