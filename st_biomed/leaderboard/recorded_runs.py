@@ -60,13 +60,16 @@ def with_base(models: Sequence[MeasuredModel], base: str | None) -> list[Measure
 
     Args:
         models: What a person named.
-        base: As a person writes it; by default what the releases among the models began from.
+        base: As a person writes it; by default what the releases among the models began from, read as the models have it where it
+            is one of them.
 
     Raises:
         InputError: As :func:`base_of`, a base of the name of another model, or no model beside it.
     """
     chosen = base_of(models) if base is None else MeasuredModel.named(base)
-    named = next((one for one in models if _same(one, chosen)), chosen)
+    named = next(
+        (one for one in models if (one.model == chosen.model if base is None else _same(one, chosen))), chosen
+    )
     others = [one for one in models if one is not named]
     if not others:
         raise InputError(f"--scorecard: compares models with their base, found {named.name} alone")

@@ -77,6 +77,8 @@ def test_the_base_stands_first_and_once(release):
     assert names == ["MiniLM", "a", "b"]
     models = named_models([str(a), f"small={MINILM}"])
     assert [one.name for one in with_base(models, MINILM)] == ["small", "a"]
+    read = named_models(["MiniLM", str(release("short", max_length=25))])
+    assert with_base(read, None) == read  # the base that a person names stands once, as it was named
     assert [one.name for one in with_base(models, "x=org/other")] == ["x", "a", "small"]
 
 
