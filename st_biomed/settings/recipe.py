@@ -221,7 +221,7 @@ def filled(cls: type[Filled], values: Any, where: str, **given: Any) -> Filled:
         if key not in known:
             raise InputError(f"{where}: {unknown_name('key', key, known)}")
         if not _fits(value, types[key]):
-            raise InputError(f"{where}: {key} must be {_in_words(types[key])}, found {value!r}")
+            raise InputError(f"{where}: {key} must be of type {_in_words(types[key])}, found {value!r}")
         check_value(f"{where}: {key}", value, known[key].metadata.get("check"))
     for key, one in known.items():
         if key not in values and one.default is MISSING and one.default_factory is MISSING:

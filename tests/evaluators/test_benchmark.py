@@ -74,29 +74,33 @@ def test_a_file_becomes_an_evaluator(data: Path):
         ("name: zorb", "", r"zorb\.yaml: name is missing"),
         ("evaluator: relatedness", "evaluator: relatednes", "unknown evaluator 'relatednes'.*did you mean"),
         ("score: mean", "scores: mean", r"zorb\.yaml: settings: unknown key 'scores'"),
-        ("score: mean", "score: 3", r"zorb\.yaml: settings: score has to be str, found 3"),
+        ("score: mean", "score: 3", r"zorb\.yaml: settings: score must be of type str, found 3"),
         ("  path: pairs/zorb.csv", "", r"zorb\.yaml: settings: path is missing"),
         (
             "files: [pairs/zorb.csv]",
             "files: pairs/zorb.csv",
-            r"data: files has to be list\[str\], found 'pairs/zorb.csv'",
+            r"data: files must be of type list\[str\], found 'pairs/zorb.csv'",
         ),
         (", value: 0.5", "", r"published\[0\]: figures\[0\]: value is missing"),
-        ("value: 0.5", "value: high", r"published\[0\]: figures\[0\]: value has to be float, found 'high'"),
+        ("value: 0.5", "value: high", r"published\[0\]: figures\[0\]: value must be of type float, found 'high'"),
         ("    protocol: three pairs, cosine\n", "", r"published\[0\]: protocol is missing"),
         ("protocol: three pairs, cosine", "protocol: ''", r"published\[0\]: protocol is empty"),
         ("source: Terkia 1999, Table 1", "source: ' '", r"published\[0\]: source is empty"),
         (
             "settings: {score: mean,",
             "settings: {score: median,",
-            r"\[0\]: was measured with score 'median', .* 'mean': figures",
+            r"\[0\]: was measured with score 'median', .* 'mean': published figures",
         ),
         (
             "settings: {score: mean,",
             "settings: {score.of: 1,",
             r"\[0\]: was measured with score.of 1, the benchmark has None",
         ),
-        ("data:\n  files: [pairs/zorb.csv]\n  license: CC0-1.0", "data: here", "data has to be .*, found 'here'"),
+        (
+            "data:\n  files: [pairs/zorb.csv]\n  license: CC0-1.0",
+            "data: here",
+            "data must be of type .*, found 'here'",
+        ),
     ],
 )
 def test_a_mistake_in_the_file_is_one_line(data: Path, old: str, new: str, message: str):

@@ -79,7 +79,8 @@ def test_figures_are_refused_beside_other_settings(name: str, change: dict[str, 
     written["settings"] |= change
     (tmp_path / "other.yaml").write_text(yaml.safe_dump(written))
     with pytest.raises(
-        ValueError, match=r"published\[0\]: was measured with .*, the benchmark has .*: figures stand beside"
+        ValueError,
+        match=r"published\[0\]: was measured with .*, the benchmark has .*: published figures are shown only",
     ):
         Benchmark.read(tmp_path / "other.yaml")
 

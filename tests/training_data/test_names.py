@@ -66,7 +66,7 @@ def test_another_terminology_is_refused():
         ({"text": ["a"], "label": [0], "code": ["X"]}, r"found \['code', 'label', 'text'\]"),
         (
             {"text": ["a"], "label": [0.5]},
-            "label is the text id of the name and of type Value\\('int64'\\), found Value.*float64",
+            "label must be the text id of the name of type Value\\('int64'\\), found Value.*float64",
         ),
         ({"text": ["a"], "label": [[1, 2]]}, "found List"),
     ],
