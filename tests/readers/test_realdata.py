@@ -11,6 +11,8 @@ import pytest
 
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.crosswalk import Crosswalk
+from st_biomed.terminology.union import unite
+from st_biomed.terminology.union_plan import UnionPlan
 
 pytestmark = pytest.mark.realdata
 
@@ -169,3 +171,14 @@ def test_biolexica_has_73545_and_29862_codes(realdata: Path) -> None:
     assert {name: part.n_concepts for name, part in found.items()} == {"phenotype": 73_545, "anatomy": 29_862}
     prefixes = Counter(code.partition(":")[0] for code in found["phenotype"].codes)
     assert prefixes.most_common(4) == [("NCIT", 20_521), ("HP", 18_924), ("MONDO", 18_844), ("DOID", 14_219)]
+
+
+def test_the_open_sources_make_one_terminology(realdata: Path) -> None:
+    """Catches figures of docs/terminologies.md that are true no more; takes a minute of a processor."""
+    made = unite(UnionPlan.read(Path(__file__).parents[2] / "evaluation" / "open_terminology.yaml"), realdata)
+    whole, case = made.terminology, made.report["names equal but for case, before they were normalized"]
+    assert (whole.n_concepts, whole.n_texts, whole.n_definitions) == (237_168, 539_121, 82_333)
+    assert (whole.parents.num_rows, whole.relations.num_rows) == (308_642, 459_002)
+    assert (case["names"], case["too many"]) == (125_348, 66_802)
+    assert made.report["cycles"]["parents"] == 80
+    assert made.report["cycles"]["before"] == 2

@@ -112,6 +112,13 @@ def test_names_equal_but_for_case_are_counted_within_and_between_concepts() -> N
     assert equal_but_for_case(normalized(A, "lower"))["names"] == 0
 
 
+def test_equal_texts_of_two_sources_are_no_case_of_case() -> None:
+    """Catches sources that agree counted because a third one writes the name otherwise."""
+    parts = [terminology(OPEN["A"], {"1": ["Zorb"]}), terminology(OPEN["B"], {"1": ["Zorb"]})]
+    report = equal_but_for_case(Terminology.merge(*parts, terminology(CLOSED, {"1": ["zorb"]})))
+    assert [pair["sources"] for pair in report["pairs"]] == [["A", "C"], ["B", "C"]]
+
+
 def test_cycles_are_told_by_the_sources_that_make_them() -> None:
     """Catches a cycle of one source laid at the door of the union."""
     joined = Terminology.merge(A, B, codes={"B:1": "A:1", "B:2": "A:2"})
