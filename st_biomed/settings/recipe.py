@@ -284,8 +284,10 @@ def run_recipe(main: Callable[[], None]) -> None:
     try:
         main()
     except Exception as error:
-        said = error if isinstance(error, InputError) else disk_error(error)
-        if said is None:
+        failure = error if isinstance(error, InputError) else disk_error(error)
+        if failure is None:
             raise
-        tqdm.write(f"error: {one_line(said)}", file=sys.stderr)  # a line of its own, beside a bar on the screen, too
+        tqdm.write(
+            f"error: {one_line(failure)}", file=sys.stderr
+        )  # a line of its own, beside a bar on the screen, too
         raise SystemExit(2) from None
