@@ -143,15 +143,15 @@ def disk_error(error: BaseException) -> InputError | None:
     written = f"{notes[-1]}: " if (notes := getattr(error, "__notes__", ())) else ""  # see files.replacing
     while seen is not None:
         code = seen.errno if isinstance(seen, OSError) else None
-        if code is None and (told := _IN_A_MESSAGE.search(str(seen))):
-            code = int(told[1])
-        said = (str(seen).strip().splitlines() or [type(seen).__name__])[0]
+        if code is None and (match := _IN_A_MESSAGE.search(str(seen))):
+            code = int(match[1])
+        first_line = (str(seen).strip().splitlines() or [type(seen).__name__])[0]
         if code in _OF_THE_DISK:
             where = getattr(seen, "filename", None)
-            return InputError(f"{where}: {_OF_THE_DISK[code]}" if where else f"{written}{_OF_THE_DISK[code]} ({said})")
-        if isinstance(seen, OSError | RuntimeError) and _CUT_SHORT.search(said):
+            return InputError(f"{where}: {_OF_THE_DISK[code]}" if where else f"{written}{_OF_THE_DISK[code]} ({first_line})")
+        if isinstance(seen, OSError | RuntimeError) and _CUT_SHORT.search(first_line):
             return InputError(
-                f"{written}a file was not written to its end, no space is left or it is too large ({said})"
+                f"{written}a file was not written to its end, no space is left or it is too large ({first_line})"
             )
         of_a_library = isinstance(seen, OSError | RuntimeError) and not seen.__suppress_context__
         seen = seen.__cause__ or (seen.__context__ if of_a_library else None)

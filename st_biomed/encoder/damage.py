@@ -34,7 +34,7 @@ def told(where: Path, kind: Any = None) -> Iterator[None]:
 
 def what_is_wrong(where: Path, kind: Any, error: Exception) -> InputError:
     """The line for what a library raised."""
-    said = " ".join(line.strip() for line in str(error).strip().splitlines()[:2]) or type(error).__name__
+    reason = " ".join(line.strip() for line in str(error).strip().splitlines()[:2]) or type(error).__name__
     if "trust_remote_code" in str(error):
         return ForeignCode(*(code_of_others(where) or (where, "a file asks for code of its own")))
     settings = None if kind is None else where / kind.config_file_name
@@ -47,7 +47,7 @@ def what_is_wrong(where: Path, kind: Any, error: Exception) -> InputError:
             if wrong := wrong_shapes(where):
                 return InputError(f"{where}: tensor {wrong[0]}, as config.json has it: {AGAIN}")
     named = "the model" if kind is None else kind.__name__
-    return InputError(f"{where}: {named} cannot be made of its files ({type(error).__name__}: {said}): {AGAIN}")
+    return InputError(f"{where}: {named} cannot be made of its files ({type(error).__name__}: {reason}): {AGAIN}")
 
 
 def _bad_tokenizer(path: Path) -> str:

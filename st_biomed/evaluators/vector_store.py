@@ -94,10 +94,10 @@ class VectorStore:
     @property
     def _dimension(self) -> int:
         remedy = f"remove {self.folder}, and its vectors are embedded anew"
-        said = read_sealed(self.folder / _KEY, remedy)
-        if said["key"] != self.key:
+        record = read_sealed(self.folder / _KEY, remedy)
+        if record["key"] != self.key:
             raise InputError(f"{self.folder / _KEY}: belongs to another store; {remedy}")
-        return int(said["dimension"])
+        return int(record["dimension"])
 
     def _refresh(self) -> None:
         """Take in what was committed, by this process or another."""

@@ -63,8 +63,8 @@ def undecodable_line(path: Path, encoding: str) -> int:
 def undecodable(path: Path, encoding: str) -> InputError:
     """The error for a file that turned out to be in another encoding than the one it is read with."""
     utf_8 = codecs.lookup(encoding).name in (UTF_8, "utf-8-sig")
-    said, advice = ("UTF-8", "convert the file") if utf_8 else (encoding, "encoding= names another")
-    return InputError(f"{path}:{undecodable_line(path, encoding)}: is not {said}; {advice}")
+    expected, advice = ("UTF-8", "convert the file") if utf_8 else (encoding, "encoding= names another")
+    return InputError(f"{path}:{undecodable_line(path, encoding)}: is not {expected}; {advice}")
 
 
 def _known(encoding: str) -> str:

@@ -76,13 +76,13 @@ def _holder_file(path: Path) -> Path:
 
 def _say_holder(path: Path) -> None:
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]]) if sys.argv and sys.argv[0] else "python"
-    said = {"command": command, "pid": os.getpid(), "host": socket.gethostname()}
-    said["since"] = datetime.now().astimezone().isoformat(" ", "seconds")
-    _holder_file(path).write_text(json.dumps(said) + "\n", "utf-8")
+    record = {"command": command, "pid": os.getpid(), "host": socket.gethostname()}
+    record["since"] = datetime.now().astimezone().isoformat(" ", "seconds")
+    _holder_file(path).write_text(json.dumps(record) + "\n", "utf-8")
 
 
 def _acquire_or_say(held: FileLock, path: Path) -> None:
-    """Say who has the lock; where nobody has said so yet, who took it a moment ago is about to, or has ended by now."""
+    """Name the holder of the lock; without a record, the holder has just taken it or has ended already."""
     for _ in range(10):
         if (holder := _holder(path)) is not None:
             break
@@ -95,10 +95,9 @@ def _acquire_or_say(held: FileLock, path: Path) -> None:
 def _holder(path: Path) -> str | None:
     """Who writes there, in words; nothing where it does not say so."""
     try:
-        said = json.loads(_holder_file(path).read_text("utf-8"))
-        return (
-            f"{said['command']} (process {said['pid']} on {said['host']}) has been writing to it since {said['since']}"
-        )
+        record = json.loads(_holder_file(path).read_text("utf-8"))
+        writer = f"{record['command']} (process {record['pid']} on {record['host']})"
+        return f"{writer} has been writing to it since {record['since']}"
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

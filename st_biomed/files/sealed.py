@@ -49,9 +49,9 @@ class Seal:
             What the header says, without its own checksum.
         """
         described = {name: _described(folder / name) for name in files}
-        said = {"format": self.format, **content, _FILES: described}
-        replace_text(folder / self.header, sealed(said))
-        return said
+        record = {"format": self.format, **content, _FILES: described}
+        replace_text(folder / self.header, sealed(record))
+        return record
 
     def read(self, folder: Path) -> dict[str, Any]:
         """What a header says.
@@ -63,17 +63,19 @@ class Seal:
         if not path.is_file():
             what = "no such folder" if not folder.exists() else f"no {self.header} in it"
             raise InputError(f"{folder}: {what}; expected a folder written by {self.made_by}")
-        said = read_sealed(path, self.remedy, self.format)
-        if not isinstance(said.get(_FILES), dict):
+        record = read_sealed(path, self.remedy, self.format)
+        if not isinstance(record.get(_FILES), dict):
             raise InputError(f"{path}: damaged (it lists no files); {self.remedy}")
-        return said
+        return record
 
-    def check(self, folder: Path, said: Mapping[str, Any], files: Iterable[str], *, sizes_only: bool = False) -> None:
+    def check(
+        self, folder: Path, record: Mapping[str, Any], files: Iterable[str], *, sizes_only: bool = False
+    ) -> None:
         """Compare files with what the header says of them.
 
         Args:
             folder: Where they lie.
-            said: What :meth:`read` gave.
+            record: What :meth:`read` gave.
             files: The files that have to be there; one that the header does not list is none of the folder's.
             sizes_only: Whether their content is not read.
 
@@ -82,7 +84,7 @@ class Seal:
         """
         for name in files:
             path = folder / name
-            if not isinstance(expected := said[_FILES].get(name), dict):
+            if not isinstance(expected := record[_FILES].get(name), dict):
                 raise InputError(
                     f"{folder / self.header}: does not list {name}, so they do not belong together; {self.remedy}"
                 )
@@ -118,10 +120,10 @@ def unsealed(content: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: The checksum is not that of the content.
     """
-    said = dict(content)
-    if said.pop(_OWN, None) != _checksum(said):
+    record = dict(content)
+    if record.pop(_OWN, None) != _checksum(record):
         raise ValueError("its checksum is not that of its content")
-    return said
+    return record
 
 
 def read_sealed(path: Path, remedy: str, format: int | None = None) -> dict[str, Any]:
@@ -136,17 +138,17 @@ def read_sealed(path: Path, remedy: str, format: int | None = None) -> dict[str,
         InputError: It is damaged, cannot be read, or of another format.
     """
     try:
-        said = json.loads(path.read_text("utf-8"))
+        record = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged ({type(error).__name__}); {remedy}") from error
-    if not isinstance(said, dict):
+    if not isinstance(record, dict):
         raise InputError(f"{path}: damaged (a JSON object is needed); {remedy}")
-    if format is not None and said.get("format") != format:
+    if format is not None and record.get("format") != format:
         raise InputError(
-            f"{path}: is of format {said.get('format', 'unknown')!s:.20}, this version reads {format}; {remedy}"
+            f"{path}: is of format {record.get('format', 'unknown')!s:.20}, this version reads {format}; {remedy}"
         )
     try:
-        return unsealed(said)
+        return unsealed(record)
     except ValueError as error:
         raise InputError(f"{path}: damaged or edited ({error}); {remedy}") from None
 

@@ -211,8 +211,8 @@ class _Run:
             state = torch.load(path, map_location="cpu", weights_only=True)  # Adam keeps its step there
             about, numbers = state["about"], state["numbers"]
         except Exception as error:  # torch raises whatever the pickle in a damaged file makes it raise
-            said = " ".join(str(error).split())[:200]
-            raise InputError(f"{path}: cannot be read as a checkpoint ({said}); start again without it") from error
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(f"{path}: cannot be read as a checkpoint ({reason}); start again without it") from error
         for name, value in self._about().items():
             if about.get(name) != value:
                 raise InputError(f"{path}: belongs to a run with {name} {about.get(name)!r}, found {value!r}")

@@ -116,8 +116,8 @@ def _read(folder: Path) -> tuple[KGEModel, KnowledgeGraph, KGESettings, tuple[Ma
         model.load_state_dict(load_file(folder / WEIGHTS))
         history = tuple(about["history"])
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        said = " ".join(str(error).split())
-        raise InputError(f"{folder}: cannot be read as a graph embedding ({said})") from error
+        reason = " ".join(str(error).split())
+        raise InputError(f"{folder}: cannot be read as a graph embedding ({reason})") from error
     return model, graph, settings, history
 
 
@@ -146,5 +146,5 @@ def device_named(name: str | torch.device | None) -> torch.device:
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        said = str(error).splitlines()[0]
-        raise InputError(f"device {str(name)!r} is not available: {said}") from error
+        reason = str(error).splitlines()[0]
+        raise InputError(f"device {str(name)!r} is not available: {reason}") from error

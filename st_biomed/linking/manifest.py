@@ -56,8 +56,8 @@ class Manifest:
 
     def write(self, folder: Path) -> Manifest:
         """Describe the files of the folder and complete the index by writing ``index.json``."""
-        said = _SEAL.write(folder, {"version": __version__, **asdict(self)}, self._needed)
-        return replace(self, files=said["files"])
+        header = _SEAL.write(folder, {"version": __version__, **asdict(self)}, self._needed)
+        return replace(self, files=header["files"])
 
     @classmethod
     def read(cls, folder: Path, *, verify: bool) -> Manifest:
@@ -75,13 +75,13 @@ class Manifest:
                 f"{folder}: encoding was interrupted at {begun.done:,} of {begun.settings.get('rows', 0):,} names; run the "
                 "same build again to continue"
             )
-        said = _SEAL.read(folder)
+        header = _SEAL.read(folder)
         try:
-            manifest = cls(**{name: value for name, value in said.items() if name not in ("format", "version")})
+            manifest = cls(**{name: value for name, value in header.items() if name not in ("format", "version")})
         except TypeError as error:
             raise InputError(f"{folder / HEADER}: damaged ({error}); {_SEAL.remedy}") from error
         for name in manifest._needed:
-            _SEAL.check(folder, said, [name], sizes_only=not verify and name in (MATRIX, GRAPH))
+            _SEAL.check(folder, header, [name], sizes_only=not verify and name in (MATRIX, GRAPH))
         return manifest
 
     @property

@@ -168,12 +168,12 @@ def read_progress(folder: Path, *, anew: bool = False) -> Progress | None:
     if not path.is_file():
         return None
     try:
-        said = read_sealed(path, _ANEW)
+        record = read_sealed(path, _ANEW)
     except InputError:
         if anew:
             return None
         raise
-    return Progress(said["settings"], [(rows, expected) for rows, expected in said["blocks"]])
+    return Progress(record["settings"], [(rows, expected) for rows, expected in record["blocks"]])
 
 
 def open_matrix(folder: Path, shape: tuple[int, int]) -> np.ndarray:

@@ -197,11 +197,11 @@ def _annotations(where: str, holder: dict[str, Any]) -> list[BioCAnnotation]:
         infons = annotation.get("infons")
         if infons is not None and not isinstance(infons, dict):
             raise InputError(f"{where}: 'infons' of an annotation must be an object, found {str(infons)[:40]!r}")
-        said = {key.lower(): _said(value) for key, value in (infons or {}).items()}
+        notes = {key.lower(): _said(value) for key, value in (infons or {}).items()}
         locations = [
             (_offset(where, place), _number(where, place, "length")) for place in _list(where, annotation, "locations")
         ]
-        found.append(BioCAnnotation(said, _text(where, annotation), sorted(locations)))
+        found.append(BioCAnnotation(notes, _text(where, annotation), sorted(locations)))
     return found
 
 

@@ -284,8 +284,8 @@ def run_recipe(main: Callable[[], None]) -> None:
     try:
         main()
     except Exception as error:
-        said = error if isinstance(error, InputError) else disk_error(error)
-        if said is None:
+        failure = error if isinstance(error, InputError) else disk_error(error)
+        if failure is None:
             raise
-        print_error(said)
+        print_error(failure)
         raise SystemExit(2) from None

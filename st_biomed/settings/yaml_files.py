@@ -97,8 +97,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}" if mark is not None else ""
-        said = "" if isinstance(error, _Refused) else "not YAML: "
-        raise InputError(f"{path}{where}: {said}{getattr(error, 'problem', error)}") from error
+        prefix = "" if isinstance(error, _Refused) else "not YAML: "
+        raise InputError(f"{path}{where}: {prefix}{getattr(error, 'problem', error)}") from error
     if settings is None:
         raise InputError(f"{path}: holds nothing, expected `name: value` lines")
     if not isinstance(settings, dict):
