@@ -46,7 +46,7 @@ from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
-from st_biomed.training.output import OutputFolders, is_main, output_folders
+from st_biomed.training.output import OutputFolders, is_main, output_folders, resume_point
 from st_biomed.training.readings import italian_readings
 from st_biomed.training.stages import STAGES, StageFolders, check_stages
 from st_biomed.training_data.context_arguments import ContextArguments
@@ -114,8 +114,7 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
     """Refuse arguments that do not fit together.
 
     Raises:
-        InputError: Several processes for all stages, no terminology, no batch, no dev part to choose a share on, no earlier run, or
-            nothing to publish.
+        InputError: Several processes for all stages, nothing where something is needed, or nothing to publish or resume.
     """
     if recipe.stage == "all" and get_world_size() > 1:
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
@@ -123,6 +122,8 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
     recipe.check_averaging()
     if recipe.average == "dev" and not recipe.average_benchmarks:
         raise InputError("average: dev needs --average_benchmarks here, where nothing is held out of the terminology")
+    if recipe.adapter == "lora" and recipe.stage != "pipelined" and resume_point(training):
+        raise InputError("adapter: checkpoints of lora lack the rows of the markers, so that no run goes on from them")
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
     if recipe.earlier and recipe.stage in ("all", "vocabulary"):

@@ -197,6 +197,20 @@ def test_without_dev_a_choice_is_refused_before_training(
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out-training/checkpoint-*"))
 
 
+def test_updates_beside_new_markers_are_not_gone_on_with(sources: dict[str, Path], tmp_path: Path):
+    """Catches a traceback of the host: its checkpoint has the updates alone, and the base model no rows for the markers."""
+    with pytest.raises(InputError, match="adapter: checkpoints of lora lack the rows of the markers"):
+        ended(
+            "italian_kge, contrastive",
+            sources,
+            tmp_path / "out",
+            "--adapter",
+            "lora",
+            "--resume_from_checkpoint",
+            "true",
+        )
+
+
 def test_a_run_that_goes_on_ends_as_the_unbroken_one(sources: dict[str, Path], tmp_path: Path):
     """Catches an average with the weights of the checkpoint, and a moving average that begins anew."""
     steps = ("--smoke", "false", "--max_steps", 4, "--per_device_train_batch_size", 16, "--held_out_names", 4, "--save_strategy", "steps", "--save_steps", 2, "--eval_strategy", "no")  # fmt: skip
