@@ -148,7 +148,9 @@ def disk_error(error: BaseException) -> InputError | None:
         first_line = (str(seen).strip().splitlines() or [type(seen).__name__])[0]
         if code in _OF_THE_DISK:
             where = getattr(seen, "filename", None)
-            return InputError(f"{where}: {_OF_THE_DISK[code]}" if where else f"{written}{_OF_THE_DISK[code]} ({first_line})")
+            return InputError(
+                f"{where}: {_OF_THE_DISK[code]}" if where else f"{written}{_OF_THE_DISK[code]} ({first_line})"
+            )
         if isinstance(seen, OSError | RuntimeError) and _CUT_SHORT.search(first_line):
             return InputError(
                 f"{written}a file was not written to its end, no space is left or it is too large ({first_line})"
