@@ -74,7 +74,7 @@ class _Reading:
         except (LookupError, ValueError) as error:  # an encoding that Python or the parser does not know
             if isinstance(error, InputError):
                 raise
-            raise InputError(f"{self.path}:1: is no XML that can be decoded ({error}); UTF-8 can") from error
+            raise InputError(f"{self.path}:1: cannot be decoded as XML ({error}); use UTF-8") from error
 
     def taken(self) -> list[tuple[int, Element]]:
         elements, self.elements = self.elements, []
@@ -86,7 +86,7 @@ class _Reading:
         if self.depth == 1 and tag != root:
             raise self._error(f"root element is <{tag}>, {name} has <{root}>")
         if self.depth > deepest:
-            raise self._error(f"elements stand {deepest} deep in one another, which those of {name} do not")
+            raise self._error(f"elements are nested more than {deepest} deep, which {name} does not allow")
         if self.depth == 2 and tag == element:
             self.begun, self.builder = self.parser.CurrentLineNumber, TreeBuilder()
         if self.builder is not None:
@@ -106,7 +106,7 @@ class _Reading:
 
     def _entity(self, name: str, *_: object) -> NoReturn:
         raise self._error(
-            f"entity {name[:40]!r} is declared or meant; {self.form.name} has none but those of XML itself"
+            f"entity {name[:40]!r} is declared or used; {self.form.name} has only the predefined entities of XML"
         )
 
     def _error(self, found: str) -> InputError:

@@ -54,7 +54,7 @@ def test_what_is_refused(refused: Callable[..., str], run: Callable, toy_folder:
     assert "unknown language of the terms 'xx'" in refused(
         "mentions", toy_folder, text, "-o", output, "--language", "xx"
     )
-    assert "keeps every mention" in refused(
+    assert "cannot be combined with --per-term" in refused(
         "mentions", toy_folder, text, "-o", output, "--sequences", 9, "--per-term", 1
     )
     (tmp_path / "empty.txt").write_text(" \n")

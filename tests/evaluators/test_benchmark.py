@@ -70,7 +70,7 @@ def test_a_file_becomes_an_evaluator(data: Path):
     [
         ("title:", "name_of:", r"zorb\.yaml: unknown key 'name_of'"),
         ("title:", "language: Italian\ntitle:", r"zorb\.yaml: language must be two letters .* found 'Italian'"),
-        ("files:", "terminologies: UMLS\n  files:", r"data: terminologies has to be list\[str\], found 'UMLS'"),
+        ("files:", "terminologies: UMLS\n  files:", r"data: terminologies must be of type list\[str\], found 'UMLS'"),
         ("name: zorb", "", r"zorb\.yaml: name is missing"),
         ("evaluator: relatedness", "evaluator: relatednes", "unknown evaluator 'relatednes'.*did you mean"),
         ("score: mean", "scores: mean", r"zorb\.yaml: settings: unknown key 'scores'"),

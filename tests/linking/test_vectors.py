@@ -41,9 +41,13 @@ def test_what_was_written_and_not_committed_is_cut_off(tmp_path: Path) -> None:
 
 def test_nothing_else_is_resumed(tmp_path: Path) -> None:
     begin(tmp_path).append(ROWS[:4])
-    with pytest.raises(InputError, match="was begun with model 'm' and does not go on with 'n'; overwrite it"):
+    with pytest.raises(
+        InputError, match="holds an interrupted encoding with model 'm' and does not go on with 'n'; say --overwrite"
+    ):
         begin(tmp_path, model="n")
-    with pytest.raises(InputError, match="was begun with dtype 'float32' and does not go on with 'float16'"):
+    with pytest.raises(
+        InputError, match="holds an interrupted encoding with dtype 'float32' and does not go on with 'float16'"
+    ):
         begin(tmp_path, "float16")
     with pytest.raises(InputError, match="was begun with rows 10 and does not go on with 11"):
         ResumableMatrix(tmp_path, (11, 3), "float32", {"model": "m"})

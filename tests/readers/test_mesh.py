@@ -141,7 +141,7 @@ BOMB = '<?xml version="1.0"?>\n<!DOCTYPE d [<!ENTITY a "aaaa">]>\n<DescriptorRec
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("d.xml", BOMB, r"d\.xml:2: entity 'a' is declared or meant; the XML of descriptors has none"),
+        ("d.xml", BOMB, r"d\.xml:2: entity 'a' is declared or used; the XML of descriptors has only the predefined"),
         ("d.xml", "<SupplementalRecordSet/>", r"d\.xml:1: root element is <SupplementalRecordSet>"),
         ("d.xml", "<DescriptorRecordSet/>", r"d\.xml: holds no descriptor of MeSH"),
         ("d.xml", "<DescriptorRecordSet>\n<a>", r"d\.xml:2: is not well-formed XML"),

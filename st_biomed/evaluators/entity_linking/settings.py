@@ -222,8 +222,8 @@ def dev_evaluator(dataset: LinkingDataset, name: str, split: str, options: Evalu
     """
     if split not in dataset.mentions:
         raise InputError(
-            f"{name}: no split {split!r} to measure in training, there are {', '.join(map(repr, dataset.mentions))}; "
-            "`dev: ''` in the settings stands for none"
+            f"{name}: no split {split!r} to measure in training; available are {', '.join(map(repr, dataset.mentions))}; "
+            "set `dev: ''` for none"
         )
     own: EvaluatorOptions = {**options, "name": f"{name}_dev", "show_progress_bar": False, "n_bootstrap": 0}
     return EntityLinkingEvaluator(dataset, split, **own)

@@ -101,9 +101,10 @@ class TreeSettings:
         terminology = open_terminology(self.sources)
         if terminology.parents.num_rows == 0:
             raise InputError(f"{self.name}: no concept has a parent, the hierarchy is empty")
+        hierarchy = Hierarchy(terminology)
         if 0 in (self.distances or [0]) and terminology.concept_texts.counts.max() < 2:
             raise InputError(f"{self.name}: no concept has a synonym, so no pair is at distance 0")
-        return Hierarchy(terminology)
+        return hierarchy
 
     def hold_out(self, hierarchy: Hierarchy, **options: Unpack[EvaluatorOptions]) -> HeldOutTrees:
         """Split the terminology and draw the pairs.
