@@ -49,10 +49,10 @@ def test_nothing_else_is_resumed(tmp_path: Path) -> None:
         InputError, match="holds an interrupted encoding with dtype 'float32' and does not go on with 'float16'"
     ):
         begin(tmp_path, "float16")
-    with pytest.raises(InputError, match="was begun with rows 10 and does not go on with 11"):
+    with pytest.raises(InputError, match="holds an interrupted encoding with rows 10 and does not go on with 11"):
         ResumableMatrix(tmp_path, (11, 3), "float32", {"model": "m"})
     (tmp_path / PROGRESS).write_text("{")
-    with pytest.raises(InputError, match=r"encoding.json: damaged \(JSONDecodeError\); overwrite it"):
+    with pytest.raises(InputError, match=r"encoding.json: damaged \(JSONDecodeError\); say --overwrite"):
         begin(tmp_path)
 
 

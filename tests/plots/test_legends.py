@@ -15,6 +15,7 @@ from matplotlib.transforms import Bbox
 import st_biomed.plots
 from st_biomed.leaderboard.results import Result
 from st_biomed.metrics import Units
+from st_biomed.plots.average_curves import average_curves
 from st_biomed.plots.difference_chart import difference_chart
 from st_biomed.plots.dot_charts import dot_chart, type_chart
 from st_biomed.plots.measurements import distance_histograms, tree_curves
@@ -58,12 +59,18 @@ ROW = {
 ROWS = [{**ROW, "difference": -0.1, "low": -0.2, "high": 0.1}]
 ROWS += [{**ROWS[0], "benchmark": f"gradtha {i}", "family": "linking", "metric": "acc@1"} for i in range(4)]
 CARDS = [{"model": model, "base": "org/base", "benchmarks": ROWS} for model in TWO]
+CURVE = {
+    "models": [{"weight": 1.0}, {"weight": 0.3}],
+    "metrics": ["flumpa_acc@1", "gradtha_spearman"],
+    "curve": [{"weight": i / 10, "figures": {"flumpa_acc@1": i / 20, "gradtha_spearman": 0.5}} for i in range(11)],
+}
 CHARTS: dict[str, Callable[[Path], Path]] = {
     "distances": lambda path: distance_histograms(path, TWO),
     "roc": lambda path: tree_curves(path, MORE),
     "roc in two rows": lambda path: tree_curves(path, TWO),
     "pr": lambda path: tree_curves(path, MORE, curve="pr"),
     "pairs": lambda path: mined_pairs(path, *PAIRS),
+    "average": lambda path: average_curves(path, CURVE),
     "scorecard": lambda path: difference_chart(path, CARDS[:1]),
     "scorecards": lambda path: difference_chart(path, CARDS),
     "results": lambda path: dot_chart(path, MANY),
@@ -120,4 +127,12 @@ def test_every_kind_of_chart_with_a_legend_is_measured():
     """Catches a new chart whose legend nobody looks at."""
     folder = Path(st_biomed.plots.__file__).parent
     with_legend = {path.stem for path in folder.glob("*.py") if "legend" in path.read_text("utf-8")}
-    assert with_legend == {"canvas", "difference_chart", "dot_charts", "measurements", "mined_pairs", "shot_curves"}
+    assert with_legend == {
+        "average_curves",
+        "canvas",
+        "difference_chart",
+        "dot_charts",
+        "measurements",
+        "mined_pairs",
+        "shot_curves",
+    }
