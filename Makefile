@@ -9,7 +9,7 @@ export HF_HUB_DISABLE_PROGRESS_BARS = 1
 export TOKENIZERS_PARALLELISM = false
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: quickstart replicate-hiprbert test realdata lint format bench docs test-lowest release-check search clean
+.PHONY: quickstart open-encoder replicate-hiprbert test realdata lint format bench docs test-lowest release-check search clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
@@ -32,6 +32,11 @@ realdata: $(STAMP)  ## the tests on the open development data (ST_BIOMED_DATA)
 replicate-hiprbert: $(STAMP)  ## the committed figures of HiPrBERT, three seeds: ICD-10-CM comes with the package
 	for seed in 0 1 2; do HF_HUB_OFFLINE=1 $(BIN)/python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml \
 		--seed $$seed --output_dir out/seed$$seed || exit; done
+
+open-encoder: $(STAMP)  ## unite the open terminologies in DATA and train recipes/configs/open_encoder_english.yaml on them; resumes where it stopped
+	test -d out/open_terminology || $(BIN)/st-biomed unite evaluation/open_terminology.yaml --data $(DATA) --output out/open_terminology
+	HF_HUB_OFFLINE=1 ST_BIOMED_DATA=$(abspath $(DATA)) $(BIN)/python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml \
+		$(if $(wildcard out/open_encoder-training/checkpoint-*),--resume_from_checkpoint true)
 
 replicate-%: $(STAMP)  ## repeat committed results: replicate-sapbert, -italian, -bergamot, -fewshot; DATA is the folder of their files
 	$(BIN)/python evaluation/fetch.py $(DATA) || true

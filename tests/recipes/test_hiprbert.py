@@ -121,7 +121,7 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         (["--alpha", "-1"], "alpha"),
         (["--margin", "-0.1"], "margin"),
         (["--levels", "sibling", "uncle_nephew"], "'uncle_nephew' contains 'parent_child'"),
-        (["--anchor_repeats", "PHECODE:70"], "written SOURCE=N with N from 1, found 'PHECODE:70'"),
+        (["--anchor_repeats", "PHECODE:70"], "must have the form SOURCE=N with N from 1, found 'PHECODE:70'"),
         (["--anchor_repeats", "PHECODE=70"], "source of anchor_repeats 'PHECODE'"),
         (["--push_to_hub", "true"], "push_to_hub takes the repository, owner/name, found 'true'"),
         (["--frozen", "embeddngs"], "no parameter's name matches 'embeddngs'"),
