@@ -61,7 +61,9 @@ class OpenEncoderArguments(DistillationArguments, MixedPartArguments):
     )
     trees: list[str] = field(
         default_factory=list,
-        metadata=about("tree benchmarks, whose dev and test sub-trees are held out and measured", BENCHMARK),
+        metadata=about(
+            "tree benchmarks, whose dev and test sub-trees are held out and measured; none for none", BENCHMARK
+        ),
     )
     held_out_names: int = field(
         default=1000, metadata=about("synonyms held out for dev, and for test, and linked; 0 for none", SIZE)
@@ -78,6 +80,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments) -> None:
     """One run."""
+    if recipe.trees == ["none"]:
+        recipe.trees = []
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 4, 16, 4
