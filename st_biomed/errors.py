@@ -20,7 +20,7 @@ class InputError(ValueError):
     """A file, an option or an argument is invalid.
 
     The message is one line: the file and line or the argument, what was found, and what is allowed. The command line
-        and the recipes print it and exit with code 2; in Python it is an ordinary ``ValueError``.
+    and the recipes print it and exit with code 2; in Python it is an ordinary ``ValueError``.
     """
 
 

@@ -1,8 +1,8 @@
 """The base of knowledge-graph models: a table of entities, a table of relations, and queries.
 
 A triple is scored in two steps: the given end (a head or a tail) and the relation are turned into a *query*, and the
-    query is compared with an entity by a product or a negative distance. All or many entities are therefore scored by
-    one matrix product or one matrix of distances.
+query is compared with an entity by a product or a negative distance. All or many entities are therefore scored by
+one matrix product or one matrix of distances.
 """
 
 from __future__ import annotations

@@ -100,8 +100,8 @@ def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER
     """The triples of a terminology after the paper's filters: "we filter out rare and inverse relations" (3.1).
 
     These are dropped, in this order: triples with equal ends, repeated triples, declared inverses (after reversal),
-        relations that duplicate another relation in either direction, the second direction of symmetric relations, and
-        rare relations. Of two relations, the one with more triples is kept, then the one with the shorter name.
+    relations that duplicate another relation in either direction, the second direction of symmetric relations, and
+    rare relations. Of two relations, the one with more triples is kept, then the one with the shorter name.
 
     Args:
         terminology: Concepts with relations and parents.

@@ -42,9 +42,9 @@ def kinds_for(n: int, dimension: int) -> tuple[Kind, ...]:
     """The kinds for ``n`` names, in the order of trial until one reaches the recall.
 
     Codes are tried before the graph: at recall@1 of .99 they were twice as fast on a million vectors of 384 dimensions
-        and were built in half the time (benchmarks/results/linking_speed.md); once built, they take a fraction of the
-        memory. If vectors are so close together that codes cannot distinguish them, the graph, which compares the
-        vectors themselves, still can.
+    and were built in half the time (benchmarks/results/linking_speed.md); once built, they take a fraction of the
+    memory. If vectors are so close together that codes cannot distinguish them, the graph, which compares the
+    vectors themselves, still can.
     """
     if n <= EXACT_UP_TO:
         return ("exact",)

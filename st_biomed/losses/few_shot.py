@@ -28,9 +28,8 @@ class FewShotLoss(nn.Module):
 
     p are all other training names of c, as in the published code. n is one training name of another concept, drawn for a at
     the start of every epoch: "we apply distance-weighted negative sampling (Wu et al., 2017) over all training names".
-        "We use a triplet margin of 0.1"; "alpha = beta = 1 showed the most robust performance along all settings". u_c
-        is the mean
-    of the training names' u. The published code normalizes u_c and u_a to length 1 before it averages them, and so
+    "We use a triplet margin of 0.1"; "alpha = beta = 1 showed the most robust performance along all settings". u_c is the
+    mean of the training names' u. The published code normalizes u_c and u_a to length 1 before it averages them, and so
     does this loss; the paper does not mention it. The code also takes the hinge of a batch's mean distances
     (``hinge="batch_mean"``); Eq. 2 is the default.
 

@@ -1,7 +1,7 @@
 """Miners select the positive and negative pairs of a batch that a loss sees.
 
 A miner is separate from the loss: ``miner(embeddings, similarities, positives, negatives)`` returns two smaller masks.
-    No miner lists triplets; time and memory are O(B^2).
+No miner lists triplets; time and memory are O(B^2).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def random_projection(width: int, new_width: int, *, seed: int = 0) -> Dense:
 
     References:
         - Wieting and Kiela 2019, No training required: exploring random encoders for sentence classification (ICLR).
-        Their code (facebookresearch/randsent) uses this distribution by default, and sets the bias to 0.
+          Their code (facebookresearch/randsent) uses this distribution by default, and sets the bias to 0.
         - Fivez et al. 2021, Scalable few-shot learning of robust biomedical name representations (BioNLP), section 2.2.
     """
     for name, value in (("width", width), ("new_width", new_width)):

@@ -33,8 +33,8 @@ class NeighborSampler:
     """Draws neighbors uniformly and without replacement, hop by hop.
 
     Neighbors are drawn, not edges: a neighbor with several relations to a concept is as likely as any other, and
-        contributes an edge for each relation. A node's neighbors are drawn once, in the hop after its discovery; a
-        neighbor that is already a node remains that node.
+    contributes an edge for each relation. A node's neighbors are drawn once, in the hop after its discovery; a
+    neighbor that is already a node remains that node.
 
     Args:
         graph: The graph to draw from.

@@ -60,7 +60,7 @@ class SynonymBatchSampler(EpochBatchSampler):
     pairs: ``ceil(min(cap, n(n-1)/2) / (k(k-1)/2))`` with ``k = min(K, n)`` distinct names each.
 
     With a pivot language the pairs are drawn by strata, as in BERGAMOT: for each concept, pairs within each language
-        and pairs of each other language with the pivot, at most ``max_pairs_per_concept`` of each.
+    and pairs of each other language with the pivot, at most ``max_pairs_per_concept`` of each.
 
     The groups of a concept are spread evenly over the epoch. Two groups of a concept share a batch only if the epoch
     has fewer than about twice as many batches as the concept has groups. The stream of groups is cut every

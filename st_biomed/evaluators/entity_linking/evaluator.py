@@ -35,7 +35,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
 
     - ``acc@k_low`` and ``acc@k_high``: 95% bootstrap interval;
     - ``concept_acc@k``, ``concept_mrr@K`` (``name_...`` with ``rank_unit="concept"``): the other way of ranking, and
-    ``concept_unsettled``, the number of looked-up strings whose ranked names contain too few concepts to decide;
+      ``concept_unsettled``, the number of looked-up strings whose ranked names contain too few concepts to decide;
     - ``exact_match_acc@1``: the dictionary alone, without a model: entries whose name equals the string;
     - ``abbreviation_...``, ``other_...`` (see :attr:`~st_biomed.linking_data.records.Mention.is_abbreviation`),
       ``refined_...``, ``distant_...``: accuracies and exact match for a subset of the mentions;

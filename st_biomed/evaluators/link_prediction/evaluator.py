@@ -25,12 +25,11 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
 
     Use :meth:`measure_scorer` for a knowledge-graph model. Called with a model or another way to embed, like any
     evaluator, it measures the vectors of the entities' names with
-    :func:`~st_biomed.evaluators.vector_scorer.scorer_from_vectors` This is the baseline of a text encoder, which by
+    :func:`~st_biomed.evaluators.vector_scorer.scorer_from_vectors`. This is the baseline of a text encoder, which by
     default ignores relations.
 
     Metrics: ``filtered_mrr``, the primary metric, ``filtered_mr``, ``filtered_hits@k`` and the corresponding
-        ``raw_...``, over both sides of all triples; ``filtered_head_...``, ``raw_tail_...`` for one side; with
-        ``per_relation``
+    ``raw_...``, over both sides of all triples; ``filtered_head_...``, ``raw_tail_...`` for one side; with ``per_relation``
     ``<relation>/filtered_...`` and ``<relation>/n``. Ranks are realistic: the mean of the best and the worst rank
     among equal scores. Filtered ranks leave out other entities that complete a triple of train, valid or test. Every
     entity is a candidate for every query, as in PyKEEN.

@@ -25,8 +25,7 @@ KEYS = ("names", "codes")
 
 
 class MCSMEvaluator(EmbeddingEvaluator):
-    """Medical Conceptual Similarity Measure: discounted gain of the k nearest other concepts with the type of a
-    concept.
+    """Medical Conceptual Similarity Measure: discounted gain of the k nearest concepts of one type.
 
     ``MCSM(V, T, k) = 1 / |V(T)| * sum over v in V(T) of sum over i = 1..k of 1_T(v(i)) / log2(i + 1)``
 
@@ -35,8 +34,8 @@ class MCSMEvaluator(EmbeddingEvaluator):
     the given order.
 
     Metrics: ``mcsm``, the mean over the types (the AVG of the Italian paper's Table 4), ``mcsm_micro``, the mean over
-        all pairs of a concept and a type, ``maximum``, the value of both if every neighbor counts (11.091 for k = 40,
-        less with at most 40 concepts), ``share_of_maximum``, ``mcsm`` divided by it, ``n`` concepts with a type,
+    all pairs of a concept and a type, ``maximum``, the value of both if every neighbor counts (11.091 for k = 40,
+    less with at most 40 concepts), ``share_of_maximum``, ``mcsm`` divided by it, ``n`` concepts with a type,
     ``n_untyped`` concepts without a type, which are only neighbors, and for each type ``<type>/mcsm`` and
     ``<type>/n``. The measure of a type with n concepts is at most :func:`~st_biomed.metrics.mcsm.largest_mcsm` of k
     and n. The interval is over the concepts with a type, with fixed neighbors.
