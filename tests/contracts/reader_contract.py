@@ -72,6 +72,7 @@ class ReaderContract:
         assert tally.n_read > 0
         assert tally.adds_up(), str(tally)
 
+    @pytest.mark.slow
     def test_digest_is_the_same_under_two_hash_seeds(self) -> None:
         """Catches an order taken from a set."""
         arguments = json.dumps([self.reader, None if self.path is None else str(self.path), self.options], default=str)

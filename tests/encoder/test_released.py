@@ -109,6 +109,7 @@ SentenceTransformer(sys.argv[1], trust_remote_code=True)
 """
 
 
+@pytest.mark.slow
 def test_people_without_the_package_read_what_to_install(tiny_bert: SentenceTransformer, tmp_path: Path) -> None:
     """Catches "No module named st_biomed" from the middle of a loader."""
     few_shot(tiny_bert).save_pretrained(str(tmp_path / "few"), create_model_card=False)

@@ -75,6 +75,7 @@ def test_only_the_updates_learn_and_a_resumed_run_ends_with_the_same_weights(tin
 
 
 @needs_peft
+@pytest.mark.slow
 def test_a_merged_model_has_the_same_vectors_and_loads_without_peft(tiny_bert_folder, tmp_path):
     """Catches updates that are dropped, left over or scaled otherwise, and a folder that holds adapters alone."""
     model = start(tiny_bert_folder)

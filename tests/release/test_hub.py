@@ -382,6 +382,7 @@ def elsewhere(hub: LoopbackHub, home: Path, code: str, *words: str) -> subproces
     )
 
 
+@pytest.mark.slow
 def test_what_was_published_loads_anywhere_with_plain_sentence_transformers(
     hub: LoopbackHub, send, release: Path, tmp_path: Path
 ) -> None:
@@ -418,6 +419,7 @@ print(json.dumps(refused))
 """
 
 
+@pytest.mark.slow
 def test_exactly_the_kinds_that_cannot_be_folded_need_trust_remote_code(
     hub: LoopbackHub, send, trained, licensed, tiny_bert_folder: Path, tmp_path: Path, monkeypatch
 ) -> None:

@@ -31,6 +31,7 @@ def adapted(tiny_bert: SentenceTransformer) -> SentenceTransformer:
 
 
 @pytest.mark.usefixtures("new_interpreter")
+@pytest.mark.slow
 def test_a_model_with_bottleneck_adapters_is_released(
     adapted: SentenceTransformer, trained, licensed, tiny_bert_folder: Path, tmp_path: Path
 ):
