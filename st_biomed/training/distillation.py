@@ -51,26 +51,30 @@ class DistillationArguments:
         """
         if not self.distillation:
             return loss
-        vectors = teacher_vectors(model, texts, folder, bf16=bf16)
-        return with_distillation(loss, vectors, weight=self.distillation, target=self.distillation_target)
+        return self._held(loss, teacher_vectors(model, texts, folder, bf16=bf16))
 
     def distilled_parts(
         self, parts: Mapping[str, Part], model: SentenceTransformer, folder: Path, *, bf16: bool = False
     ) -> dict[str, nn.Module]:
         """The losses of the parts, with self-distillation those whose rows are texts by label.
 
-        Relation pairs, whose labels are concepts, stay without it.
+        Relation pairs, whose labels are concepts, stay without it. The parts share one table of the teacher's vectors: the rows
+        with definitions begin with the rows of names.
 
         Args:
             parts: By name.
             model, folder, bf16: As for :meth:`distilled`.
         """
-        return {
-            name: self.distilled(part.loss, model, part.rows["text"], folder, bf16=bf16)
-            if "text" in part.rows.column_names
-            else part.loss
-            for name, part in parts.items()
-        }
+        losses = {name: part.loss for name, part in parts.items()}
+        rows = {name: part.rows for name, part in parts.items() if "text" in part.rows.column_names}
+        if self.distillation and rows:
+            longest = max(rows.values(), key=len)
+            vectors = teacher_vectors(model, longest["text"], folder, bf16=bf16)
+            losses |= {name: self._held(losses[name], vectors) for name in rows}
+        return losses
+
+    def _held(self, loss: nn.Module, vectors: np.ndarray) -> nn.Module:
+        return with_distillation(loss, vectors, weight=self.distillation, target=self.distillation_target)
 
 
 def teacher_vectors(

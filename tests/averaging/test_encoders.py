@@ -116,7 +116,11 @@ def test_dropout_and_where_a_model_is_from_make_no_difference(load: Callable[[],
     other[0].model.config.hidden_dropout_prob = 0.3
     other[0].model.config._name_or_path = "elsewhere"
     other.encode(TERMS)  # which leaves padding in the tokenizer
-    average_encoders([load(), other], [0.5, 0.5])
+    expected = (
+        load()[0].model.embeddings.word_embeddings.weight + other[0].model.embeddings.word_embeddings.weight
+    ) / 2
+    averaged = average_encoders([load(), other], [0.5, 0.5])
+    torch.testing.assert_close(averaged[0].model.embeddings.word_embeddings.weight, expected)
 
 
 def test_dense_layers_are_averaged_too(load: Callable[[], SentenceTransformer]):

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from recipes.open_encoder import PARTS, OpenEncoderArguments
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.self_distillation import DistilledLoss
+from st_biomed.terminology import Terminology
 from st_biomed.training.distillation import DistillationArguments, teacher_vectors
 
 NAMES = ["flu", "zoster", "other", "gout"]
@@ -39,3 +41,16 @@ def test_a_resumed_run_embeds_nothing_again(tiny_bert, tmp_path: Path, monkeypat
     first = teacher_vectors(tiny_bert, NAMES, tmp_path / "teacher")
     monkeypatch.setattr(tiny_bert, "encode", None)
     assert np.array_equal(teacher_vectors(tiny_bert, NAMES, tmp_path / "teacher"), first)
+
+
+def test_parts_share_one_teacher_and_relations_have_none(tiny_bert, tmp_path: Path):
+    """Catches a table for each part, and definitions that are looked up among the names alone."""
+    toy = Terminology.read("toy", definitions=True)
+    recipe = OpenEncoderArguments(distillation=3.0)
+    parts = {name: recipe.part(name, tiny_bert, toy, tmp_path / "terminology", 0) for name in PARTS}
+    losses = recipe.distilled_parts(parts, tiny_bert, tmp_path / "teacher")
+    assert isinstance(losses["relations"], MultiSimilarityLoss)
+    tables = [losses[name].distillation.teacher for name in ("synonyms", "definitions", "hierarchy")]
+    assert all(table is tables[0] for table in tables) and len(tables[0]) == toy.n_texts + toy.n_definitions
+    names = parts["synonyms"].rows["text"][:5]
+    np.testing.assert_allclose(tables[0][:5], tiny_bert.encode(list(names)), atol=2e-3)
