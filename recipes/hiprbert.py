@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from sentence_transformers import SentenceTransformerTrainingArguments
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.evaluators.tree.arguments import TreeArguments
 from st_biomed.hierarchy import Hierarchy
@@ -30,7 +30,7 @@ from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
-from st_biomed.training.parts import PartArguments
+from st_biomed.training.parts import PartArguments, check_parts
 from st_biomed.training.readings import hiprbert_readings
 
 PARTS = ("synonyms", "relations", "hierarchy")
@@ -73,12 +73,7 @@ def check(recipe: HiPrBERTArguments) -> None:
     Raises:
         InputError: No terminology or part, a part twice or unknown, a malformed ``SOURCE=N``, or no such benchmark.
     """
-    for name, values in (("terminology", recipe.terminology), ("parts", recipe.parts)):
-        if not values or len(set(values)) < len(values):
-            raise InputError(f"{name}: one or several different ones are needed, found {' '.join(values) or 'none'}")
-    for name in recipe.parts:
-        if name not in PARTS:
-            raise unknown_name("part", name, PARTS)
+    check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.repeats_by_source()
     recipe.protocol()
 

@@ -21,7 +21,6 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from sentence_transformers.base.evaluation import BaseEvaluator
 from transformers import set_seed
 
-from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.data_folder import open_terminology
 from st_biomed.evaluators.entity_linking.settings import LinkingSuite
@@ -39,7 +38,7 @@ from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
-from st_biomed.training.parts import MixedPartArguments
+from st_biomed.training.parts import MixedPartArguments, check_parts
 from st_biomed.training.readings import open_encoder_readings
 from st_biomed.training_data import without_benchmark
 
@@ -98,12 +97,7 @@ def check(recipe: OpenEncoderArguments) -> None:
         InputError: No terminology or part, a part twice or unknown, shares that are not one for each part, or a benchmark
             that is none of trees.
     """
-    for name, values in (("terminology", recipe.terminology), ("parts", recipe.parts)):
-        if not values or len(set(values)) < len(values):
-            raise InputError(f"{name}: one or several different ones are needed, found {' '.join(values) or 'none'}")
-    for name in recipe.parts:
-        if name not in PARTS:
-            raise unknown_name("part", name, PARTS)
+    check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.check_shares(recipe.parts)
     recipe.repeats_by_source()
     for name in recipe.trees:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from datasets import Dataset
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from torch import nn
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, unknown_name
 from st_biomed.hierarchy import DISTANCES, Hierarchy
 from st_biomed.hierarchy.kinships import KINSHIPS
 from st_biomed.losses.cached import CachedInfoNCELoss
@@ -148,3 +148,22 @@ class MixedPartArguments(PartArguments):
         super().mix(training, parts)
         if self.shares:
             training.multi_dataset_batch_sampler = RankAlignedMixing(shares=tuple(self.shares))
+
+
+def check_parts(terminology: Sequence[str], parts: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse a training without a terminology or a part, and one of them twice.
+
+    Args:
+        terminology: Sources of the terminology.
+        parts: What is trained on.
+        known: What may be trained on.
+
+    Raises:
+        InputError: None, one twice, or an unknown part.
+    """
+    for name, values in (("terminology", terminology), ("parts", parts)):
+        if not values or len(set(values)) < len(values):
+            raise InputError(f"{name}: one or several different ones are needed, found {' '.join(values) or 'none'}")
+    for part in parts:
+        if part not in known:
+            raise unknown_name("part", part, known)
