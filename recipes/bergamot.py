@@ -31,6 +31,7 @@ from st_biomed.samplers import EpochCallback, GraphBatches, GraphCollator
 from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, at_least, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments, measured_in_training
+from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
@@ -42,7 +43,7 @@ RELATION_LOSSES = ("none", *SCORES)
 
 
 @dataclass
-class BergamotArguments(GraphArguments, TranslationArguments, EncoderArguments):
+class BergamotArguments(DistillationArguments, GraphArguments, TranslationArguments, EncoderArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
     base_model: str = field(
@@ -161,7 +162,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     )
 
     # Loss.
-    loss = graph_loss(recipe, model, graph, training.seed)
+    loss = recipe.distilled(graph_loss(recipe, model, graph, training.seed), model, train.strings, bf16=training.bf16)
     reads_graph = any(weight for name, weight in loss.weights.items() if name != "text")
     collator = GraphCollator(
         graph,

@@ -36,7 +36,7 @@ from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.run_record import RunRecord
 from st_biomed.settings.checks import COUNT, FOLDER, SEED, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.training.arguments import PRECISIONS, with_precision
+from st_biomed.training.arguments import PRECISIONS, changed_arguments, with_precision
 from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
@@ -134,8 +134,7 @@ def run(
         readings=few_shot_readings(recipe),
         headline=[evaluator.primary_metric for evaluator in whole.tests],
     )
-    usual = SentenceTransformerTrainingArguments(training.output_dir).to_dict()
-    record.add_training_arguments(training, [n for n, value in training.to_dict().items() if value != usual[n]])
+    record.add_training_arguments(training, changed_arguments(training))
     experiment = Experiment(sets, encoder, recipe, training)
     tuning = experiment.tuning(recipe.hidden, shots=max(recipe.shots), seeds=recipe.seeds)
     hidden = {name: best_width(tuning.get(name, {recipe.hidden[0]: 0.0})) for name in sets}

@@ -18,26 +18,27 @@ from dataclasses import dataclass, field
 from sentence_transformers import SentenceTransformerTrainingArguments
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.evaluators.entity_linking.settings import LinkingSuite
+from st_biomed.evaluators.shared import SharedEvaluator
 from st_biomed.evaluators.tree.arguments import TreeArguments
 from st_biomed.hierarchy import Hierarchy
+from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
-from st_biomed.samplers import (
-    EpochCallback,
-)
-from st_biomed.settings.checks import PATH, about, one_of
+from st_biomed.samplers import EpochCallback
+from st_biomed.settings.checks import PATH, SIZE, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
+from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.parts import PartArguments, check_parts
-from st_biomed.training.readings import hiprbert_readings
+from st_biomed.training.readings import distillation_readings, hiprbert_readings
 
 PARTS = ("synonyms", "relations", "hierarchy")
 
 
 @dataclass
-class HiPrBERTArguments(TreeArguments, PartArguments):
+class HiPrBERTArguments(HeldOutNameArguments, DistillationArguments, TreeArguments, PartArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
     terminology: list[str] = field(
@@ -48,6 +49,9 @@ class HiPrBERTArguments(TreeArguments, PartArguments):
     )
     parts: list[str] = field(
         default_factory=lambda: list(PARTS), metadata=about("what to train on (4.1)", one_of(*PARTS, called="part"))
+    )
+    held_out_names: int = field(
+        default=0, metadata=about("synonyms held out for dev, and for test, and linked; 0 for none", SIZE)
     )
 
 
@@ -94,8 +98,14 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
 
     # Hold out whole sub-trees.
     trees = recipe.protocol().hold_out(hierarchy, bf16=training.bf16, show_progress_bar=not training.disable_tqdm)
-    train, suite = trees.splits.train, EvaluatorSuite([trees.test])
+    train, suite = trees.splits.train, LinkingSuite(show_progress_bar=not training.disable_tqdm, bf16=training.bf16)
+    suite.take(trees.test)
     print(f"{whole!r}\n{trees.splits}")
+
+    # Hold out names of what is left.
+    if recipe.held_out_names:
+        train, held_out = recipe.hold_out_names(train, recipe.split_seed)
+        suite.add(held_out, "held-out-names")
 
     # Model.
     model = recipe.encoder()
@@ -106,11 +116,12 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
         for name in recipe.parts
         if name != "relations" or train.relations.num_rows
     }
-    losses = {name: part.loss for name, part in parts.items()}
+    losses = recipe.distilled_parts(parts, model, train, bf16=training.bf16)
     recipe.mix(training, parts)
 
     # Train.
-    averaging = recipe.averaging(model, recipe.base_model, trees.dev, bf16=training.bf16)
+    dev = trees.dev if suite.dev is None else SharedEvaluator([trees.dev, *suite.dev.evaluators])
+    averaging = recipe.averaging(model, recipe.base_model, dev, bf16=training.bf16)
     before = measure_before(suite, model, training)
     folders.begin_in_main(training, train)
     record = record_run(
@@ -120,8 +131,8 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
         losses,
         terminologies=[whole],
         description="An encoder of biomedical terms whose cosine similarity follows distance in a hierarchy.",
-        readings=hiprbert_readings(recipe, parts),
-        headline=list(trees.test.headline.values()),
+        readings=[*hiprbert_readings(recipe, parts), *distillation_readings(recipe)],
+        headline=suite.headline,
     )
     trainer = train_encoder(
         model,
@@ -137,9 +148,12 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
 
     # Measure and release.
     def shown(after: Measured) -> str:
-        name = trees.test.name
-        table = trees.test.table(before=before[name], after=after[name])
-        return f"AUC on trees held out of training ({name}):\n{table}"
+        table = trees.test.table(before=before[trees.test.name], after=after[trees.test.name])
+        lines = [f"AUC on trees held out of training ({trees.test.name}):", table]
+        for linked in suite.tests[1:]:
+            was, now = (found[linked.name][linked.primary_metric] for found in (before, after))
+            lines += ["linking of names held out of training:", f"acc@1      {was:.3f}  {now:.3f}  {now - was:+.3f}"]
+        return "\n".join(lines)
 
     measure_and_release(
         model,

@@ -44,6 +44,7 @@ from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
 from st_biomed.settings.recipe import read_settings, read_stage, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
+from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, is_main, output_folders, resume_point
@@ -55,7 +56,9 @@ SHARED = ("corpus", "corpus_license", "form", "text_field", "language", "process
 
 
 @dataclass
-class ItalianArguments(ItalianLossArguments, ContextArguments, HardNegativeArguments, EncoderArguments):
+class ItalianArguments(
+    DistillationArguments, ItalianLossArguments, ContextArguments, HardNegativeArguments, EncoderArguments
+):
     """The paper's sentences as arguments; the section stands in the help."""
 
     stage: str = field(default="all", metadata=about(f"all, or one of {', '.join(STAGES)}", one_of("all", *STAGES)))
@@ -127,9 +130,7 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
     if recipe.earlier and recipe.stage in ("all", "vocabulary"):
-        raise InputError(
-            f"earlier: is for one of the later stages, --stage {', '.join(STAGES[1:])}, found --stage {recipe.stage}"
-        )
+        raise InputError(f"earlier: is for --stage {', '.join(STAGES[1:])}, found --stage {recipe.stage}")
     if recipe.earlier and not left.terminology.is_dir():
         raise InputError(f"earlier: {recipe.earlier} is not the output_dir of a run; it has no folder terminology")
     if training.push_to_hub and recipe.stage not in ("contrastive", "pipelined"):
@@ -207,9 +208,8 @@ def run(
     training.batch_sampler = HardNegativeBatches.of(terminology, folders.work / "terminology", dataset=rows, plan=plan)
 
     # Loss.
-    loss = recipe.italian_loss(
-        model, terminology, left.graph(recipe.kge_model), gather_across_devices=recipe.gather_across_devices
-    )
+    loss = recipe.italian_loss(model, terminology, left.graph, gather_across_devices=recipe.gather_across_devices)
+    rows, loss = recipe.distilled_rows(loss, model, rows, bf16=training.bf16)
 
     # Train.
     folders.begin_in_main(training, terminology)

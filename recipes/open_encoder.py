@@ -21,16 +21,17 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from sentence_transformers.base.evaluation import BaseEvaluator
 from transformers import set_seed
 
-from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
+from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
 from st_biomed.evaluators.data_folder import open_terminology
 from st_biomed.evaluators.entity_linking.settings import LinkingSuite
+from st_biomed.evaluators.relation.settings import RelationSettings
 from st_biomed.evaluators.shared import SharedEvaluator
 from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.linking_data.held_out_names import hold_out_names
+from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.checks import PATH, SEED, SIZE, about, one_of
+from st_biomed.settings.checks import PATH, SEED, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import measured_in_training
@@ -40,13 +41,13 @@ from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.parts import MixedPartArguments, check_parts
 from st_biomed.training.readings import open_encoder_readings
-from st_biomed.training_data import without_benchmark
+from st_biomed.training_data import without_benchmark, without_relations
 
 PARTS = ("synonyms", "definitions", "hierarchy", "relations")
 
 
 @dataclass
-class OpenEncoderArguments(DistillationArguments, MixedPartArguments):
+class OpenEncoderArguments(HeldOutNameArguments, DistillationArguments, MixedPartArguments):
     """What is trained on, what is held out of it, and what is measured."""
 
     terminology: list[str] = field(
@@ -64,11 +65,11 @@ class OpenEncoderArguments(DistillationArguments, MixedPartArguments):
             "tree benchmarks, whose dev and test sub-trees are held out and measured; none for none", BENCHMARK
         ),
     )
-    held_out_names: int = field(
-        default=1000, metadata=about("synonyms held out for dev, and for test, and linked; 0 for none", SIZE)
-    )
     benchmarks: list[str] = field(
-        default_factory=list, metadata=about("what is measured before and after besides", BENCHMARK)
+        default_factory=list,
+        metadata=about(
+            "what is measured before and after besides; relations that are measured are held out", BENCHMARK
+        ),
     )
     split_seed: int = field(default=0, metadata=about("seed of the names that are held out", SEED))
 
@@ -120,7 +121,7 @@ def read(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArgu
     options = {"show_progress_bar": not training.disable_tqdm, **recipe.measuring(training)}
     suite = LinkingSuite(**options)
 
-    # Hold out: whole sub-trees with all of their names, then names of what is left.
+    # Hold out: whole sub-trees with all of their names, relations that are measured, then names of what is left.
     devs: list[BaseEvaluator] = []
     for name in recipe.trees:
         settings = read_benchmark_settings(name, TreeSettings)
@@ -129,10 +130,12 @@ def read(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArgu
             train = without_benchmark(train, codes=part.codes, names=part.strings)
         suite.take(trees.test)
         devs.append(trees.dev)
+    for benchmark in chosen_benchmarks(recipe.benchmarks):
+        measured = benchmark.evaluator_settings()
+        if isinstance(measured, RelationSettings):
+            train = without_relations(train, measured.source_names())
     if recipe.held_out_names:
-        train, held_out = hold_out_names(
-            train, n_dev=recipe.held_out_names, n_test=recipe.held_out_names, seed=recipe.split_seed
-        )
+        train, held_out = recipe.hold_out_names(train, recipe.split_seed)
         suite.add(held_out, "held-out-names")
     suite.take_benchmarks(recipe.benchmarks, **options)
     devs += [] if suite.dev is None else suite.dev.evaluators
@@ -152,7 +155,7 @@ def run(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArgum
     parts = {
         name: recipe.part(name, model, train, folders.work / "terminology", training.seed) for name in recipe.parts
     }
-    losses = recipe.distilled_parts(parts, model, folders.work / "teacher", bf16=training.bf16)
+    losses = recipe.distilled_parts(parts, model, train, bf16=training.bf16)
     recipe.mix(training, parts)
 
     # Train.

@@ -15,7 +15,7 @@ import st_biomed.settings.early  # noqa: F401 # isort: skip
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
@@ -24,15 +24,16 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
-from st_biomed.linking_data.held_out_names import hold_out_names
+from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.by_name import LOSSES, MINERS, loss_by_name, parse_loss_options
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.modules.adapt import SIZES, adapt
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
-from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, one_of
+from st_biomed.settings.checks import COUNT, PATH, SEED, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, measured_in_training
+from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
@@ -44,7 +45,7 @@ ADAPTERS = ("none", "lora", "bottleneck")
 
 
 @dataclass
-class SapBERTArguments(HardNegativeArguments, EncoderArguments):
+class SapBERTArguments(DistillationArguments, HardNegativeArguments, HeldOutNameArguments, EncoderArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help. Hard negatives are CODER++'s."""
 
     terminology: list[str] = field(
@@ -72,9 +73,6 @@ class SapBERTArguments(HardNegativeArguments, EncoderArguments):
     pivot_language: str | None = field(
         default=None,
         metadata={"help": "pairs within each language and of each language with this one, e.g. en; all by default"},
-    )
-    held_out_names: int = field(
-        default=1000, metadata=about("synonyms held out for dev, and for test, and linked; 0 for none", SIZE)
     )
     linking: list[str] = field(
         default_factory=list,
@@ -155,9 +153,7 @@ def read(recipe: SapBERTArguments, training: SentenceTransformerTrainingArgument
     # Hold out.
     train = whole
     if recipe.held_out_names:
-        train, held_out = hold_out_names(
-            whole, n_dev=recipe.held_out_names, n_test=recipe.held_out_names, seed=recipe.split_seed
-        )
+        train, held_out = recipe.hold_out_names(whole, recipe.split_seed)
         suite.add(held_out, "held-out-names")
     print(f"{whole!r}\nlinking: {suite}")
     return Data(whole, train, suite)
@@ -192,14 +188,9 @@ def run(
         )
 
     # Loss.
-    loss = loss_by_name(
-        recipe.loss,
-        model,
-        miner=recipe.miner,
-        lookup=train,
-        **recipe.embedding(),
-        **parse_loss_options(recipe.loss_options),
-    )
+    options: dict[str, Any] = {**recipe.embedding(), **parse_loss_options(recipe.loss_options)}
+    loss = loss_by_name(recipe.loss, model, miner=recipe.miner, lookup=train, **options)
+    loss = recipe.distilled(loss, model, train.strings, bf16=training.bf16)
 
     # Train.
     if before is None:

@@ -38,9 +38,11 @@ from st_biomed.samplers import EpochCallback, ShuffledBatches
 from st_biomed.settings.checks import PATH, SIZE, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments, measured_in_training
+from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
+from st_biomed.training.readings import distillation_readings
 from st_biomed.training_data import mention_pairs
 
 EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "cometa": 10}
@@ -49,7 +51,7 @@ EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "
 
 
 @dataclass
-class FinetuningArguments(EncoderArguments):
+class FinetuningArguments(DistillationArguments, EncoderArguments):
     """The paper's sentences as arguments; the section of the paper stands in the help."""
 
     linking: str = field(
@@ -197,13 +199,9 @@ def run(
     training.batch_sampler = ShuffledBatches.of(pairs.dataset)
 
     # Loss.
-    loss = loss_by_name(
-        recipe.loss,
-        model,
-        miner=recipe.miner,
-        lookup=pairs.terminology,
-        **recipe.embedding(),
-    )
+    known = pairs.terminology
+    loss = loss_by_name(recipe.loss, model, miner=recipe.miner, lookup=known, **recipe.embedding())
+    loss = recipe.distilled(loss, model, known.strings, bf16=training.bf16)
 
     # Train.
     averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
@@ -216,6 +214,7 @@ def run(
         {"mentions": loss},
         terminologies=[pairs.terminology],
         description=f"An encoder of biomedical terms, fine-tuned on the mentions of {dataset.name}.",
+        readings=distillation_readings(recipe),
         headline=suite.headline,
     )
     trainer = train_encoder(

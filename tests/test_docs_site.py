@@ -145,6 +145,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "release": ["I"],
         "training_sets": ["I=toy", "D=toy#TOY:D0"],
     },
+    "biolord": {**SHORT, "benchmarks": [], "smoke": True},
     "extend_bert": {**{key: value for key, value in SHORT.items() if key != "precision"}, **TEXT, "smoke": True},
     "italian_kge": {
         **SHORT,
@@ -187,7 +188,7 @@ def as_small(words: list[str]) -> list[str]:
     if words[:2] == ["read", "umls"]:
         options = [words[i + 1] for i, word in enumerate(words) if word == "--option"]
         resolved_options("umls", parse_options("umls", options))
-        return ["read", "toy", *words[words.index("--output") :]]
+        return ["read", "toy", "--option", "definitions=true", *words[words.index("--output") :]]
     if words[0] == "train":
         _, recipe, configuration, *rest = words
         Path("small.yaml").write_text(yaml.safe_dump({"extends": configuration, **SMALL[recipe]}))

@@ -1,3 +1,3 @@
-"""Weights averaged: of a trained encoder with the one it started from, or of several encoders."""
+"""Averages of weights: of a trained encoder with its base, or of several encoders."""
 
 from __future__ import annotations

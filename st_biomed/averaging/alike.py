@@ -18,25 +18,25 @@ _OF_NO_VECTOR = {
     "dtype",
     "transformers_version",
     "use_cache",
-    "vocab_size",  # the tokenizer's words say it
+    "vocab_size",  # the tokenizer has it
 }
-"""Of a transformer's configuration, with all that is called dropout."""
-_LEFT_BY_A_CALL = ("padding", "truncation")  # of a tokenizer: what the last batch was cut and padded to
+"""Ignored settings of a transformer's configuration, together with all settings of dropout."""
+_LEFT_BY_A_CALL = ("padding", "truncation")  # settings of a tokenizer that depend on the last batch
 
 
 def check_alike(first: SentenceTransformer, other: SentenceTransformer, names: tuple[str, str]) -> None:
-    """Refuse to average two encoders whose weights do not mean the same.
+    """Reject two encoders whose weights do not correspond.
 
     Args:
         first, other: The encoders.
-        names: What they are called in the message.
+        names: Their names in the message.
 
     Raises:
-        InputError: With the first difference: another number or class of modules, another setting of one (a pooling), another
-            architecture, another tokenizer (where one was extended it says so), or another shape of a tensor.
+        InputError: With the first difference: number or class of modules, a setting of one (pooling), architecture,
+            tokenizer (with a note if one was extended), or the shape of a tensor.
     """
-    if found := _difference(first, other, names[0]):
-        raise InputError(f"{names[1]}: cannot be averaged with {names[0]}: {found}")
+    if difference := _difference(first, other, names[0]):
+        raise InputError(f"{names[1]}: cannot be averaged with {names[0]}: {difference}")
     check_tensors([first.state_dict(), other.state_dict()], names)
 
 
@@ -46,24 +46,24 @@ def _difference(first: Any, other: Any, called: str) -> str:
         return f"its modules are {', '.join(others)}, in {called} {', '.join(kinds)}"
     for i, (module, its) in enumerate(zip(first, other)):
         where = f"module {i} ({kinds[i]})"
-        if found := _setting(_settings(module), _settings(its), called):
-            return f"{where} has {found}"
-        if found := _setting(_configuration(module), _configuration(its), called):
-            return f"{where} has {found}"
-        if found := _tokenizers(getattr(module, "tokenizer", None), getattr(its, "tokenizer", None), called):
-            return found
+        if difference := _setting(_settings(module), _settings(its), called):
+            return f"{where} has {difference}"
+        if difference := _setting(_configuration(module), _configuration(its), called):
+            return f"{where} has {difference}"
+        if difference := _tokenizers(getattr(module, "tokenizer", None), getattr(its, "tokenizer", None), called):
+            return difference
     return ""
 
 
-def _setting(one: dict[str, Any], other: dict[str, Any], called: str) -> str:
-    for name in [*one, *(name for name in other if name not in one)]:
-        if one.get(name) != other.get(name):
-            return f"{name} {shown(other.get(name))}, in {called} {shown(one.get(name))}"
+def _setting(first: dict[str, Any], second: dict[str, Any], called: str) -> str:
+    for name in [*first, *(name for name in second if name not in first)]:
+        if first.get(name) != second.get(name):
+            return f"{name} {shown(second.get(name))}, in {called} {shown(first.get(name))}"
     return ""
 
 
 def _settings(module: Any) -> dict[str, Any]:
-    """What a module saves of itself, but for its length limit, which changes no weight's meaning."""
+    """The saved settings of a module, except its length limit, which does not change the meaning of weights."""
     if not hasattr(module, "get_config_dict"):
         return {}
     return {name: value for name, value in module.get_config_dict().items() if name != "max_seq_length"}
@@ -77,14 +77,14 @@ def _configuration(module: Any) -> dict[str, Any]:
     return {name: values[name] for name in values if name not in _OF_NO_VECTOR and "drop" not in name}
 
 
-def _tokenizers(one: Any, other: Any, called: str) -> str:
-    if one is None or other is None or not hasattr(one, "get_vocab") or not hasattr(other, "get_vocab"):
+def _tokenizers(first: Any, second: Any, called: str) -> str:
+    if first is None or second is None or not hasattr(first, "get_vocab") or not hasattr(second, "get_vocab"):
         return (
             ""
-            if type(one) is type(other)
-            else f"its tokenizer is {type(other).__name__}, in {called} {type(one).__name__}"
+            if type(first) is type(second)
+            else f"its tokenizer is {type(second).__name__}, in {called} {type(first).__name__}"
         )
-    mine, its = one.get_vocab(), other.get_vocab()
+    mine, its = first.get_vocab(), second.get_vocab()
     if mine != its:
         for smaller, larger, where in ((mine, its, "its"), (its, mine, f"the vocabulary of {called}")):
             if smaller.items() < larger.items():
@@ -93,13 +93,13 @@ def _tokenizers(one: Any, other: Any, called: str) -> str:
         place, piece = min((place, piece) for piece, place in mine.items() if its.get(piece) != place)
         here = next((piece for piece, id_ in its.items() if id_ == place), None)
         return f"another vocabulary: piece {place} is {here!r}, in {called} {piece!r}"
-    if found := _setting(_backend(one), _backend(other), called):
-        return f"its tokenizer has {found}"
+    if difference := _setting(_backend(first), _backend(second), called):
+        return f"its tokenizer has {difference}"
     return ""
 
 
 def _backend(tokenizer: Any) -> dict[str, Any]:
-    """What a tokenizer does beside its vocabulary."""
+    """The settings of a tokenizer other than its vocabulary."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return {"class": type(tokenizer).__name__}

@@ -1,4 +1,4 @@
-"""How a recipe averages what it has trained with what it started from, as arguments."""
+"""The arguments by which a recipe averages its trained model with the base."""
 
 from __future__ import annotations
 
@@ -36,40 +36,40 @@ AVERAGE = Check(_no_average)
 
 @dataclass
 class AveragingArguments:
-    """WiSE-FT (arXiv:2109.01903): what is released is ``(1 - a) base + a trained``."""
+    """WiSE-FT (arXiv:2109.01903): the release is ``(1 - a) base + a trained``."""
 
     average: str = field(
         default="none",
         metadata=about(
-            "share a of the trained weights in what is released, (1 - a) base + a trained: none, a number, or dev, the one "
-            "with the largest mean gain on the dev splits of those at which none of them loses",
+            "share a of the trained weights in the release, (1 - a) base + a trained: none, a number, or dev for the "
+            "share with the largest mean gain on the dev splits among the shares at which none of them loses",
             AVERAGE,
         ),
     )
     average_tolerance: float = field(
         default=0.0,
-        metadata=about("what a dev split may lose with --average dev, as a share of its largest value", WEIGHT),
+        metadata=about("allowed loss of a dev split with --average dev, as a share of its largest value", WEIGHT),
     )
     average_benchmarks: list[str] = field(
         default_factory=list,
-        metadata=about("benchmarks whose dev parts --average dev chooses on besides: names or files", BENCHMARK),
+        metadata=about("additional benchmarks whose dev parts --average dev uses: names or files", BENCHMARK),
     )
     keep_trained: bool = field(
         default=False,
-        metadata={"help": "what was trained stays in <output_dir>-training/trained, as it was before it was averaged"},
+        metadata={"help": "keep the trained model from before averaging in <output_dir>-training/trained"},
     )
 
     def check_averaging(self) -> None:
-        """Refuse before anything is read what does not fit together.
+        """Reject contradicting settings before anything is read.
 
         Raises:
-            InputError: Settings of ``dev`` without it, or a benchmark that has no dev part or whose data are not there.
+            InputError: Settings of ``dev`` without it, or a benchmark without a dev part or without its data.
         """
         for name in ("average_tolerance", "average_benchmarks"):
             if getattr(self, name) and self.average != "dev":
-                raise InputError(f"{name}: is read with --average dev alone, found --average {self.average}")
+                raise InputError(f"{name}: is only used with --average dev, found --average {self.average}")
         if self.keep_trained and self.average == "none":
-            raise InputError("keep_trained: with --average none what was trained is what is released")
+            raise InputError("keep_trained: with --average none the trained model is the release")
         if self.average_benchmarks:
             from st_biomed.evaluators.dev_parts import with_dev_parts
 
@@ -82,12 +82,12 @@ class AveragingArguments:
         dev: BaseEvaluator | None,
         **options: Unpack[EvaluatorOptions],
     ) -> AverageWithBase | None:
-        """What averages a trained model with this one; nothing where it is not asked for.
+        """The averaging of a trained model with this one; nothing if it is not requested.
 
         Args:
             model: The encoder before training.
-            base_model: What it is called.
-            dev: What the run measures in training.
+            base_model: Its name.
+            dev: The benchmarks of the run during training.
             **options: For the evaluators of ``average_benchmarks``.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Which share of a trained encoder is released: the rule, on figures of dev."""
+"""The rule that selects the share of a trained encoder by figures of dev."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from statistics import fmean
 from st_biomed.errors import InputError
 
 GRID = tuple(i / 10 for i in range(11))
-"""Shares of the trained encoder that are tried."""
+"""The candidate shares of the trained encoder."""
 
 
 def choose_weight(shares: Mapping[float, Mapping[str, float]], tolerance: float = 0.0) -> float:
-    """The share with the largest mean gain over the base model, among those at which no benchmark loses.
+    """The share with the largest mean gain over the base model, among the shares at which no benchmark loses.
 
-    A benchmark loses where it is below the base model by more than the tolerance. Of shares with equal gains the smallest is
-    taken, which is 0, the base model, where no other gains anything.
+    A benchmark loses if it is below the base model by more than the tolerance. The smallest of shares with equal gains
+    is chosen. It is 0, the base model, if no other share has a gain.
 
     Args:
-        shares: Share of the trained encoder, 0 among them, to benchmark to figure; each figure as a share of the largest value that
-            it can have, so that their differences can be averaged.
-        tolerance: What may be lost.
+        shares: Share of the trained encoder, including 0, to benchmark to figure. Each figure is divided by its
+            largest possible value, so that differences can be averaged.
+        tolerance: The allowed loss.
 
     Raises:
         InputError: No figures at 0, or no benchmark.
     """
     base = shares.get(0.0)
     if not base:
-        raise InputError("shares: figures of the base model, at 0, are needed")
+        raise InputError("shares: expected figures of the base model, at 0")
     chosen, best = 0.0, 0.0
     for weight, figures in sorted(shares.items()):
         gains = [figures[name] - base[name] for name in base]

@@ -14,19 +14,19 @@ from st_biomed.averaging.weights import check_weights
 def average_encoders(
     models: Sequence[SentenceTransformer], weights: Sequence[float], names: Sequence[str] = ()
 ) -> SentenceTransformer:
-    """Give the first of several encoders the average of the weights of all.
+    """Give the first of several encoders the average of all weights.
 
     Args:
-        models: M encoders, alike but for their weights. What is no weight, such as the length limit and the prompts, stays
-            that of the first.
-        weights: M numbers from 0 on that add up to 1.
-        names: What the models are called in messages; by their number by default.
+        models: M encoders that differ only in their weights. Other attributes, such as the length limit and the
+            prompts, are those of the first.
+        weights: M non-negative numbers that add up to 1.
+        names: Names of the models in messages; numbers by default.
 
     Returns:
         The first model, changed in place.
 
     Raises:
-        InputError: Encoders that differ in more than their weights, or weights that make no average.
+        InputError: Encoders that differ in more than their weights, or invalid weights.
     """
     names = names or [f"model {i}" for i in range(len(models))]
     check_weights(weights, len(models))
@@ -39,5 +39,5 @@ def average_encoders(
 
 
 def buffers_of(model: SentenceTransformer) -> set[str]:
-    """Names of the tensors of a model that are no parameters."""
+    """Names of the tensors of a model that are not parameters."""
     return {name for name, _ in model.named_buffers()}

@@ -1,4 +1,4 @@
-"""Several encoders averaged into a release folder, whose record has what each of them was trained on."""
+"""Averages several encoders into a release folder, whose record lists the training data of each."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from st_biomed.terminology import Terminology
 
 
 class Averaged(NamedTuple):
-    """What :func:`average_into` has written.
+    """The result of :func:`average_into`.
 
     Attributes:
         run: Its record.
-        unsearched: Sources whose names may not be redistributed and were not looked for, since no terminology with them is at
-            hand; publishing asks for it.
+        unsearched: Sources whose names may not be redistributed and were not searched for, because their terminologies
+            are not available; publishing requires them.
     """
 
     run: RunData
@@ -56,28 +56,28 @@ def average_into(
 ) -> Averaged:
     """Average encoders and write a release folder.
 
-    The tokenizer, the length limit and the prompts are those of the first. A plain checkpoint gets the pooling of the first
-    model that has one. The record carries the terminologies and corpora of the models that are releases, so that the check on
-    licensed names is that of all of them; those that lie beside the models are searched for at once.
+    The tokenizer, the length limit and the prompts are those of the first model. A plain checkpoint gets the pooling
+    of the first model that has one. The record lists the terminologies and corpora of the models that are releases, so
+    that the check on licensed names covers all of them. Terminologies beside the models are searched for at once.
 
     Args:
-        output: A new or empty folder, or a release where ``overwrite`` says so.
-        names: Folders or Hub ids, each once.
-        weights: A number from 0 on for each, which add up to 1.
-        license: Of the files; by default what all models that are releases have in common, or ``"other"``.
+        output: A new or empty folder, or a release if ``overwrite`` is set.
+        names: Distinct folders or Hub ids.
+        weights: A non-negative number for each; they add up to 1.
+        license: License of the files; by default the common license of all models that are releases, or ``"other"``.
         overwrite: Whether a release in the output folder is replaced.
-        trust_remote_code: As :func:`~st_biomed.encoder.load_model` has it.
+        trust_remote_code: As in :func:`~st_biomed.encoder.load_model`.
 
     Raises:
-        InputError: A model twice or as output, models that are not alike, weights that make no average, or a breach of the rule
-            of :mod:`st_biomed.release.privacy`.
+        InputError: A repeated model, a model that is the output, models that differ in more than weights, invalid
+            weights, or a violation of the rule of :mod:`st_biomed.release.privacy`.
     """
     started, output = time.perf_counter(), Path(output)
     if len(set(names)) < len(names):
-        raise InputError(f"models: each is averaged once, found {' '.join(names)}")
+        raise InputError(f"models: each must be listed once, found {' '.join(names)}")
     for name in names:
         if Path(name).is_dir() and Path(name).resolve() == output.resolve():
-            raise InputError(f"{output}: is one of the models that are averaged; choose another output")
+            raise InputError(f"{output}: is one of the averaged models; choose another output")
     with lock(output):
         check_output(output, what="a release", is_own=may_leave, marker="run.json", overwrite=overwrite)
         sources = [find_model(name) for name in names]
@@ -90,15 +90,15 @@ def average_into(
         model = average_encoders(models, weights, names)
         run = _record(names, weights, digests, runs, license)
         run["seconds"] = round(time.perf_counter() - started, 1)
-        at_hand = _at_hand(names, {one["digest"] for one in run["terminologies"]})
+        at_hand = _at_hand(names, {terminology["digest"] for terminology in run["terminologies"]})
         with replacing(output) as draft:
             fill_release(model, draft, run=run, terminologies=at_hand, base_model=sources[0].folder)
     searched = {terminology.digest for terminology in at_hand}
     unsearched = {
         source["name"]
-        for one in run["terminologies"]
-        for source in one["sources"]
-        if one["digest"] not in searched and not source["redistributable"]
+        for terminology in run["terminologies"]
+        for source in terminology["sources"]
+        if terminology["digest"] not in searched and not source["redistributable"]
     }
     return Averaged(run, sorted(unsearched))
 
@@ -124,7 +124,7 @@ def _record(
     runs: Sequence[RunData | None],
     license: str,
 ) -> RunData:
-    """What was averaged, and all that the models were trained on."""
+    """The averaged models, and all their training data."""
     known = [run for run in runs if run is not None]
     licenses = {run["license"] for run in known}
     stages = [stage for run in known for stage in (run, *run["earlier"])]
@@ -141,7 +141,9 @@ def _record(
         "losses": {f"{i}-{dataset}": loss for i, run in enumerate(known) for dataset, loss in run["losses"].items()},
         "citations": {name: text for run in known for name, text in run["citations"].items()},
         "readings": list(dict.fromkeys(reading for run in known for reading in run["readings"])),
-        "terminologies": list({one["digest"]: one for stage in stages for one in stage["terminologies"]}.values()),
+        "terminologies": list(
+            {terminology["digest"]: terminology for stage in stages for terminology in stage["terminologies"]}.values()
+        ),
         "corpora": [corpus for i, corpus in enumerate(corpora) if corpus not in corpora[:i]],
         "averaging": AveragingData(
             models=[
@@ -160,11 +162,11 @@ def _record(
 
 
 def _at_hand(names: Sequence[str], digests: set[str]) -> list[Terminology]:
-    """The terminologies of the record that the models' runs have left beside them."""
-    found: dict[str, Terminology] = {}
+    """The terminologies of the record that the models' runs have stored beside them."""
+    terminologies: dict[str, Terminology] = {}
     for place in (place for name in names for place in saved_beside(name)):
-        if (place / "terminology.json").is_file() and digests - found.keys():
+        if (place / "terminology.json").is_file() and digests - terminologies.keys():
             terminology = Terminology.load(place)
             if terminology.digest in digests:
-                found[terminology.digest] = terminology
-    return list(found.values())
+                terminologies[terminology.digest] = terminology
+    return list(terminologies.values())

@@ -18,27 +18,28 @@ def average_states(
 ) -> dict[str, Tensor]:
     r"""The weighted average of every tensor.
 
-    For a base model and one trained from it this is WiSE-FT, :math:`(1 - a)\,\theta_0 + a\,\theta_1`; for several models a
-    uniform or weighted soup. It is computed from the state :math:`r` with the largest weight, the first of equal ones, as
-    :math:`\theta_r + \sum_i w_i (\theta_i - \theta_r)`, in float32 (float64 for tensors that are), and written back in the
-    tensor's dtype. So a weight of 1 gives the bits of its state, and states whose values are equal give these bits.
+    For a base model and a model trained from it this is WiSE-FT, :math:`(1 - a)\,\theta_0 + a\,\theta_1`; for several
+    models it is a uniform or weighted soup. It is computed from the state :math:`r` with the largest weight (the first
+    of equal ones) as :math:`\theta_r + \sum_i w_i (\theta_i - \theta_r)`, in float32 (float64 for float64 tensors),
+    and converted to the tensor's dtype. A weight of 1 therefore gives exactly its state, and equal states give exactly
+    their values.
 
     Args:
-        states: S dictionaries with the same names and shapes. Of different dtypes the result has the one that holds both.
-        weights: S numbers from 0 on that add up to 1.
-        fixed: Names of tensors that are not averaged, such as buffers. They and tensors of integers or truth values have to
+        states: S dictionaries with the same names and shapes. If dtypes differ, the result has the promoted dtype.
+        weights: S non-negative numbers that add up to 1.
+        fixed: Names of tensors that are not averaged, such as buffers. They and tensors of integers or booleans must
             be equal in all states, and are copied.
-        names: What the states are called in messages; by their number by default.
+        names: Names of the states in messages; numbers by default.
 
     Returns:
         New tensors, on the devices of the first state.
 
     Raises:
-        InputError: No state, weights that are none, a name or a shape that one state lacks, or a fixed tensor that differs.
+        InputError: No state, invalid weights, a name or a shape that one state lacks, or a fixed tensor that differs.
 
     References:
-        Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", arXiv:2109.01903 (section 3, WiSE-FT); Wortsman et al.
-        2022, "Model soups", arXiv:2203.05482 (section 2).
+        Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", arXiv:2109.01903 (section 3, WiSE-FT); Wortsman
+        et al. 2022, "Model soups", arXiv:2203.05482 (section 2).
     """
     names = names or [f"state {i}" for i in range(len(states))]
     check_weights(weights, len(states))
@@ -56,7 +57,7 @@ def average_states(
 
 
 def check_tensors(states: Sequence[State], names: Sequence[str]) -> None:
-    """Refuse states that do not hold the same tensors.
+    """Reject states with different tensors.
 
     Raises:
         InputError: With the first tensor that another state lacks or has in another shape.
@@ -66,7 +67,7 @@ def check_tensors(states: Sequence[State], names: Sequence[str]) -> None:
             if tensor not in state or tensor not in states[0]:
                 has, lacks = (names[0], name) if tensor in states[0] else (name, names[0])
                 raise InputError(f"{name}: cannot be averaged with {names[0]}: {has} has {tensor}, {lacks} has not")
-            shapes = [list(one[tensor].shape) for one in (states[0], state)]
+            shapes = [list(values[tensor].shape) for values in (states[0], state)]
             if shapes[0] != shapes[1]:
                 raise InputError(
                     f"{name}: cannot be averaged with {names[0]}: {tensor} is {shapes[1]}, in {names[0]} {shapes[0]}"
@@ -77,12 +78,12 @@ def _check_equal(name: str, tensors: Sequence[Tensor], names: Sequence[str]) -> 
     for other, called in zip(tensors[1:], names[1:]):
         if not torch.equal(tensors[0], other):
             raise InputError(
-                f"{called}: cannot be averaged with {names[0]}: {name} is no parameter, and its values differ"
+                f"{called}: cannot be averaged with {names[0]}: {name} is not a parameter, and its values differ"
             )
 
 
 def _average(tensors: Sequence[Tensor], weights: Sequence[float], reference: int) -> Tensor:
-    """Of one tensor."""
+    """The average of one tensor."""
     dtype = tensors[0].dtype
     for tensor in tensors[1:]:
         dtype = torch.promote_types(dtype, tensor.dtype)
@@ -92,5 +93,5 @@ def _average(tensors: Sequence[Tensor], weights: Sequence[float], reference: int
     for i, (tensor, weight) in enumerate(zip(tensors, weights)):
         if i != reference and weight:
             step += weight * (tensor.to(precise) - start)
-    # Where there is no step the bits stay, those of a negative zero, too.
+    # A zero step keeps the bits, including those of a negative zero.
     return torch.where(step == 0, start, start + step).to(dtype)

@@ -1,4 +1,4 @@
-"""A trained encoder averaged with the one it started from (WiSE-FT), once, when training has ended."""
+"""Averages a trained encoder with its base (WiSE-FT), once, after training."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ from st_biomed.release.run_data import AveragedModelData, AveragingData, Averagi
 
 
 class AverageWithBase:
-    """Keeps the weights that training starts from, on the CPU, and averages the trained ones with them.
+    """Keeps the weights before training, on the CPU, and averages the trained ones with them.
 
     Args:
-        model: The encoder before training, with all the modules that are trained; before adapters that are merged after it.
-        name: What it is called in the record.
+        model: The encoder before training, with all trained modules and without adapters that are merged after
+            training.
+        name: Its name in the record.
         weight: Share of the trained weights; ``None`` to choose it on ``dev``.
-        dev: What it is chosen on.
-        tolerance: What may be lost there, see :func:`~st_biomed.averaging.choice.choose_weight`.
-        keep_trained: Whether what was trained stays beside the checkpoints when the average is released.
+        dev: The benchmarks for the choice.
+        tolerance: The allowed loss, see :func:`~st_biomed.averaging.choice.choose_weight`.
+        keep_trained: Whether the trained model stays beside the checkpoints after the release.
 
     Raises:
-        InputError: A share outside of 0 to 1, or no share and nothing to choose it on.
+        InputError: A share outside of 0 to 1, or neither a share nor benchmarks to choose it.
     """
 
     def __init__(
@@ -51,7 +52,8 @@ class AverageWithBase:
     ) -> None:
         if weight is None and not dev:
             raise InputError(
-                "average: dev chooses the share on dev splits, and no benchmark has one: give --average_benchmarks, or a number"
+                "average: dev needs benchmarks with a dev split, and there are none: give --average_benchmarks, or a "
+                "number"
             )
         if weight is not None:
             check_weights([1 - weight, weight], 2)
@@ -64,11 +66,11 @@ class AverageWithBase:
         """Give a trained model the average of its weights and those of the base.
 
         Args:
-            model: Alike but for its weights; changed in place.
-            says: Whether a line is printed for each share that is measured.
+            model: The trained model, which differs only in its weights; changed in place.
+            says: Whether to print a line for each measured share.
 
         Returns:
-            What was averaged, and the figures it was chosen on.
+            The averaged models, and the figures of the choice.
 
         Raises:
             InputError: The model has other tensors than the base, or a buffer that training has changed.
@@ -87,7 +89,7 @@ class AverageWithBase:
                 set_to(tried)
                 figures = self._measured(model, f"{tried:g} of the trained model" if says else "")
                 shares[tried] = {
-                    one.primary_metric: figures[one.primary_metric] / one.largest for one in self.dev.tests
+                    test.primary_metric: figures[test.primary_metric] / test.largest for test in self.dev.tests
                 }
                 finite = {name: value if math.isfinite(value) else None for name, value in figures.items()}
                 curve.append(AveragingPointData(weight=tried, figures=finite))
@@ -98,17 +100,17 @@ class AverageWithBase:
                 AveragedModelData(name=self.name, recipe="", digest=self.digest, weight=1 - weight),
                 AveragedModelData(name="trained", recipe="", digest=digest, weight=weight),
             ],
-            metrics=[one.primary_metric for one in self.dev.tests],
+            metrics=[test.primary_metric for test in self.dev.tests],
             tolerance=self.tolerance,
             curve=curve,
         )
 
     def _measured(self, model: SentenceTransformer, called: str) -> dict[str, float]:
-        """The primary figures; vectors of models that are tried once are not kept on the disk."""
+        """The primary figures; vectors of temporary models are not stored on disk."""
         first = self.dev.tests[0]
         embed = model_embedder(model, batch_size=first.batch_size, truncate_dim=first.truncate_dim, bf16=first.bf16)
-        found = self.dev.measure_vectors(embed, called)
-        return {one.primary_metric: found[one.name][one.primary_metric] for one in self.dev.tests}
+        figures = self.dev.measure_vectors(embed, called)
+        return {test.primary_metric: figures[test.name][test.primary_metric] for test in self.dev.tests}
 
 
 def _copied(model: SentenceTransformer) -> dict[str, Tensor]:
@@ -116,9 +118,9 @@ def _copied(model: SentenceTransformer) -> dict[str, Tensor]:
 
 
 def _of_main(weight: float) -> float:
-    """What the main process has chosen: the sums of others may be rounded otherwise."""
+    """The choice of the main process; rounding may differ in others."""
     if get_world_size() == 1:
         return weight
-    told: list[Any] = [weight]
-    dist.broadcast_object_list(told, src=0)
-    return float(told[0])
+    values: list[Any] = [weight]
+    dist.broadcast_object_list(values, src=0)
+    return float(values[0])

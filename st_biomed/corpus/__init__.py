@@ -1,3 +1,3 @@
-"""Raw text: mentions of a terminology's terms in context, and a vocabulary and training data made from it."""
+"""Raw text: mentions of a terminology's terms in context, and vocabularies and training data derived from it."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every recipe asks that reads raw text."""
+"""The arguments of every recipe that reads raw text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from st_biomed.settings.checks import PATH, PROCESSES, about, one_of
 
 @dataclass
 class CorpusArguments:
-    """Where the text is, and how mentions are looked for in it."""
+    """The location of the text, and the options of the search for mentions in it."""
 
     corpus: list[str] = field(default_factory=list, metadata=about("files and folders of raw text", PATH))
     corpus_license: str = field(default="", metadata={"help": "license of the raw text, for the card"})
@@ -25,7 +25,7 @@ class CorpusArguments:
     processes: int = field(default=1, metadata=about("processes that search for mentions", PROCESSES))
 
     def check_corpus(self) -> None:
-        """Refuse a corpus that is not there before anything else is done.
+        """Reject a corpus that does not exist before any other work.
 
         Raises:
             InputError: No such file or folder, no document with text, or an unknown form.

@@ -1,4 +1,4 @@
-"""Documents by the block, and work on blocks in several processes whose results come in the order of the blocks."""
+"""Blocks of documents, and work on them in several processes with results in the order of the blocks."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from st_biomed.corpus.tokens import SEPARATOR, code_points, words
 from st_biomed.errors import InputError
 
 MARKERS = ("[Ms]", "[Me]")
-"""Before and behind a mention: "Special tags [Ms] and [Me] are used to identify the beginning and the end of a mention"
+"""The markers of a mention: "Special tags [Ms] and [Me] are used to identify the beginning and the end of a mention"
 (Amore Bondarenko et al. 2022, section 3.1)."""
 
 ESCAPED = ("(Ms)", "(Me)")
-"""What a marker that stands in the raw text becomes, so that none but a mention is marked; as long, so that places stay."""
+"""Replacements of markers in the raw text, so that only mentions are marked. Equal lengths keep the positions."""
 
-_CHARACTERS = 1 << 18  # of a block: its arrays fit into a processor's cache
-_WAITING = 2  # blocks for each process, done or to be done
+_CHARACTERS = 1 << 18  # of a block, whose arrays then fit into a processor's cache
+_WAITING = 2  # blocks for each process, finished or waiting
 
 Made = TypeVar("Made")
 _work: Callable[[Any], Any] | None = None
 
 
 class CountsTokens(Protocol):
-    """A tokenizer, as far as it is needed here."""
+    """The methods of a tokenizer that are used here."""
 
     def tokenize(self, text: str, *, verbose: bool = ...) -> list[str]: ...
 
 
 @dataclass
 class Block:
-    """Documents one after another.
+    """Consecutive documents.
 
     Attributes:
-        number: Of its first document, counted over all.
+        number: Number of its first document among all documents.
         documents: Its documents.
     """
 
@@ -50,7 +50,7 @@ class Block:
 
     @cached_property
     def text(self) -> str:
-        """Their texts with a separator between, and no marker in it."""
+        """The texts, joined by a separator and without markers."""
         text = SEPARATOR.join(document.text for document in self.documents)
         for marker, escaped in zip(MARKERS, ESCAPED):
             text = text.replace(marker, escaped)
@@ -58,17 +58,17 @@ class Block:
 
     @property
     def n_markers(self) -> int:
-        """Markers in the raw texts."""
+        """Number of markers in the raw texts."""
         return sum(document.text.count(marker) for document in self.documents for marker in MARKERS)
 
     @cached_property
     def bounds(self) -> np.ndarray:
-        """Where each document begins, and where one more would, int64 ``[documents + 1]``."""
+        """The start of each document, and of one more, int64 ``[documents + 1]``."""
         lengths = [len(document.text) + 1 for document in self.documents]
         return np.concatenate([[0], np.cumsum(np.array(lengths, dtype=np.int64))])
 
     def document_of(self, places: np.ndarray) -> np.ndarray:
-        """The document, counted in the block, that characters stand in."""
+        """The documents of some characters, counted in the block."""
         return np.searchsorted(self.bounds, places, side="right") - 1
 
     @cached_property
@@ -77,14 +77,14 @@ class Block:
         return words(code_points(self.text))
 
     def word_bounds(self) -> np.ndarray:
-        """The first word of each document, and the number of all, int64 ``[documents + 1]``."""
+        """The first word of each document, and the number of all words, int64 ``[documents + 1]``."""
         return np.searchsorted(self.words[0], self.bounds)
 
     def token_counts(self, tokenizer: CountsTokens | None) -> np.ndarray:
         """Tokens before each word and before the end, int64 ``[W + 1]``.
 
         Args:
-            tokenizer: Counts the pieces of a word; ``None`` takes a word for a token.
+            tokenizer: Counts the pieces of a word; with ``None`` a word is a token.
         """
         starts, ends = self.words
         if tokenizer is None:
@@ -94,13 +94,13 @@ class Block:
         for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist()), 1):
             word = self.text[start:end]
             if word not in known:
-                known[word] = len(tokenizer.tokenize(word, verbose=False))  # no warning of its length
+                known[word] = len(tokenizer.tokenize(word, verbose=False))  # without a warning about its length
             counts[i] = known[word]
         return np.cumsum(counts)
 
 
 def blocks(documents: Iterable[Document]) -> Iterator[Block]:
-    """The documents by the block, in order."""
+    """The documents as blocks, in order."""
     number, held, size = 0, [], 0
     for document in documents:
         held.append(document)
@@ -116,9 +116,9 @@ def in_order(work: Callable[[Block], Made], documents: Iterable[Document], proce
     """Work on the documents block by block.
 
     Args:
-        work: What is done; with several processes it is pickled once for each.
+        work: The function of a block; it is pickled once for each of several processes.
         documents: The documents.
-        processes: How many processes; the results are the same for any number.
+        processes: Number of processes; the results do not depend on it.
 
     Raises:
         InputError: Fewer than one process.

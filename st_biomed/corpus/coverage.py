@@ -1,4 +1,4 @@
-"""How much of a terminology was found in a text."""
+"""Counts of the terms of a terminology that occur in a text."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ _COMMONEST = 12
 
 @dataclass
 class Coverage:
-    """Counts of what was read and found.
+    """Counts of the text and its mentions.
 
     Attributes:
-        documents: Documents, the pieces of a long one apart.
-        words: Their words, between spaces.
+        documents: Documents; each piece of a long one counts.
+        words: Their words, separated by spaces.
         mentions: Mentions found, before any cap.
-        ambiguous_mentions: Those of several concepts.
-        rows: Rows of the dataset that came out.
-        dropped: Mentions that are not in it, by reason.
-        terms_found: Terms with a mention; terms that the policy does not tell apart count once.
-        terms: Terms that were looked for.
-        concepts_found: Concepts with a mention, an ambiguous mention being one of each.
-        concepts: Concepts with a term that was looked for.
+        ambiguous_mentions: Mentions of several concepts.
+        rows: Rows of the resulting dataset.
+        dropped: Mentions that are not in the dataset, by reason.
+        terms_found: Terms with a mention; terms that the policy does not distinguish count once.
+        terms: Terms that were searched for.
+        concepts_found: Concepts with a mention, an ambiguous mention counts for each of its concepts.
+        concepts: Concepts with a term that was searched for.
         escaped_markers: Markers in the raw text that were escaped.
-        terms_dropped: Terms that were not looked for, by reason.
+        terms_dropped: Terms that were not searched for, by reason.
         terminology: Digest of the terminology.
         language: Language of the terms; empty for all.
-        commonest: The terms found most, the commonest first: text id, mentions, and how many concepts it may mean. An
-            everyday word among them is a name that the terminology should not have, or a stop word.
-        commonest_ambiguous: Those of several concepts.
+        commonest: The most frequent terms in descending order: text id, mentions, and the number of concepts it may
+            mean. An everyday word among them is a name that should be removed from the terminology or made a stop
+            word.
+        commonest_ambiguous: The most frequent terms of several concepts.
     """
 
     documents: int = 0
@@ -57,27 +58,27 @@ class Coverage:
     commonest_ambiguous: list[tuple[int, int, int]] = field(default_factory=list)
 
     def drop(self, reason: str, n: int) -> None:
-        """Count mentions that are not kept."""
+        """Count mentions that are dropped."""
         if n:
             self.dropped[reason] = self.dropped.get(reason, 0) + n
 
     def of_terms(self, matcher: TermMatcher, counts: np.ndarray) -> None:
-        """Fill in what the counts of mentions say.
+        """Set the values that follow from the counts of mentions.
 
         Args:
-            matcher: What found them.
+            matcher: The matcher that found them.
             counts: Mentions of each form, int64 ``[F]``.
         """
-        found = np.flatnonzero(counts)
+        with_mentions = np.flatnonzero(counts)
         self.mentions = int(counts.sum())
         self.ambiguous_mentions = int(counts[matcher.concepts.counts > 1].sum())
-        self.terms_found, self.terms = _distinct(matcher.labels[found]), _distinct(matcher.labels)
-        self.concepts_found = _distinct(matcher.concepts.take(found)[1])
+        self.terms_found, self.terms = _distinct(matcher.labels[with_mentions]), _distinct(matcher.labels)
+        self.concepts_found = _distinct(matcher.concepts.take(with_mentions)[1])
         self.concepts = _distinct(matcher.concepts.indices)
         self.terms_dropped = matcher.tally.to_dict()["dropped"]
         meanings = matcher.concepts.counts
-        self.commonest = _commonest(matcher, counts, meanings, found)
-        self.commonest_ambiguous = _commonest(matcher, counts, meanings, found[meanings[found] > 1])
+        self.commonest = _commonest(matcher, counts, meanings, with_mentions)
+        self.commonest_ambiguous = _commonest(matcher, counts, meanings, with_mentions[meanings[with_mentions] > 1])
         self.terminology, self.language = matcher.digest, matcher.language or ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,7 +101,7 @@ class Coverage:
         return "\n".join(lines)
 
     def commonest_named(self, strings: Sequence[str]) -> str:
-        """The commonest terms by name, a line for all and one for those of several concepts.
+        """The most frequent terms by name: a line for all, and a line for those of several concepts.
 
         Args:
             strings: The terminology's strings by text id.
@@ -117,11 +118,11 @@ class Coverage:
 def _commonest(
     matcher: TermMatcher, counts: np.ndarray, meanings: np.ndarray, among: np.ndarray
 ) -> list[tuple[int, int, int]]:
-    """Text id, mentions and concepts of the forms with the most mentions, of equal ones the lowest."""
+    """Text id, mentions and concepts of the forms with the most mentions; the lowest id first among equal ones."""
     top = among[np.lexsort((among, -counts[among]))[:_COMMONEST]]
     return list(zip(matcher.labels[top].tolist(), counts[top].tolist(), meanings[top].tolist()))
 
 
 def _distinct(numbers: np.ndarray) -> int:
-    """How many different numbers there are; numpy's own way takes seconds for a million."""
+    """The number of distinct values; numpy's own function takes seconds for a million."""
     return int(np.count_nonzero(np.bincount(numbers)))

@@ -1,4 +1,4 @@
-"""Batches for masked-language training that mask a mention as a whole."""
+"""Batches for masked-language training that mask whole mentions."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from st_biomed.corpus.blocks import MARKERS
 from st_biomed.errors import InputError
 
 IGNORED = -100
-"""The label of a token that is not to be predicted."""
+"""The label of a token that is not predicted."""
 
-_MASKED, _REPLACED = 0.8, 0.1  # of the chosen tokens; the rest stay as they are (Devlin et al. 2019, section 3.1)
+_MASKED, _REPLACED = 0.8, 0.1  # shares of the chosen tokens; the rest stay unchanged (Devlin et al. 2019, section 3.1)
 
 
 class MentionMaskingCollator:
-    """Tokenizes rows of text with mentions, and masks tokens to be predicted.
+    """Tokenizes rows of text with mentions, and masks the tokens to predict.
 
     A share of the tokens is chosen; "we mask the whole entity if any of the 15% masked tokens happens to belong to a
-    mention" (Amore Bondarenko et al. 2022, section 3.2), so that more than that share is masked where there are mentions.
-    Of the chosen tokens 80% become the mask, 10% a random piece, 10% stay. Special tokens, markers and padding are never
-    chosen.
+    mention" (Amore Bondarenko et al. 2022, section 3.2), so that more than that share is masked in texts with
+    mentions. 80% of the chosen tokens become the mask, 10% a random piece, 10% stay. Special tokens, markers and
+    padding are never chosen.
 
     Args:
         tokenizer: A fast tokenizer with a mask.
         probability: Share of the tokens that is chosen before mentions are completed.
-        max_length: Tokens a text is cut at, special tokens included.
+        max_length: Maximum number of tokens of a text, including special tokens.
         seed: Seed; each worker of a data loader has its own sequence.
 
     Raises:
-        InputError: A probability outside 0 to 1, or a tokenizer without mask or places of tokens.
+        InputError: A probability outside 0 to 1, or a tokenizer without a mask or token offsets.
     """
 
     def __init__(
@@ -63,16 +63,17 @@ class MentionMaskingCollator:
 
         Args:
             rows: With ``text``, ``starts`` and ``ends`` (of each mention, characters, half open), as
-                :func:`~st_biomed.corpus.windows.mention_windows` gives them; without the two a text has no mention.
+                :func:`~st_biomed.corpus.windows.mention_windows` returns them; a text without the two has no mentions.
 
         Returns:
-            What the tokenizer gives and ``labels`` (the id of each chosen token, else ``IGNORED``), int64 ``[B, L]`` each.
+            The output of the tokenizer and ``labels`` (the id of each chosen token, else ``IGNORED``), int64 ``[B,
+            L]`` each.
         """
         batch, offsets = self._tokens(rows)
         return self._masked(batch, offsets, rows)
 
     def _tokens(self, rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Tensor], Tensor]:
-        """What the tokenizer gives, and the characters of each token, ``[B, L, 2]``."""
+        """The output of the tokenizer, and the characters of each token, ``[B, L, 2]``."""
         batch = self.tokenizer(
             [row["text"] for row in rows],
             truncation=True,
@@ -100,7 +101,7 @@ class MentionMaskingCollator:
         return {**batch, "input_ids": ids, "labels": labels}
 
     def restart(self) -> None:
-        """Begin the random sequence anew, so that a measurement masks the same tokens each time."""
+        """Restart the random sequence, so that each measurement masks the same tokens."""
         self._generator = None
 
     def _draw(self, shape: torch.Size) -> Tensor:
@@ -111,10 +112,10 @@ class MentionMaskingCollator:
 
 
 def tokens_of(offsets: Tensor, start: int, end: int) -> Tensor:
-    """Which tokens of a text hold a character of a span, boolean ``[L]``.
+    """Whether tokens of a text contain a character of a span, boolean ``[L]``.
 
     Args:
-        offsets: First character of each token and the one after its last, equal for tokens that stand for none,
+        offsets: First character of each token and the one after its last, equal for tokens without characters,
             int64 ``[L, 2]``.
         start: First character of the span.
         end: Character after its last.
@@ -123,7 +124,7 @@ def tokens_of(offsets: Tensor, start: int, end: int) -> Tensor:
 
 
 def whole_mentions(chosen: Tensor, offsets: Tensor, rows: Sequence[Mapping[str, Any]]) -> Tensor:
-    """The chosen tokens, and all tokens of every mention that holds one of them.
+    """The chosen tokens, and all tokens of every mention that contains one of them.
 
     Args:
         chosen: Boolean ``[B, L]``.

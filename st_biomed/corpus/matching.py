@@ -1,4 +1,4 @@
-"""Mentions of a terminology's terms in text: whole words, the longest at each place, ambiguity kept."""
+"""Mentions of a terminology's terms in text: whole words, longest match at each place, ambiguity kept."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TERMS_AT_A_TIME = 20_000
 
 
 class Matches(NamedTuple):
-    """Mentions found in a block of text, in order of their places.
+    """Mentions in a block of text, in the order of their positions.
 
     Attributes:
         starts: First character of each, int64 ``[M]``.
         ends: Character after the last, int64 ``[M]``.
-        forms: The :class:`TermMatcher`'s number of what was found, int64 ``[M]``.
+        forms: The :class:`TermMatcher`'s number of the form of each, int64 ``[M]``.
     """
 
     starts: np.ndarray
@@ -39,29 +39,30 @@ NOTHING = Matches(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 class TermMatcher:
     """Finds the terms of a terminology in text.
 
-    A term is found where its tokens stand one after another (a token is a run of letters and digits, or any other single
-    character), whatever spaces are between, and as far as the policy says whatever the case and the accents. So a
-    mention ends at word boundaries, "l'ipertensione" and "acido-base" hold mentions, and "ipertensioni" is none of
-    "ipertensione". Of mentions that overlap the first is kept, of those that begin together the longest; since only whole
-    words are looked at, no longer match without a word boundary at its end hides a shorter one.
+    A term matches consecutive tokens (a token is a run of letters and digits, or any other single character), with any
+    spaces between them. The policy decides whether case and accents may differ. A mention therefore ends at word
+    boundaries: "l'ipertensione" and "acido-base" contain mentions, but "ipertensioni" is not a mention of
+    "ipertensione". The first of overlapping mentions is kept, and the longest of those that begin together. Only whole
+    words are compared, so no longer match that ends within a word hides a shorter one.
 
-    Terms that the policy does not tell apart ("Asma", "ASMA") are one *form*; its label is the text id with the most
-    concepts, the lowest of several, and its concepts are those of all of them.
+    Terms that the policy does not distinguish ("Asma", "ASMA") are one *form*. Its label is the text id with the most
+    concepts (the lowest of several), and its concepts are those of all these terms.
 
-    Tokens are compared by 64-bit hashes: a false match is expected once in 10^12 tokens.
+    Tokens are compared by 64-bit hashes; a false match is expected once in 10^12 tokens.
 
     Args:
-        terminology: Where the terms come from.
-        language: The language of the terms that are looked for; ``None`` for all.
-        policy: What may differ; by default the language's own, see :data:`~st_biomed.corpus.matching_rules.POLICIES`.
+        terminology: The source of the terms.
+        language: The language of the terms to find; ``None`` for all.
+        policy: The allowed differences; by default those of the language, see
+            :data:`~st_biomed.corpus.matching_rules.POLICIES`.
 
     Attributes:
         digest: The terminology's digest.
-        tally: What became of each term: looked for, or dropped and why.
-        labels: The text id that stands for each form, int64 ``[F]``.
+        tally: The terms that are searched for, and the dropped terms by reason.
+        labels: The text id of each form, int64 ``[F]``.
         texts: Form to its text ids.
         concepts: Form to all concepts that it may mean.
-        n_forms: How many forms there are.
+        n_forms: Number of forms.
 
     Raises:
         InputError: No term is in the language, or none is left.
@@ -69,8 +70,8 @@ class TermMatcher:
     Example:
         >>> matcher = TermMatcher(Terminology.read("toy"), "en")
         >>> text = "Unlike the Flumpa Gland, no other glands."
-        >>> found = matcher.find(text)
-        >>> [text[start:end] for start, end in zip(found.starts, found.ends)]
+        >>> mentions = matcher.find(text)
+        >>> [text[start:end] for start, end in zip(mentions.starts, mentions.ends)]
         ['Flumpa Gland']
     """
 
@@ -110,16 +111,16 @@ class TermMatcher:
                 acronyms += [self.policy.is_acronym(string)] * len(several)
             tokens = tokenize(code_points(SEPARATOR.join(spellings)), self.policy.accents)
             lengths = np.fromiter(map(len, spellings), np.int64, len(spellings))
-            bounds = np.cumsum(lengths + 1) - 1  # where the separator behind each stands
+            bounds = np.cumsum(lengths + 1) - 1  # the position of the separator after each
             inside = ~np.isin(tokens.starts, bounds)
             owner = np.searchsorted(bounds, tokens.starts[inside])
             counts = np.bincount(owner, minlength=len(spellings))
             parts.append((np.array(ids, np.int64), np.array(acronyms, bool), tokens.hashes[inside], counts))
-        texts, acronym, hashes, counts = (np.concatenate(each) for each in zip(*parts))
+        texts, acronym, hashes, counts = (np.concatenate(columns) for columns in zip(*parts))
         return texts, acronym, hashes, counts
 
     def _forms(self, texts: np.ndarray, acronym: np.ndarray, terminology: Terminology) -> None:
-        """Group the texts by the path they end at; a group with acronyms has another form without them."""
+        """Group the texts by the path at which they end; a group with acronyms has another form without them."""
         ends, n_ends = self._table.term_ends, self._table.n_ends
         mixed = np.zeros(n_ends, dtype=bool)
         mixed[ends[acronym]] = True
@@ -143,7 +144,7 @@ class TermMatcher:
         return self._table.nbytes
 
     def find(self, text: str) -> Matches:
-        """The mentions in a text, or in several with :data:`~st_biomed.corpus.tokens.SEPARATOR` between.
+        """The mentions in a text, or in several separated by :data:`~st_biomed.corpus.tokens.SEPARATOR`.
 
         Args:
             text: In Unicode's composed form (NFC), as documents are read.
@@ -162,7 +163,7 @@ class TermMatcher:
         return Matches(starts[kept], ends[kept], forms[kept])
 
     def _in_their_case(self, text: str, starts: np.ndarray, ends: np.ndarray, forms: np.ndarray) -> np.ndarray:
-        """The forms, those of acronyms that are not in capitals replaced by what is left without; -1 for nothing."""
+        """The forms. A form of acronyms that is not in capitals is replaced by its form without them, or by -1."""
         forms = forms.copy()
         for i in np.flatnonzero(self._in_any_case[forms] != forms).tolist():
             if not text[starts[i] : ends[i]].isupper():
@@ -171,7 +172,7 @@ class TermMatcher:
 
 
 def _texts_in(terminology: Terminology, language: str | None) -> np.ndarray:
-    """Ids of the texts that are a term in the language, sorted."""
+    """Sorted ids of the texts that are terms in the language."""
     terms = terminology.terms
     if language is not None:
         if language not in terminology.languages:
@@ -181,7 +182,7 @@ def _texts_in(terminology: Terminology, language: str | None) -> np.ndarray:
 
 
 def _leftmost_longest(starts: np.ndarray, ends: np.ndarray) -> list[int]:
-    """Which spans stay, in order, when the first wins and of those that begin together the longest."""
+    """Which spans stay, in order: the first wins, and the longest of those that begin together."""
     order = np.lexsort((-ends, starts))
     return list(_without_overlap(order.tolist(), starts[order].tolist(), ends[order].tolist()))
 

@@ -1,4 +1,4 @@
-"""What may differ between a term and its mention: case, accents, and which terms are looked for, for each language."""
+"""Allowed differences between a term and its mention (case, accents), and the terms to find, for each language."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ _ACCENTED = {"a": "à", "e": "èé", "i": "ì", "o": "ò", "u": "ù"}
 _PLAIN = {accented: plain for plain, several in _ACCENTED.items() for accented in several}
 _FINAL_ACCENT = re.compile(r"[àèéìòùÀÈÉÌÒÙ](?!\w)")
 _FINAL_APOSTROPHE = re.compile(r"(?<=\w)[aeiouAEIOU]['’](?!\w)")
-_SPELLINGS = 16  # of one term at most: what is beyond is a list rather than a name
+_SPELLINGS = 16  # maximum for one term; a term with more is a list rather than a name
 
 
 @dataclass(frozen=True)
 class MatchPolicy:
-    """How a term is recognized in text.
+    """The rules by which a term is recognized in text.
 
-    Case never matters but for acronyms, nor do the kind of dash or apostrophe, nor spaces beside punctuation.
+    Differences in case (except for acronyms), in the kind of dash or apostrophe, and in spaces beside punctuation are
+    ignored.
 
     Args:
         accents: ``"keep"``: they matter; ``"fold"``: they do not.
         final_apostrophes: Whether ``eta'`` and ``età`` are the same at the end of a word, as Italian is often typed.
-        minimum_length: Characters that a term needs at least; shorter ones are rarely what they seem.
-        acronym_length: A term of one word in capitals of at most this many characters is found only in capitals, so that
-            AIDS is no "aids"; 0 finds every term in any case.
-        stop_words: Terms that are not looked for, in any case.
+        minimum_length: Minimum number of characters of a term; mentions of shorter ones are rarely correct.
+        acronym_length: A term of one word in capitals with at most this many characters is found only in capitals, so
+            that "aids" is not a mention of AIDS; 0 finds every term in any case.
+        stop_words: Terms that are not searched for, whatever their case.
 
     Raises:
         InputError: An argument out of range.
@@ -60,7 +61,7 @@ class MatchPolicy:
             raise InputError(f"stop_words must be a list of terms, found {self.stop_words!r}")
 
     def refusal(self, term: str) -> str:
-        """Why a term is not looked for; empty where it is."""
+        """The reason for not searching for a term; empty if it is searched for."""
         if len(term) < self.minimum_length:
             return f"shorter than {self.minimum_length} characters"
         if not any(map(str.isalpha, term)):
@@ -68,11 +69,11 @@ class MatchPolicy:
         return "stop words" if term.casefold() in self._stopped else ""
 
     def is_acronym(self, term: str) -> bool:
-        """Whether a term is found in capitals only."""
+        """Whether a term is found only in capitals."""
         return len(term) <= self.acronym_length and term.isalnum() and term.isupper()
 
     def spellings(self, term: str) -> list[str]:
-        """The strings that a term is looked for as, in Unicode's composed form, the term itself first."""
+        """The spellings to search for, in Unicode's composed form; the term itself is the first."""
         term = unicodedata.normalize("NFC", term).replace(SEPARATOR, " ")
         if not self.final_apostrophes or not (_FINAL_ACCENT.search(term) or _FINAL_APOSTROPHE.search(term)):
             return [term]
@@ -82,10 +83,10 @@ class MatchPolicy:
             [*_FINAL_ACCENT.finditer(term), *_FINAL_APOSTROPHE.finditer(term)], key=lambda place: place.start()
         )
         for place in places:
-            found = place.group()
-            letter = found[0].lower()
+            matched = place.group()
+            letter = matched[0].lower()
             others = [f"{_PLAIN[letter]}'"] if letter in _PLAIN else list(_ACCENTED[letter])
-            parts += [[term[end : place.start()]], [found, *others]]
+            parts += [[term[end : place.start()]], [matched, *others]]
             end = place.end()
         whole = ("".join(choice) for choice in product(*parts, [term[end:]]))
         return list(dict.fromkeys(spelling for spelling, _ in zip(whole, range(_SPELLINGS))))
@@ -96,20 +97,20 @@ class MatchPolicy:
 
 
 POLICIES = {
-    # Ménière, Sjögren: written with and without.
+    # Ménière, Sjögren: written with and without accents.
     "en": MatchPolicy(
         accents="fold", stop_words=("adults", "children", "other", "others", "symptoms", "total", "unspecified")
     ),
-    # Accents tell words apart (pero, però), and capitals lose them to an apostrophe (ETA').
+    # Accents distinguish words (pero, però), and after capitals they may be written as an apostrophe (ETA').
     "it": MatchPolicy(
         final_apostrophes=True,
         stop_words=("adulti", "altra", "altre", "altri", "altro", "bambini", "sintomi", "totale"),
     ),
 }
-"""The policies of languages that have one of their own; every other language keeps its accents.
+"""The policies of some languages; every other language keeps its accents.
 
-Stop words are the residual classes of classifications ("Other"), headings and groups of people that are codes of some
-("Symptoms", "Children"): by themselves they name nothing that a mention of them would mean.
+Stop words are the residual classes of classifications ("Other"), and headings and groups of people that are codes of
+some classifications ("Symptoms", "Children"). A mention of such a word alone does not mean the concept.
 """
 
 

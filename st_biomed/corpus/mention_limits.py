@@ -1,4 +1,4 @@
-"""How many mentions of a term and of a concept are kept, and which."""
+"""Limits of the mentions of a term and of a concept."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from st_biomed.corpus.tokens import mixed
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 
-_PLACES = np.uint64(22)  # bits of a place in a document or piece, which is at most 2^20 characters long
+_PLACES = np.uint64(22)  # bits of a position in a document or piece, which has at most 2^20 characters
 
 
 @dataclass(frozen=True)
 class Caps:
-    """Most contexts of each term and of each concept.
+    """The maximum number of contexts of each term and of each concept.
 
-    Every mention has a rank, and those of the lowest ranks are kept: the same ones however the work is shared out.
+    Every mention has a rank, and those with the lowest ranks are kept. The result does not depend on the division of
+    work.
 
     Args:
-        per_term: Most contexts of a term; ``None`` keeps all. The paper trains with 4: "the number of contexts per term
-            is limited to 4 for computational reasons" (Amore Bondarenko et al. 2022, section 4).
-        per_concept: Most contexts of a concept; a mention of several concepts counts for each of them.
-        keep: ``"random"``: any are as likely as others; ``"first"``: the first of the text.
-        seed: Seed of the random ones.
+        per_term: Maximum number of contexts of a term; ``None`` keeps all. The paper trains with 4: "the number of
+            contexts per term is limited to 4 for computational reasons" (Amore Bondarenko et al. 2022, section 4).
+        per_concept: Maximum number of contexts of a concept; a mention of several concepts counts for each of them.
+        keep: ``"random"``: all are equally likely; ``"first"``: the first ones of the text.
+        seed: Seed of the random choice.
 
     Raises:
         InputError: An argument out of range.
@@ -53,13 +54,13 @@ class Caps:
 
         Args:
             documents: Number of the document or piece of each, int64 ``[N]``.
-            places: Where it begins there, in characters, int64 ``[N]``.
+            places: Its first character in it, int64 ``[N]``.
         """
         order = (documents.astype(np.uint64) << _PLACES) | places.astype(np.uint64)
         return order if self.keep == "first" else mixed(mixed(order) ^ mixed(np.array([self.seed]).astype(np.uint64)))
 
     def within_terms(self, labels: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-        """Which mentions the cap of terms keeps, in ascending order, int64 ``[M]``.
+        """The mentions that the limit of terms keeps, in ascending order, int64 ``[M]``.
 
         Args:
             labels: The term of each, int64 ``[N]``.
@@ -73,7 +74,7 @@ class Caps:
         return np.sort(order[place < self.per_term])
 
     def within_concepts(self, concepts: CSR, ranks: np.ndarray) -> np.ndarray:
-        """Which mentions the cap of concepts keeps, in ascending order, int64 ``[M]``.
+        """The mentions that the limit of concepts keeps, in ascending order, int64 ``[M]``.
 
         Args:
             concepts: Mention to its concepts.

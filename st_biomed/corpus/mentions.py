@@ -1,4 +1,4 @@
-"""Mentions of a terminology's terms with the words around them: one row for each mention."""
+"""Mentions of a terminology's terms with their contexts: one row for each mention."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _SCHEMA = pa.schema(
     }
 )
 _RANKED = _SCHEMA.append(pa.field("rank", pa.uint64()))
-_PRUNED_AT = 200_000  # rows beyond those kept last time, after which the caps are applied again
+_PRUNED_AT = 200_000  # number of new rows after which the caps are applied again
 
 
 class MentionContexts(NamedTuple):
     """Mentions in context.
 
     Attributes:
-        dataset: Columns ``text`` (the context, the mention between ``MARKERS``), ``label`` (text id of the term), ``start``
-            and ``end`` (the mention in its document, in characters, half open), ``concepts`` (indices of all concepts it may
-            mean) and ``document``; in the order of the text. For training select ``text`` and ``label``, the columns of
-            :data:`st_biomed.training_data.columns.NAMES`.
-        coverage: What was found of how much.
+        dataset: Columns ``text`` (the context, the mention between ``MARKERS``), ``label`` (text id of the term),
+            ``start`` and ``end`` (the mention in its document, in characters, half open), ``concepts`` (indices of all
+            concepts it may mean) and ``document``; in the order of the text. For training select ``text`` and
+            ``label``, the columns of :data:`st_biomed.training_data.columns.NAMES`.
+        coverage: Counts of the search.
     """
 
     dataset: Dataset
@@ -67,22 +67,22 @@ def mention_contexts(
 ) -> MentionContexts:
     """Extract the context of every mention.
 
-    The window has as many tokens on the left of the mention as on the right, or where the document ends on one side more
-    on the other; a mention longer than the window is its own context. Only whole words are in it, and spaces and line
-    ends become one space. The same rows come out, in the same order, however many processes work.
+    The window has equally many tokens on both sides of the mention; if the document ends on one side, there are more
+    on the other. A mention that is longer than the window is its own context. The context has only whole words, and
+    spaces and line ends become one space. The rows and their order do not depend on the number of processes.
 
     Args:
         matcher: Finds the mentions.
         documents: Documents, e.g. of :func:`~st_biomed.corpus.raw_text.documents`.
-        window: Tokens of a context, the mention's included and the markers not.
-        tokenizer: Counts the pieces of words; by default a word between spaces is a token.
-        caps: Most contexts of a term and a concept; all by default.
-        processes: Processes that work.
-        file: Where the rows are written; by default they stay in memory. With a cap on terms only those that are kept
-            are held.
+        window: Tokens of a context, including the mention but not the markers.
+        tokenizer: Counts the pieces of words; by default a word is a token.
+        caps: Maximum number of contexts of a term and a concept; all by default.
+        processes: Number of processes.
+        file: The file to which the rows are written; by default they stay in memory. With a cap on terms only kept
+            rows are in memory.
 
     Raises:
-        InputError: An argument out of range, or what reading the documents refuses.
+        InputError: An argument out of range, or an error of reading the documents.
     """
     if window < 1:
         raise InputError(f"window must be at least 1 token, found {window}")
@@ -92,9 +92,9 @@ def mention_contexts(
     work = _Contexts(matcher, window, tokenizer, caps)
 
     def tables() -> Iterator[pa.Table]:
-        for found in in_order(work, documents, processes):
-            found.add_to(coverage, counts)
-            yield found.table
+        for block_rows in in_order(work, documents, processes):
+            block_rows.add_to(coverage, counts)
+            yield block_rows.table
 
     kept = tables() if caps.unlimited else _capped(tables(), caps)
     made = dataset((table.select(_SCHEMA.names) for table in kept), _SCHEMA, matcher.digest, file)
@@ -121,7 +121,7 @@ class _Contexts:
         kept = self.caps.within_terms(labels, ranks)
         starts, ends, document = starts[kept], ends[kept], document[kept]
         concepts = self.matcher.concepts.take(forms[kept])[1]
-        offset = np.array([one.offset for one in block.documents])[document] - block.bounds[document]
+        offset = np.array([piece.offset for piece in block.documents])[document] - block.bounds[document]
         columns = [
             pa.array(self._texts(block, starts, ends, document), pa.string()),
             pa.array(labels[kept], pa.int64()),
@@ -156,11 +156,11 @@ def around(
     """The first and the last word of the window around each mention.
 
     Args:
-        block: Where the mentions are.
+        block: The block with the mentions.
         starts, ends: The mentions, int64 ``[M]``.
         document: The document of each, counted in the block, int64 ``[M]``.
         window: Tokens of a window.
-        tokenizer: Counts the pieces of words; ``None`` takes a word for a token.
+        tokenizer: Counts the pieces of words; with ``None`` a word is a token.
     """
     counts = block.token_counts(tokenizer)
     bounds = block.word_bounds()
@@ -177,7 +177,7 @@ def around(
 
 
 def _capped(tables: Iterable[pa.Table], caps: Caps) -> Iterator[pa.Table]:
-    """The rows within the caps, in order, with no more held than the cap of terms keeps and a part on top."""
+    """The rows within the caps, in order. Only the kept rows and a limited number of new ones are in memory."""
     held = [_RANKED.empty_table()]
     n_kept = 0
     for table in tables:

@@ -26,22 +26,22 @@ FORMS = {
     "jsonl": "a JSON object a line",
     "xmi": "UIMA XMI, the text of each view",
 }
-"""How documents lie in a file."""
+"""The forms of documents in a file."""
 
 LONGEST = 1 << 20
-"""Characters of a document that are held at a time; a longer one is cut into pieces at a line end or a space."""
+"""Maximum number of characters in memory; a longer document is cut into pieces at a line end or a space."""
 
 _SUFFIXES = {".txt": "lines", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "xmi", ".xmi": "xmi"}
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
 
 
 class Document(NamedTuple):
-    """A document or, of a long one, a piece.
+    """A document, or a piece of a long one.
 
     Attributes:
-        name: Its id where the file has one, else ``file:line``, ``archive/member`` or the like.
+        name: Its id in the file, or ``file:line``, ``archive/member`` or similar.
         text: Its text in Unicode's composed form (NFC), not empty.
-        offset: Where the piece begins in the document, in characters.
+        offset: Position of the piece in the document, in characters.
     """
 
     name: str
@@ -56,17 +56,17 @@ def documents(
     field: str = "text",
     tally: Tally | None = None,
 ) -> Iterator[Document]:
-    """Stream the documents of files and folders, in the order of the paths, those of a folder by name.
+    """Stream the documents of files and folders, in the order of the paths; the files of a folder are sorted by name.
 
     Args:
-        paths: Files or folders; ``.gz`` is decompressed, ``.tar``, ``.tar.gz`` and ``.tgz`` are gone through, and files
-            whose suffix says nothing are left out of folders and archives, and counted.
+        paths: Files or folders; ``.gz`` is decompressed, and ``.tar``, ``.tar.gz`` and ``.tgz`` are read as archives.
+            Files of folders and archives with an unknown suffix are left out and counted.
         form: A key of ``FORMS``.
-        field: The key of the text in JSON lines; an ``id`` beside it names the document.
+        field: The key of the text in JSON lines; a key ``id`` is the name of the document.
         tally: Counts the documents; empty ones and files without text are dropped.
 
     Raises:
-        InputError: With file and line: no such file, bytes that are not UTF-8, JSON or XML that is malformed, an object
+        InputError: With file and line: no such file, bytes that are not UTF-8, malformed JSON or XML, an object
             without the field; an unknown form; or no path.
     """
     tally = Tally() if tally is None else tally
@@ -84,7 +84,7 @@ def files_of(paths: Iterable[str | Path] | str | Path, form: str = "auto", tally
     """The files that :func:`documents` reads, in order.
 
     Raises:
-        InputError: No such file or folder, one whose suffix says nothing, no file at all, or an unknown form.
+        InputError: No such file or folder, an unknown suffix, no files at all, or an unknown form.
     """
     if form not in FORMS:
         raise unknown_name("form", form, FORMS)
@@ -98,7 +98,7 @@ def files_of(paths: Iterable[str | Path] | str | Path, form: str = "auto", tally
 def _files(paths: Iterable[str | Path], form: str, tally: Tally) -> Iterator[Path]:
     for path in map(Path, paths):
         if path.is_dir():
-            for file in sorted(each for each in path.rglob("*") if each.is_file()):
+            for file in sorted(entry for entry in path.rglob("*") if entry.is_file()):
                 if _is_archive(file.name) or _form_of(file.name, form):
                     yield file
                 else:
@@ -108,7 +108,8 @@ def _files(paths: Iterable[str | Path], form: str, tally: Tally) -> Iterator[Pat
             raise InputError(f"{path}: no such file or folder")
         elif not _is_archive(path.name) and not _form_of(path.name, form):
             raise InputError(
-                f"{path}: the suffix does not determine the form of its documents; give a form: {', '.join(list(FORMS)[1:])}"
+                f"{path}: the suffix does not determine the form of its documents; give a form: "
+                f"{', '.join(list(FORMS)[1:])}"
             )
         else:
             yield path
@@ -119,7 +120,7 @@ def _is_archive(name: str) -> bool:
 
 
 def _form_of(name: str, form: str) -> str:
-    """The form of a file or member; empty where its suffix stands for none."""
+    """The form of a file or member; empty for an unknown suffix."""
     suffix = Path(name.removesuffix(".gz")).suffix.lower()
     return _SUFFIXES.get(suffix, "") if form == "auto" else form
 
@@ -151,7 +152,7 @@ def _unpacked(stream: IO[bytes], name: str) -> IO[bytes]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Say of a damaged archive which one it is."""
+    """Name the archive in errors of damaged archives."""
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError) as error:
@@ -163,8 +164,8 @@ def _in_stream(raw: IO[bytes], where: str, name: str, form: str, field: str) -> 
 
     Args:
         raw: Its bytes.
-        where: What a message calls it.
-        name: What its documents are called after.
+        where: Its name in messages.
+        name: The prefix of its documents' names.
         form: A key of ``FORMS``, not ``auto``.
         field: The key of the text in JSON lines.
     """
@@ -180,7 +181,7 @@ def _in_stream(raw: IO[bytes], where: str, name: str, form: str, field: str) -> 
 
 
 def _in_text(raw: IO[bytes], where: str, name: str, form: str) -> Iterator[Document]:
-    """Documents of plain text, held one piece at a time."""
+    """Documents of plain text, with one piece in memory at a time."""
     called, held, offset = "", "", 0
     for line, text, whole in _lines(raw, where):
         apart = form == "paragraphs" and not text.strip()
@@ -200,8 +201,8 @@ def _in_text(raw: IO[bytes], where: str, name: str, form: str) -> Iterator[Docum
 
 
 def _lines(raw: IO[bytes], where: str) -> Iterator[tuple[int, str, bool]]:
-    """Number and text of each line with its end, and whether it is whole: a long line comes in parts."""
-    decoder = codecs.getincrementaldecoder("utf-8")()  # a cut may go through a character
+    """Number and text of each line with its end, and whether it is complete: a long line comes in parts."""
+    decoder = codecs.getincrementaldecoder("utf-8")()  # a block may end within a character
     line, whole = 1, True
     try:
         while piece := raw.readline(LONGEST):
@@ -227,19 +228,19 @@ def _whole_lines(raw: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
 
 
 def _in_object(text: str, where: str, name: str, field: str) -> tuple[str, str]:
-    """Name and text of the document that a line of JSON holds."""
+    """Name and text of the document in a line of JSON."""
     try:
         row = json.loads(text)
     except ValueError as error:
         raise InputError(f"{where}: not JSON: {error}") from error
     if not isinstance(row, dict) or not isinstance(row.get(field), str):
-        found = f"the keys {sorted(row)}" if isinstance(row, dict) else type(row).__name__
-        raise InputError(f"{where}: expected an object with text under {field!r}, found {found}")
+        content = f"the keys {sorted(row)}" if isinstance(row, dict) else type(row).__name__
+        raise InputError(f"{where}: expected an object with text under {field!r}, found {content}")
     return str(row.get("id") or name), row[field]
 
 
 def _in_xmi(raw: IO[bytes], where: str, name: str) -> Iterator[Document]:
-    """The text of each view; annotations are passed over."""
+    """The text of each view; annotations are ignored."""
     n_views = 0
     try:
         for _, element in ElementTree.iterparse(raw):
@@ -264,5 +265,5 @@ def _pieces(name: str, text: str) -> Iterator[Document]:
 
 
 def _cut(text: str) -> int:
-    """Where to cut a long text: behind the last line end or space of its first ``LONGEST`` characters, if there is one."""
+    """Where to cut a long text: after the last line end or space of its first ``LONGEST`` characters, if any."""
     return next((at for end in ("\n", " ") if (at := text.rfind(end, 0, LONGEST) + 1) > LONGEST // 2), LONGEST)

@@ -1,4 +1,4 @@
-"""Rows of found mentions to a dataset, in memory or by way of a file."""
+"""Converts rows of mentions to a dataset, in memory or in a file."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """What came of one block.
+    """The result of one block.
 
     Attributes:
         table: Rows.
-        counts: Mentions of each form that was found: forms and numbers, int64 ``[N]`` each.
+        counts: Mentions of each form in the block: forms and counts, int64 ``[N]`` each.
         documents: Documents in the block.
         words: Their words.
         markers: Markers in the raw text.
-        dropped: Mentions that are in no row, by reason.
+        dropped: Mentions without a row, by reason.
     """
 
     table: pa.Table
@@ -37,19 +37,19 @@ class Found(NamedTuple):
 
     @classmethod
     def of(cls, block: Block, table: pa.Table, forms: np.ndarray, dropped: dict[str, int] | None = None) -> Found:
-        """The rows of a block, and what is counted in it.
+        """The rows of a block, and its counts.
 
         Args:
             block: The block.
             table: Its rows.
-            forms: The form of every mention found in it, int64 ``[M]``.
-            dropped: Mentions that are in no row, by reason.
+            forms: The form of every mention in it, int64 ``[M]``.
+            dropped: Mentions without a row, by reason.
         """
         counts = np.unique(forms, return_counts=True)
         return cls(table, counts, len(block.documents), len(block.words[0]), block.n_markers, dropped or {})
 
     def add_to(self, coverage: Coverage, counts: np.ndarray) -> None:
-        """Add what was counted to the whole."""
+        """Add the counts of the block to the total."""
         counts[self.counts[0]] += self.counts[1]
         coverage.documents += self.documents
         coverage.words += self.words
@@ -59,21 +59,21 @@ class Found(NamedTuple):
 
 
 def ragged(values: np.ndarray, counts: np.ndarray, kind: Any) -> pa.ListArray:
-    """Values one after another as lists of these lengths."""
+    """Consecutive values as lists of these lengths."""
     offsets = np.concatenate([[0], np.cumsum(counts)])
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, kind))
 
 
 def dataset(tables: Iterable[pa.Table], schema: pa.Schema, digest: str, file: Path | None) -> Dataset:
-    """Tables one after another as a dataset ; the labels come from a terminology.
+    """Concatenate tables to a dataset; the labels come from a terminology.
 
     Args:
         tables: The rows.
         schema: Their columns.
-        digest: Of the terminology; empty for none.
-        file: Where the rows are written, so that none stays in memory; ``None`` keeps them there.
+        digest: Digest of the terminology; empty for none.
+        file: The file for the rows, so that none stays in memory; with ``None`` they stay in memory.
     """
-    from datasets import Dataset, DatasetInfo  # not at the top: the processes that find mentions need none of it
+    from datasets import Dataset, DatasetInfo  # not at the top: the processes that find mentions do not need it
 
     info = DatasetInfo(description=f"terminology:{digest}" if digest else "")
     if file is None:

@@ -1,4 +1,4 @@
-"""A dictionary of token sequences: every beginning of every term by its hash, in one open-addressed table."""
+"""A dictionary of token sequences: every prefix of every term by its hash, in one open-addressed table."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from st_biomed.corpus.tokens import followed_by
 
 ABSENT, INNER = -2, -1
-"""No term begins so; some term goes on from here, but none ends."""
+"""No term begins with the path; a term continues from the path, but none ends there."""
 
 
 class PathTable:
-    """The beginnings of terms.
+    """The prefixes of terms.
 
-    A walk over text asks for the hash of one token, then of two, and so on while some term begins so: the table takes the
-    place of a trie, and every position of a block takes its next step at the same time.
+    A walk over text looks up the hash of one token, then of two, and so on while a term begins with them. The table
+    replaces a trie, and every position of a block takes its next step at the same time.
 
     Args:
-        hashes: Of each term's tokens one after another, uint64 ``[M]``.
+        hashes: Hashes of the tokens of each term, concatenated, uint64 ``[M]``.
         counts: Tokens of each term, at least one, int64 ``[N]``.
 
     Attributes:
-        term_ends: The number of the path that each term ends at, int64 ``[N]``; equal terms end at the same.
-        n_ends: How many such paths there are.
+        term_ends: The number of the path at which each term ends, int64 ``[N]``; equal terms end at the same.
+        n_ends: Number of such paths.
         nbytes: Size of the table in memory.
     """
 
@@ -61,43 +61,43 @@ class PathTable:
         return (paths >> self._shift).astype(np.int64)
 
     def find(self, paths: np.ndarray) -> np.ndarray:
-        """What is known of each path: ``ABSENT``, ``INNER`` or the number of an end; int32 ``[N]``."""
+        """The value of each path: ``ABSENT``, ``INNER`` or the number of an end; int32 ``[N]``."""
         slots = self._slots(paths)
         keys = self._keys[slots]
-        found = np.where(keys == paths, self._values[slots], np.int32(ABSENT))
+        values = np.where(keys == paths, self._values[slots], np.int32(ABSENT))
         open_ = np.flatnonzero((keys != paths) & (keys != 0))
         while len(open_):
             slots[open_] = (slots[open_] + 1) & self._last
             keys = self._keys[slots[open_]]
             equal = keys == paths[open_]
-            found[open_[equal]] = self._values[slots[open_[equal]]]
+            values[open_[equal]] = self._values[slots[open_[equal]]]
             open_ = open_[~equal & (keys != 0)]
-        return found
+        return values
 
     def walk(self, hashes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """All places where a term is found.
+        """All positions of terms.
 
         Args:
             hashes: The tokens of a text, uint64 ``[N]``.
 
         Yields:
-            Number of tokens, the first token of each place ``[M]`` and the end it reaches ``[M]``; shortest first.
+            Number of tokens, the first token of each match ``[M]`` and its end ``[M]``; shortest first.
         """
         places = np.arange(len(hashes))
         path, length = hashes, 1
         while len(places):
-            found = self.find(path)
-            ended = found >= 0
+            reached = self.find(path)
+            ended = reached >= 0
             if ended.any():
-                yield length, places[ended], found[ended]
-            known = (found != ABSENT) & (places + length < len(hashes))
+                yield length, places[ended], reached[ended]
+            known = (reached != ABSENT) & (places + length < len(hashes))
             places = places[known]
             path = followed_by(path[known], hashes[places + length])
             length += 1
 
 
 def _all_paths(hashes: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The hash of each beginning of each term, uint64 ``[M]``, and of each whole term, ``[N]``."""
+    """The hash of each prefix of each term, uint64 ``[M]``, and of each whole term, ``[N]``."""
     starts = np.cumsum(counts) - counts
     paths = hashes.copy()
     ends = hashes[starts]

@@ -1,6 +1,7 @@
 """Words of a text and their hashes, for a whole block of text at once.
 
-A token is a run of letters, digits, underscores and combining marks, or any other single character that is no space.
+A token is a run of letters, digits, underscores and combining marks, or any other single character that is not a
+space.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 Accents = Literal["keep", "fold"]
 
 SEPARATOR = "\0"
-"""Stands between two texts of a block; no term holds it."""
+"""Separates two texts of a block; no term contains it."""
 
 _TABLE = 0x20000  # characters above are ideographs: word characters without case
 _SPACE, _WORD, _OTHER = 0, 1, 2
@@ -29,7 +30,8 @@ class Tokens(NamedTuple):
     Attributes:
         starts: First character of each, int64 ``[N]``.
         ends: Character after the last, int64 ``[N]``.
-        hashes: Equal for tokens that are equal once folded, uint64 ``[N]``; two others share one of 2^64 by chance.
+        hashes: Equal for tokens that are equal after folding, uint64 ``[N]``; different tokens are equal with
+            probability 2^-64.
     """
 
     starts: np.ndarray
@@ -46,9 +48,9 @@ def tokenize(points: np.ndarray, accents: Accents) -> Tokens:
     """The tokens of a block.
 
     Args:
-        points: Its characters, see :func:`code_points`.
+        points: The characters of the block, see :func:`code_points`.
         accents: Whether letters with accents equal those without (``"fold"``). Case, the kind of apostrophe and the
-            kind of dash never make a difference.
+            kind of dash are always ignored.
     """
     kinds = character_kinds(points)
     padded = np.zeros(len(kinds) + 2, dtype=np.uint8)
@@ -71,12 +73,12 @@ def words(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def followed_by(path: np.ndarray, token: np.ndarray) -> np.ndarray:
-    """The hash of a sequence of tokens from that of all but the last, uint64 ``[N]`` each."""
+    """The hash of a sequence of tokens from the hash of all but the last, uint64 ``[N]`` each."""
     return path * _NEXT + token
 
 
 def character_kinds(points: np.ndarray) -> np.ndarray:
-    """Whether each character is a space, part of a word, or a token of its own, uint8 ``[N]``."""
+    """Whether each character is a space, part of a word, or a separate token, uint8 ``[N]``."""
     kinds = _tables("keep")[0]
     if len(points) and points.max() >= _TABLE:
         return np.where(points < _TABLE, kinds[np.minimum(points, _TABLE - 1)], np.uint8(_WORD))
@@ -100,7 +102,7 @@ def mixed(values: np.ndarray) -> np.ndarray:
 
 @cache
 def _powers(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Powers of an odd number and of its inverse modulo 2^64, from the zeroth on, uint64 ``[n]`` each."""
+    """Powers of an odd number and of its inverse modulo 2^64, from exponent 0 on, uint64 ``[n]`` each."""
     inverse = np.uint64(pow(int(_BASE), -1, 1 << 64))
     both = []
     for factor in (_BASE, inverse):
@@ -112,7 +114,7 @@ def _powers(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _tables(accents: Accents) -> tuple[np.ndarray, np.ndarray]:
-    """Kind, uint8, and hash once folded, uint64, of each character below ``_TABLE``."""
+    """Kind, uint8, and hash after folding, uint64, of each character below ``_TABLE``."""
     kinds = np.full(_TABLE, _OTHER, dtype=np.uint8)
     folded = np.arange(_TABLE, dtype=np.uint64)
     for point in range(_TABLE):
@@ -126,7 +128,7 @@ def _tables(accents: Accents) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fold(character: str, accents: Accents) -> str:
-    """The character that another one is matched as: in lower case, without its accent where accents are folded."""
+    """The folded form of a character: in lower case, and without its accent if accents are folded."""
     character = _ALIKE.get(character, character)
     lower = character.lower()
     if accents == "fold":

@@ -1,4 +1,4 @@
-"""A vocabulary of word pieces made from a corpus, added to a model that keeps what it knows."""
+"""A vocabulary of word pieces from a corpus, added to a model that keeps its knowledge."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _INSIDE = "##"
 
 @dataclass(frozen=True)
 class VocabularyReport:
-    """How a vocabulary grew.
+    """The growth of a vocabulary.
 
     Attributes:
-        trained: Pieces of the vocabulary trained on the corpus, special tokens aside.
-        shared: Those that the old vocabulary has, too.
-        derived: Those of the others that old pieces make up.
-        size_before: Entries of the tokenizer before, special tokens among them.
-        size_after: And after.
+        trained: Pieces of the vocabulary trained on the corpus, without special tokens.
+        shared: Trained pieces that are also in the old vocabulary.
+        derived: The other trained pieces that old pieces compose.
+        size_before: Entries of the tokenizer before, including special tokens.
+        size_after: Entries after.
     """
 
     trained: int
@@ -48,12 +48,12 @@ class VocabularyReport:
 
     @property
     def overlap(self) -> float:
-        """Share of the trained vocabulary that the old one has ("55% of the words are in common with the old tokenizer")."""
+        """Share of the trained vocabulary in the old one ("55% of the words are in common with the old tokenizer")."""
         return self.shared / self.trained if self.trained else 0.0
 
     @property
     def derived_share(self) -> float:
-        """Share of the new pieces made up of old ones ("almost entirely (94%) derivable from composition")."""
+        """Share of the new pieces that old ones compose ("almost entirely (94%) derivable from composition")."""
         new = self.trained - self.shared
         return self.derived / new if new else 0.0
 
@@ -62,13 +62,13 @@ class VocabularyReport:
 
     def __str__(self) -> str:
         return (
-            f"{self.size_before:,} to {self.size_after:,} pieces; {self.overlap:.1%} of {self.trained:,} trained pieces were "
-            f"there, {self.derived_share:.1%} of the new ones are made up of old ones"
+            f"{self.size_before:,} to {self.size_after:,} pieces; {self.overlap:.1%} of {self.trained:,} trained "
+            f"pieces were there, {self.derived_share:.1%} of the new ones are made up of old ones"
         )
 
 
 class ExtendedVocabulary(NamedTuple):
-    """A tokenizer with new pieces, and how it came to them."""
+    """A tokenizer with new pieces, and the report."""
 
     tokenizer: PreTrainedTokenizerBase
     report: VocabularyReport
@@ -84,16 +84,17 @@ def train_pieces(
     """Train a WordPiece vocabulary on a corpus.
 
     Args:
-        texts: Gives the corpus from its beginning; called twice.
-        tokenizer: Whose way with case, accents and punctuation is kept.
-        size: Most pieces, special tokens included.
-        minimum_frequency: How often two pieces have to stand together to become one.
+        texts: Returns the corpus from its beginning; called twice.
+        tokenizer: The tokenizer whose treatment of case, accents and punctuation is used.
+        size: Maximum number of pieces, including special tokens.
+        minimum_frequency: Minimum number of adjacent occurrences for merging two pieces.
 
     Returns:
-        The pieces, those within a word beginning with ``##``, sorted; no special token.
+        The sorted pieces, without special tokens; pieces within a word begin with ``##``.
 
     Raises:
-        InputError: The tokenizer is no WordPiece tokenizer, the size leaves no room, or the corpus holds no word.
+        InputError: The tokenizer is not a WordPiece tokenizer, the size leaves no room, or the corpus contains no
+            word.
     """
     old = _wordpiece(tokenizer)
     specials = sorted(set(tokenizer.all_special_tokens))
@@ -101,7 +102,7 @@ def train_pieces(
         raise InputError(f"size must be above the {len(specials)} special tokens, found {size}")
     new = Tokenizer(WordPiece(unk_token=tokenizer.unk_token))
     new.normalizer, new.pre_tokenizer = old.normalizer, old.pre_tokenizer
-    # The library breaks ties by the order in which it meets characters, another one each time: they are given in order.
+    # The library breaks ties by the order of characters, which would vary: they are passed sorted.
     letters = [f"{_INSIDE}{letter}" for letter in _letters(texts(), old)]
     trainer = WordPieceTrainer(
         vocab_size=size,
@@ -113,7 +114,7 @@ def train_pieces(
     new.train_from_iterator(texts(), trainer)
     pieces = sorted(set(new.get_vocab()) - set(specials))
     if not pieces:
-        raise InputError("the corpus holds no words")
+        raise InputError("the corpus contains no words")
     return pieces
 
 
@@ -124,25 +125,27 @@ def extend_vocabulary(
     tokenizer: PreTrainedTokenizerBase | None = None,
     seed: int = 0,
 ) -> ExtendedVocabulary:
-    """Add pieces to a model's vocabulary, in place; each begins as the mean of the old pieces it is made up of.
+    """Add pieces to a model's vocabulary, in place; each starts as the mean of the old pieces that compose it.
 
     "When it is possible, the new tokens, instead of being randomly initialized, are calculated as mean pooling of the
-    original BERT subtokens" (Amore Bondarenko et al. 2022, section 3): polmonare is the mean of pol, mona and re. A piece
-    within a word is made up of pieces within a word. Old pieces keep their ids and vectors. Where the model predicts
-    words, a new piece's output vector and bias are means, too; of a tied one there is but one vector.
+    original BERT subtokens" (Amore Bondarenko et al. 2022, section 3): polmonare is the mean of pol, mona and re. A
+    piece within a word is composed of pieces within a word. Old pieces keep their ids and vectors. If the model
+    predicts words, output vectors and biases of new pieces are means too; tied embeddings have only one vector.
 
     Args:
         model: A transformers model with word embeddings, with or without a head that predicts words, or a
             sentence-transformers model that begins with one.
-        pieces: What :func:`train_pieces` gives, or any word pieces; those that are there already are passed over.
-        tokenizer: The model's; a sentence-transformers model brings its own.
-        seed: Seed of the vectors of pieces that old ones do not make up: normal, as wide as the model's configuration says.
+        pieces: The result of :func:`train_pieces`, or any word pieces; existing ones are ignored.
+        tokenizer: The model's tokenizer; a sentence-transformers model has its own.
+        seed: Seed of the vectors of pieces that old ones do not compose: normal, with the standard deviation of the
+            configuration.
 
     Returns:
-        The tokenizer to use from now on, in a sentence-transformers model in its place already, and the report.
+        The new tokenizer, which a sentence-transformers model has already, and the report.
 
     Raises:
-        InputError: No tokenizer, one that is no WordPiece tokenizer, or one with more entries than the model has vectors.
+        InputError: No tokenizer, one that is not a WordPiece tokenizer, or one with more entries than the model has
+            vectors.
     """
     encoder: Any
     encoder, old = (model, tokenizer) if isinstance(model, PreTrainedModel) else (model[0].model, model.tokenizer)
@@ -151,7 +154,7 @@ def extend_vocabulary(
     n_old = encoder.get_input_embeddings().num_embeddings
     if len(old) > n_old:
         raise InputError(
-            f"the tokenizer has {len(old)} entries, the model vectors for {n_old}: they do not belong together"
+            f"the tokenizer has {len(old)} entries, but the model has vectors for {n_old}: they do not belong together"
         )
     vocabulary = old.get_vocab()
     new = [piece for piece in dict.fromkeys(pieces) if piece not in vocabulary]
@@ -168,18 +171,18 @@ def extend_vocabulary(
 
 
 def _letters(texts: Iterable[str], tokenizer: Tokenizer) -> list[str]:
-    """The characters of a corpus that can stand within a word, as the tokenizer normalizes and splits it, sorted."""
-    characters = {one for text in texts for one in set(text)}
+    """The sorted characters of a corpus that can be within a word, as the tokenizer normalizes and splits it."""
+    characters = {letter for text in texts for letter in set(text)}
     if (normalizer := tokenizer.normalizer) is not None:
-        characters = {one for each in characters for one in normalizer.normalize_str(each)}
-    return sorted(one for one in characters if len(tokenizer.pre_tokenizer.pre_tokenize_str(f"a{one}a")) == 1)
+        characters = {normalized for letter in characters for normalized in normalizer.normalize_str(letter)}
+    return sorted(letter for letter in characters if len(tokenizer.pre_tokenizer.pre_tokenize_str(f"a{letter}a")) == 1)
 
 
 def _wordpiece(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
-    """The tokenizer of the tokenizers library that is within.
+    """The underlying tokenizer of the tokenizers library.
 
     Raises:
-        InputError: It is none, or of another model than WordPiece.
+        InputError: There is none, or it does not use WordPiece.
     """
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     kind = type(getattr(backend, "model", tokenizer)).__name__
@@ -189,7 +192,7 @@ def _wordpiece(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
 
 
 def _parts(piece: str, vocabulary: dict[str, int]) -> list[int]:
-    """Ids of the old pieces that make a piece up, the longest first at each place; empty where they do not."""
+    """Ids of the old pieces that compose a piece, longest match first; empty if there are none."""
     inside = piece.startswith(_INSIDE)
     text, at = piece.removeprefix(_INSIDE) if inside else piece, 0
     ids = []
@@ -204,10 +207,10 @@ def _parts(piece: str, vocabulary: dict[str, int]) -> list[int]:
 
 
 def _with_pieces(tokenizer: PreTrainedTokenizerBase, new: Sequence[str]) -> PreTrainedTokenizerBase:
-    """The tokenizer with pieces in its model, where words are split; as added tokens they would be cut out of any word.
+    """The tokenizer with pieces in its model, which splits words; added tokens would be cut out of any word.
 
-    Tokens that were added to the old one, such as markers, go into the model's vocabulary, too: it must have no gap, or
-    the host would number them anew when the tokenizer is loaded.
+    Tokens that were added to the old one, such as markers, also go into the model's vocabulary: it must have no gap,
+    or the host would renumber them when the tokenizer is loaded.
     """
     _wordpiece(tokenizer)
     with tempfile.TemporaryDirectory() as folder:
@@ -226,13 +229,13 @@ def _with_pieces(tokenizer: PreTrainedTokenizerBase, new: Sequence[str]) -> PreT
 
 @torch.no_grad()
 def _fill(encoder: PreTrainedModel, first: int, parts: Sequence[Sequence[int]], seed: int) -> None:
-    """Set the vectors of new pieces, and what the head has for them.
+    """Set the vectors of new pieces, and their parameters in the head.
 
     Args:
         encoder: The model, its embeddings resized.
         first: Id of the first new piece.
-        parts: Ids of the old pieces of each.
-        seed: Seed of the vectors that are drawn.
+        parts: Ids of the old pieces of each new piece.
+        seed: Seed of random vectors.
     """
     head: Any = encoder.get_output_embeddings()
     embeddings: Tensor = encoder.get_input_embeddings().weight  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Sequences of text with every mention in them: one row for each sequence, as knowledge injection is trained on."""
+"""Sequences of text with all their mentions, one row for each sequence, for training knowledge injection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from st_biomed.corpus.rows import Found, dataset, ragged
 from st_biomed.errors import InputError
 
 MOST_MENTIONS = 119
-"""Of a sequence: "each sequence contains at least 1 and at most 119 mentions" (Amore Bondarenko et al. 2022, section 4)."""
+"""Maximum number of mentions: "each sequence contains at least 1 and at most 119 mentions" (Amore Bondarenko et al.
+2022, section 4)."""
 
 _SCHEMA = pa.schema(
     {
@@ -45,26 +46,26 @@ def mention_windows(
 ) -> MentionContexts:
     """Cut documents into sequences of whole words, and list the mentions of each.
 
-    Sequences follow one another without overlap. One ends early rather than in a mention, and before it has too many; a
-    mention longer than a sequence is dropped and counted.
+    Sequences are consecutive and do not overlap. A sequence ends before a mention that would cross its end, and before
+    it has too many mentions; a mention that is longer than a sequence is dropped and counted.
 
     Args:
-        matcher: Finds the mentions; ``None`` finds none, for sequences of plain text.
+        matcher: Finds the mentions; ``None`` for sequences of plain text.
         documents: Documents.
-        tokens: Tokens of a sequence at most; a longer word is a sequence of its own.
-        tokenizer: Counts the pieces of words; by default a word between spaces is a token.
-        most_mentions: Mentions of a sequence at most.
-        without_mentions: Whether sequences without a mention are kept, as masked-language training can use them.
-        processes: Processes that work.
-        file: Where the rows are written; by default they stay in memory.
+        tokens: Maximum number of tokens of a sequence; a longer word is a separate sequence.
+        tokenizer: Counts the pieces of words; by default a word is a token.
+        most_mentions: Maximum number of mentions of a sequence.
+        without_mentions: Whether sequences without a mention are kept, for masked-language training.
+        processes: Number of processes.
+        file: The file for the rows; by default they stay in memory.
 
     Returns:
-        Rows in the order of the text: ``text`` (a part of the document as it is, without markers), ``starts`` and ``ends``
-        (of each mention, characters of ``text``, half open), ``texts`` (their text ids), ``document`` and ``start`` (where
-        the text begins there); and the coverage.
+        Rows in the order of the text: ``text`` (an unchanged part of the document, without markers), ``starts`` and
+        ``ends`` (of each mention, characters of ``text``, half open), ``texts`` (their text ids), ``document`` and
+        ``start`` (the position of the text in it); and the coverage.
 
     Raises:
-        InputError: An argument out of range, or what reading the documents refuses.
+        InputError: An argument out of range, or an error of reading the documents.
     """
     for name, value in (("tokens", tokens), ("most_mentions", most_mentions)):
         if value < 1:
@@ -78,9 +79,9 @@ def mention_windows(
     work = _Windows(matcher, tokens, tokenizer, most_mentions, without_mentions)
 
     def tables() -> Iterator[pa.Table]:
-        for found in in_order(work, documents, processes):
-            found.add_to(coverage, counts)
-            yield found.table
+        for block_rows in in_order(work, documents, processes):
+            block_rows.add_to(coverage, counts)
+            yield block_rows.table
 
     made = dataset(tables(), _SCHEMA, "" if matcher is None else matcher.digest, file)
     if matcher is not None:
@@ -106,17 +107,17 @@ class _Windows:
         after = np.searchsorted(word_ends, ends, side="left") + 1
         counts = block.token_counts(self.tokenizer)
         fits = counts[after] - counts[first] <= self.tokens
-        starts, ends, found = starts[fits], ends[fits], forms[fits]
+        starts, ends, kept_forms = starts[fits], ends[fits], forms[fits]
         rows = list(self._cut(block.word_bounds(), counts, first[fits], after[fits]))
         if not self.without_mentions:
             rows = [row for row in rows if row[2] < row[3]]
         low, high, begin, end = np.array(rows, dtype=np.int64).reshape(-1, 4).T
         document = block.document_of(word_starts[low])
-        offset = np.array([one.offset for one in block.documents])[document] - block.bounds[document]
+        offset = np.array([piece.offset for piece in block.documents])[document] - block.bounds[document]
         per_row = end - begin
         dropped = {
             "longer than a sequence": int((~fits).sum()),
-            "too many in a sequence of one word": len(found) - int(per_row.sum()),
+            "too many in a sequence of one word": len(kept_forms) - int(per_row.sum()),
         }
         origin = np.repeat(word_starts[low], per_row)
         inside = np.repeat(begin - np.cumsum(per_row) + per_row, per_row) + np.arange(per_row.sum())
@@ -126,7 +127,7 @@ class _Windows:
             ),
             ragged(starts[inside] - origin, per_row, pa.int32()),
             ragged(ends[inside] - origin, per_row, pa.int32()),
-            ragged(self._labels(found[inside]), per_row, pa.int64()),
+            ragged(self._labels(kept_forms[inside]), per_row, pa.int64()),
             pa.array([block.documents[i].name for i in document.tolist()], pa.string()),
             pa.array(word_starts[low] + offset, pa.int64()),
         ]

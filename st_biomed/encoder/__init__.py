@@ -1,4 +1,4 @@
-"""Where encoders are loaded from, by one loader for every path, and what is said where that fails."""
+"""Loads encoders, by one loader for every path, with clear messages for failures."""
 
 from __future__ import annotations
 

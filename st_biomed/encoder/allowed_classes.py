@@ -1,6 +1,6 @@
-"""The classes that a model's files may name: those of sentence-transformers and of this package, by an allow-list.
+"""The classes that a model's files may name: an allow-list of sentence-transformers and this package.
 
-A class is found in the namespace that it is installed in. No name of a file is ever imported.
+A class is looked up among installed classes. A name in a file is never imported.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ HOST_MODULES = (
     "WordEmbeddings",
     "WordWeights",
 )
-"""Modules of sentence-transformers that make a vector of a text."""
+"""Modules of sentence-transformers that turn a text into a vector."""
 
 _PLACE = "sentence_transformers.sentence_transformer.modules"
-"""Where version 6 has them, some by way of another place; versions before had them in ``sentence_transformers.models``."""
+"""The places of these modules in version 6; earlier versions had them in ``sentence_transformers.models``."""
 
 WORD_TOKENIZERS = ("WhitespaceTokenizer", "PhraseTokenizer", "TransformersTokenizerWrapper")
-"""What ``WordEmbeddings`` may name; the first two read a list of words, the last is a tokenizer of transformers."""
+"""The tokenizers of ``WordEmbeddings``; the first two read a list of words, the last one is of transformers."""
 
 
 @cache
 def module_classes() -> dict[str, Any]:
-    """Every name that ``modules.json`` may give a module, as any version has written it, with the installed class."""
+    """Every name of a module in ``modules.json``, in the spelling of any version, with the installed class."""
     from sentence_transformers.sentence_transformer import modules as host
 
     from st_biomed.modules.knowledge_injected_transformer import KnowledgeInjectedTransformer
@@ -45,47 +45,47 @@ def module_classes() -> dict[str, Any]:
     from st_biomed.modules.name_vectors import NameVectors
     from st_biomed.modules.residual_feed_forward import ResidualFeedForward
 
-    found: dict[str, Any] = {}
+    classes: dict[str, Any] = {}
     for name in HOST_MODULES:
         kind = getattr(host, name)
         file = kind.__module__.rpartition(".")[2]
         for place in (kind.__module__, _PLACE, f"{_PLACE}.{file}", "sentence_transformers.models"):
-            found[f"{place}.{name}"] = kind
-        found[f"sentence_transformers.models.{name}.{name}"] = kind
+            classes[f"{place}.{name}"] = kind
+        classes[f"sentence_transformers.models.{name}.{name}"] = kind
         if kind.__module__.startswith("sentence_transformers.base.modules."):
-            found[f"sentence_transformers.base.modules.{name}"] = kind
-    for kind in (KnowledgeInjectedTransformer, MentionPooling):  # their files lie in the release, see own_code
-        found[f"{kind.__module__}.{kind.__name__}"] = kind
-        found[f"st_biomed.modules.{kind.__module__}.{kind.__name__}"] = kind
+            classes[f"sentence_transformers.base.modules.{name}"] = kind
+    for kind in (KnowledgeInjectedTransformer, MentionPooling):  # their files are in the release, see own_code
+        classes[f"{kind.__module__}.{kind.__name__}"] = kind
+        classes[f"st_biomed.modules.{kind.__module__}.{kind.__name__}"] = kind
     for own in (NameVectors, ResidualFeedForward):
-        found[f"{own.__module__}.{own.__name__}"] = own
-    return found
+        classes[f"{own.__module__}.{own.__name__}"] = own
+    return classes
 
 
 def is_host_module(kind: Any) -> bool:
-    """Whether a class is of sentence-transformers."""
+    """Whether a class belongs to sentence-transformers."""
     return str(kind.__module__).startswith("sentence_transformers.")
 
 
 @cache
 def word_tokenizers() -> dict[str, str]:
-    """Every name that ``WordEmbeddings`` may give its tokenizer, with the name of the class."""
+    """Every name that ``WordEmbeddings`` may use for its tokenizer, with the name of the class."""
     from sentence_transformers.sentence_transformer.modules import tokenizer
 
-    found = {}
+    names = {}
     for name in WORD_TOKENIZERS:
         for place in (
             getattr(tokenizer, name).__module__,
             f"{_PLACE}.tokenizer",
             "sentence_transformers.models.tokenizer",
         ):
-            found[f"{place}.{name}"] = name
-        found[f"sentence_transformers.models.tokenizer.{name}.{name}"] = name
-    return found
+            names[f"{place}.{name}"] = name
+        names[f"sentence_transformers.models.tokenizer.{name}.{name}"] = name
+    return names
 
 
 def is_activation(named: str) -> bool:
-    """Whether a name is that of an activation: a module of ``torch.nn``, by where torch has it or had it."""
+    """Whether a name is that of an activation: a module of ``torch.nn``, at its present or earlier place."""
     from torch import nn
 
     place, _, name = named.rpartition(".")
@@ -96,7 +96,7 @@ def is_activation(named: str) -> bool:
 
 
 def is_model_type(named: str) -> bool:
-    """Whether the class of an encoder is installed, by the type that its configuration gives it."""
+    """Whether the class of an encoder is installed, by the type in its configuration."""
     from transformers import CONFIG_MAPPING
 
     from st_biomed.modules.adapt import register_families

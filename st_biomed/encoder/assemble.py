@@ -1,4 +1,4 @@
-"""A model made of its modules, each of an installed class, and what its folder says of the whole."""
+"""Builds a model from its modules, each of an installed class, and from the settings of its folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sentence_transformers.util import check_version_requirements, get_device_na
 from transformers.utils import logging as transformers_logging
 
 from st_biomed.encoder.check_loaded import check_vectors, check_vocabulary
-from st_biomed.encoder.damage import told
+from st_biomed.encoder.damage import reported_damage
 from st_biomed.encoder.json_files import AGAIN, read_object
 from st_biomed.encoder.listed_modules import ListedModule, routes
 from st_biomed.encoder.sources import Source
@@ -38,9 +38,9 @@ def assemble(
     """A model on the CPU, with its prompts, its similarity and its card.
 
     Args:
-        source: Where it lies.
-        listed: Its modules; none for a plain checkpoint, which gets a pooling as sentence-transformers gives it.
-        truncate_dim: Numbers of a vector that are kept; by default what the folder says.
+        source: The files of the model.
+        listed: Its modules; none for a plain checkpoint, which gets the default pooling of sentence-transformers.
+        truncate_dim: Dimensions of a vector to keep; by default the folder's setting.
         card: Card data; the host's by default.
 
     Raises:
@@ -48,8 +48,8 @@ def assemble(
     """
     folder = source.folder
     settings = _settings(folder) if listed else {}
-    modules = {one.name: _module(folder, one) for one in listed} if listed else _plain(folder)
-    with told(folder):
+    modules = {entry.name: _module(folder, entry) for entry in listed} if listed else _plain(folder)
+    with reported_damage(folder):
         model = SentenceTransformer(
             modules=cast(Any, OrderedDict(modules)),
             device="cpu",
@@ -60,12 +60,12 @@ def assemble(
             model_card_data=card,
             local_files_only=not source.repository,
         )
-    if any(one.kwargs for one in listed):
-        model.module_kwargs = OrderedDict((one.name, one.kwargs) for one in listed)
+    if any(entry.kwargs for entry in listed):
+        model.module_kwargs = OrderedDict((entry.name, entry.kwargs) for entry in listed)
     _keep_card(model, source, keep=bool(listed))
-    for one in listed or [ListedModule(name="0", path="", kind=Transformer, kwargs=[])]:
-        check_numbers(folder / one.path, modules[one.name])
-        for where, module in _encoders(folder / one.path, modules[one.name]):
+    for entry in listed or [ListedModule(name="0", path="", kind=Transformer, kwargs=[])]:
+        check_numbers(folder / entry.path, modules[entry.name])
+        for where, module in _encoders(folder / entry.path, modules[entry.name]):
             check_vocabulary(where, module)
             check_loaded(where, module, model)
             _forget_code(module)
@@ -75,15 +75,15 @@ def assemble(
 
 
 def place(model: SentenceTransformer, source: Source, device: str | torch.device | None) -> SentenceTransformer:
-    """The model on its device, tried there.
+    """The model on its device, tested there.
 
     Args:
-        model: On the CPU.
-        source: Where it is from.
-        device: Where to; the best there is by default.
+        model: The model on the CPU.
+        source: The source of the model.
+        device: The device; by default the best available.
 
     Raises:
-        InputError: Its vectors are none.
+        InputError: Its vectors are invalid.
     """
     model.to(str(device) if device is not None else get_device_name())
     check_vectors(model, source.folder)
@@ -91,36 +91,38 @@ def place(model: SentenceTransformer, source: Source, device: str | torch.device
 
 
 def _settings(folder: Path) -> dict[str, Any]:
-    """What the folder says of the whole model."""
+    """Apply the folder's settings of the whole model."""
     file = folder / _SETTINGS
-    found = read_object(file)
-    prompts, default = found.get("prompts") or {}, found.get("default_prompt_name")
-    if not isinstance(prompts, dict) or not all(isinstance(one, str) for one in prompts.values()):
-        raise InputError(f"{file}: prompts are name to text, found {prompts!r}: {AGAIN}")
+    settings = read_object(file)
+    prompts, default = settings.get("prompts") or {}, settings.get("default_prompt_name")
+    if not isinstance(prompts, dict) or not all(isinstance(prompt, str) for prompt in prompts.values()):
+        raise InputError(f"{file}: prompts must map names to texts, found {prompts!r}: {AGAIN}")
     if default is not None and default not in prompts:
-        raise InputError(f"{file}: default_prompt_name {default!r} is none of its prompts {sorted(prompts)}: {AGAIN}")
-    similarity = found.get("similarity_fn_name")
-    if similarity not in (None, *(str(one) for one in SentenceTransformer.SUPPORTED_SIMILARITY_FN_NAMES)):
+        raise InputError(
+            f"{file}: default_prompt_name {default!r} is not among its prompts {sorted(prompts)}: {AGAIN}"
+        )
+    similarity = settings.get("similarity_fn_name")
+    if similarity not in (None, *(str(supported) for supported in SentenceTransformer.SUPPORTED_SIMILARITY_FN_NAMES)):
         raise InputError(f"{file}: similarity_fn_name {similarity!r} is unknown: {AGAIN}")
-    width = found.get("truncate_dim")
+    width = settings.get("truncate_dim")
     if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
-        raise InputError(f"{file}: truncate_dim has to be an integer of at least 1, found {width!r}: {AGAIN}")
+        raise InputError(f"{file}: truncate_dim must be an integer of at least 1, found {width!r}: {AGAIN}")
     try:
-        check_version_requirements(found.get("requirements"), source=str(folder))
+        check_version_requirements(settings.get("requirements"), source=str(folder))
     except ImportError as error:
         raise InputError(" ".join(str(error).split())) from error
-    return found
+    return settings
 
 
-def _module(folder: Path, one: ListedModule) -> Any:
-    """One module; its class looks for no code and for nothing outside of the folder."""
-    where = folder / one.path
-    for place in _checkpoints(where, one.kind):
+def _module(folder: Path, entry: ListedModule) -> Any:
+    """One module; its class does not load code or anything outside of the folder."""
+    where = folder / entry.path
+    for place in _checkpoints(where, entry.kind):
         check_files(place)
-    with _quiet(), told(where, one.kind):
-        return one.kind.load(
+    with _quiet(), reported_damage(where, entry.kind):
+        return entry.kind.load(
             str(folder),
-            subfolder=one.path,
+            subfolder=entry.path,
             token=None,
             cache_folder=None,
             revision=None,
@@ -133,18 +135,20 @@ def _module(folder: Path, one: ListedModule) -> Any:
 
 
 def _checkpoints(where: Path, kind: Any) -> list[Path]:
-    """Folders of a module in which weights have to be."""
+    """Folders of a module that must contain weights."""
     if issubclass(kind, Router):
-        return [place for path, each in routes(where).items() for place in _checkpoints(where / path, each)]
+        return [
+            place for path, route_kind in routes(where).items() for place in _checkpoints(where / path, route_kind)
+        ]
     if issubclass(kind, Transformer):
         return [where, *(place for place in [where / "knowledge_injection"] if place.is_dir())]
     return [where] if where.is_dir() and any((*where.glob("*.safetensors"), *where.glob("*.bin"))) else []
 
 
 def _plain(folder: Path) -> dict[str, Any]:
-    """An encoder of a plain checkpoint: mean pooling, the last token for a decoder."""
+    """An encoder from a plain checkpoint: mean pooling, or the last token for a decoder."""
     check_files(folder)
-    with _quiet(), told(folder, Transformer):
+    with _quiet(), reported_damage(folder, Transformer):
         transformer = Transformer(
             str(folder), model_kwargs=dict(_LOCAL), processor_kwargs=dict(_LOCAL), config_kwargs=dict(_LOCAL)
         )
@@ -157,21 +161,21 @@ def _plain(folder: Path) -> dict[str, Any]:
 
 
 def _encoders(where: Path, module: Any) -> Iterator[tuple[Path, Any]]:
-    """The encoders of transformers in a module, each with the folder that it was read from."""
+    """The encoders of transformers in a module, each with its folder."""
     if isinstance(module, Transformer):
         yield where, module
     elif isinstance(module, Router):
         file = where / module.config_file_name
         structure = read_object(file if file.exists() else where / "config.json")["structure"]
         for route, made in module.sub_modules.items():
-            each: Any
-            for path, each in zip(structure[route], made.children()):
-                yield from _encoders(where / path, each)
+            part: Any
+            for path, part in zip(structure[route], made.children()):
+                yield from _encoders(where / path, part)
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' own report of missing and unused tensors: what matters of it is told in a line."""
+    """Suppress transformers' report of missing and unused tensors; relevant ones are reported in one line."""
     before = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity_error()
     try:
@@ -181,7 +185,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _keep_card(model: Any, source: Source, *, keep: bool) -> None:
-    """What the host does where it loads a folder itself: saving keeps its README, a card names what it began from."""
+    """The host's steps after loading a folder: saving keeps its README, and the card names the base model."""
     card = source.folder / "README.md"
     if keep and card.is_file() and hasattr(model, "_model_card_text"):
         model._model_card_text = card.read_text("utf-8", errors="replace")
@@ -190,14 +194,14 @@ def _keep_card(model: Any, source: Source, *, keep: bool) -> None:
 
 
 def _forget_code(module: Any) -> None:
-    """Let an encoder forget the code that its files name and that was not run, so that no release of it names it again."""
+    """Remove references to code that was not run from an encoder, so that no release refers to it."""
     vars(module.model.config).pop("auto_map", None)
     if module.tokenizer is not None:
         module.tokenizer.init_kwargs.pop("auto_map", None)
 
 
 def _named(module: Any, repository: str) -> None:
-    """Have an encoder know the repository that it is from, not the folder of the cache: adapters of peft record it."""
+    """Set the repository of an encoder instead of the folder of the cache: adapters of peft record it."""
     module.model.name_or_path = module.model.config.name_or_path = repository
     if module.tokenizer is not None:
         module.tokenizer.name_or_path = repository

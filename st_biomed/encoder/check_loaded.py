@@ -1,4 +1,4 @@
-"""A loaded model is tried on a few terms: do its modules fit together, and does it give vectors?"""
+"""Tests a loaded model on a few terms: the modules must fit together, and the vectors must be valid."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ TERMS = ["heart attack", "broken wrist"]
 
 
 def check_vectors(model: SentenceTransformer, folder: Path) -> None:
-    """Whether a model gives vectors of finite numbers, not all of them 0.
+    """Check that a model computes vectors of finite numbers that are not all 0.
 
-    A table of words or names knows no other texts: of its weights some have to differ from 0.
+    A table of words or names may not know the terms: some of its weights must differ from 0.
 
     Args:
-        model: Stays as it is.
-        folder: Where it is from, for the message.
+        model: The model; it is not changed.
+        folder: Its folder, for the message.
 
     Raises:
-        InputError: It does not.
+        InputError: The check fails.
     """
     if not isinstance(model[0], (Transformer, Router)):
         if (weights := list(model.parameters())) and not any(bool(tensor.any()) for tensor in weights):
@@ -46,42 +46,42 @@ def check_vectors(model: SentenceTransformer, folder: Path) -> None:
             f"{folder}: loads, but fails on {TERMS[0]!r} ({type(error).__name__}: {reason}): {AGAIN}"
         ) from error
     if not bool(torch.isfinite(vectors).all()) or not bool(vectors.any()):
-        found = "zeros alone" if bool(torch.isfinite(vectors).all()) else "NaN or infinity"
-        raise InputError(f"{folder}: the vectors of the model hold {found}, of {TERMS[0]!r} for example: {AGAIN}")
+        fault = "all zero" if bool(torch.isfinite(vectors).all()) else "NaN or infinite"
+        raise InputError(f"{folder}: the vectors of the model are {fault}, for example for {TERMS[0]!r}: {AGAIN}")
 
 
 def check_vocabulary(where: Path, transformer: Any) -> None:
-    """Whether the tokenizer of an encoder knows words, and no token that the encoder has no vector for.
+    """Check that the tokenizer of an encoder knows words, and has no token without a vector in the encoder.
 
-    transformers makes an empty tokenizer, without a word about it, where the vocabulary is missing.
+    transformers silently creates an empty tokenizer if the vocabulary is missing.
 
     Args:
         where: Folder of the encoder.
         transformer: The module with the encoder.
 
     Raises:
-        InputError: It does not.
+        InputError: The check fails.
     """
     tokenizer, encoder = transformer.tokenizer, transformer.model
     if tokenizer is None:
         return
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
-        raise InputError(f"{where}: the tokenizer has only special tokens, its vocabulary is missing: {AGAIN}")
+        raise InputError(f"{where}: the tokenizer has only special tokens; its vocabulary is missing: {AGAIN}")
     rows = getattr(encoder.get_input_embeddings(), "num_embeddings", None)
     if rows is not None and tokenizer.vocab_size > rows:
         raise InputError(
-            f"{where}: the tokenizer has {tokenizer.vocab_size:,} tokens, the encoder vectors for {rows:,}: they are not of "
-            f"one model: {AGAIN}"
+            f"{where}: the tokenizer has {tokenizer.vocab_size:,} tokens, but the encoder has vectors for {rows:,}: "
+            f"they are not of one model: {AGAIN}"
         )
 
 
 def unused_parameters(model: SentenceTransformer, encoder: Any, names: set[str]) -> set[str]:
-    """Those of some parameters of an encoder that no vector of the model depends on.
+    """The parameters of an encoder, among some, that no vector of the model depends on.
 
     Args:
-        model: Stays as it is.
-        encoder: In it.
-        names: Of its parameters.
+        model: The model; it is not changed.
+        encoder: An encoder of the model.
+        names: Names of its parameters.
     """
     chosen = {name: encoder.get_parameter(name) for name in names}
     with _as_it_was(model), torch.enable_grad():
@@ -90,14 +90,14 @@ def unused_parameters(model: SentenceTransformer, encoder: Any, names: set[str])
 
 
 def _vectors(model: SentenceTransformer) -> Tensor:
-    """``[2, D]``."""
+    """The vectors of the terms, ``[2, D]``."""
     features = batch_to_device(model.preprocess(TERMS), model.device)
     return model(features)["sentence_embedding"]
 
 
 @contextmanager
 def _as_it_was(model: SentenceTransformer) -> Iterator[None]:
-    """In evaluation, and afterwards as before: what trains, and what the tokenizer cuts and pads its next batch to."""
+    """Evaluation mode inside, and the previous state afterwards: training mode, truncation and padding."""
     training = [module for module in model.modules() if module.training]
     backend = getattr(model.tokenizer, "backend_tokenizer", None)
     left = (backend.truncation, backend.padding) if backend is not None else None

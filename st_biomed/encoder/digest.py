@@ -1,4 +1,4 @@
-"""A name for what a model computes: two models with one digest give the same vectors."""
+"""A digest of a model's computation: two models with the same digest give the same vectors."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _NOT_COMPUTED = {
     "architectures",
     "auto_map",
     "dtype",
-}  # of a transformer's configuration
-_LEFT_BY_A_CALL = {"padding", "truncation"}  # of a tokenizer: what the last batch was cut and padded to
+}  # settings of a transformer's configuration
+_LEFT_BY_A_CALL = {"padding", "truncation"}  # settings of a tokenizer that depend on the last batch
 
 
 def model_digest(model: SentenceTransformer) -> str:
     """SHA-256 of the weights, the modules' configuration, the tokenizer, the length limit and the prompts.
 
-    Where the model was loaded from and on which device it lies make no difference, nor does what it encoded before.
-    Saving and loading keeps it, apart from ``truncate_dim``, which sentence-transformers does not save.
+    The digest does not depend on where the model was loaded from, on its device, or on earlier calls. It does not
+    change when the model is saved and loaded, apart from ``truncate_dim``, which sentence-transformers does not save.
     """
     digest = hashlib.sha256()
     described: dict[str, Any] = {
@@ -44,7 +44,7 @@ def model_digest(model: SentenceTransformer) -> str:
 
 
 def _module(module: Any) -> dict[str, Any]:
-    """What decides a module's output beside its weights."""
+    """The settings that determine a module's output, besides its weights."""
     described: dict[str, Any] = {"class": f"{type(module).__module__}.{type(module).__qualname__}"}
     if hasattr(module, "get_config_dict"):
         described["settings"] = module.get_config_dict()

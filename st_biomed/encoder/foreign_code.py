@@ -1,4 +1,4 @@
-"""Code of somebody else: where a model asks for it, the error that refuses it, and the word that allows it."""
+"""Foreign code: models that require it, the error that rejects it, and the option that allows it."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ FLAG_HELP = (
     "Run third-party code that a model needs; otherwise only code of sentence-transformers and of this package is run."
 )
 _HOW = (
-    "code of others is not run unasked: read it, then allow it with --trust-remote-code (of a recipe --trust_remote_code "
-    "true, in Python trust_remote_code=True)"
+    "foreign code is not run by default: read it, then allow it with --trust-remote-code (of a recipe "
+    "--trust_remote_code true, in Python trust_remote_code=True)"
 )
 
 
 class ForeignCode(InputError):
-    """A model asks for code, or for another repository, that neither sentence-transformers nor this package has.
+    """A model requires code, or another repository, that neither sentence-transformers nor this package has.
 
     Args:
-        path: The file that asks.
-        found: What for.
+        path: The file with the requirement.
+        found: The requirement.
     """
 
-    def __init__(self, path: Path, found: str) -> None:
-        super().__init__(f"{path}: {found}; {_HOW}")
+    def __init__(self, path: Path, request: str) -> None:
+        super().__init__(f"{path}: {request}; {_HOW}")
 
 
 def code_of_others(folder: Path) -> tuple[Path, str] | None:
-    """The first class of somebody else that a saved model's files name as code to fetch, and the file; nothing where all are ours.
+    """The first foreign class that a saved model's files request as code, and the file; nothing if there is none.
 
     Args:
-        folder: Of the model.
+        folder: The folder of the model.
 
     Raises:
         InputError: A file that cannot be read.
@@ -50,11 +50,11 @@ def code_of_others(folder: Path) -> tuple[Path, str] | None:
 
 
 def _names(value: Any) -> Iterator[str]:
-    """Every class in an ``auto_map``, which holds names, or lists of a slow and a fast one."""
+    """Every class in an ``auto_map``, which has names, or lists of a slow and a fast class."""
     if isinstance(value, dict):
         value = list(value.values())
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, (dict, list)):
-            yield from _names(one)
-        elif one is not None:
-            yield str(one)
+    for member in value if isinstance(value, list) else [value]:
+        if isinstance(member, (dict, list)):
+            yield from _names(member)
+        elif member is not None:
+            yield str(member)

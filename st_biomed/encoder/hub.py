@@ -1,4 +1,4 @@
-"""The files of a model on the Hub that loading it needs: settings, vocabulary and weights of one format, no code."""
+"""The files of a model on the Hub for loading it: settings, vocabulary and weights of one format, no code."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _WEIGHTS = re.compile(r"(model|pytorch_model)(-\d+-of-\d+)?\.(safetensors|bin)")
 
 
 def downloaded(repository: str, revision: str | None = None, token: str | None = None) -> Path:
-    """The folder of a repository in the cache, with what the Hub has of it; what the cache has where the Hub is not reached.
+    """The folder of a repository in the cache, updated from the Hub; without a connection, the cached files.
 
     Args:
         repository: ``owner/name``.
         revision: Branch, tag, commit or ``refs/pr/N``.
-        token: Of the Hub; by default the one that is stored.
+        token: Access token of the Hub; by default the stored one.
 
     Raises:
         OSError: It is neither on the Hub nor in the cache, or may not be read.
-        ValueError: The id is none.
+        ValueError: The id is invalid.
     """
     if is_offline_mode():
         return _cached_or(repository, revision, OSError("the Hub is switched off"))
     try:
         files = HfApi(token=token).list_repo_files(repository, revision=revision)
-    except Exception as error:  # whatever the client's HTTP library raises where there is no connection
+    except Exception as error:  # any exception of the client's HTTP library without a connection
         return _cached_or(repository, revision, error)
     folder = Path(_fetched(repository, [file for file in files if is_setting(file)], revision, token))
     if weights := needed_weights(files, folder):
@@ -53,29 +53,29 @@ def _cached_or(repository: str, revision: str | None, error: Exception) -> Path:
 
 
 def cached_folder(repository: str, revision: str | None = None) -> Path | None:
-    """The folder of a repository in the cache, whole or not; nothing where it has none.
+    """The folder of a repository in the cache, complete or not; nothing if it is not cached.
 
     Raises:
-        ValueError: The id is none.
+        ValueError: The id is invalid.
     """
     for file in ("modules.json", "config.json", "adapter_config.json"):
-        found = try_to_load_from_cache(repository, file, revision=revision)
-        if isinstance(found, str):
-            return Path(found).parent
+        cached = try_to_load_from_cache(repository, file, revision=revision)
+        if isinstance(cached, str):
+            return Path(cached).parent
     return None
 
 
 def is_setting(file: str) -> bool:
-    """Whether a file of a repository may be read besides weights: at most one folder deep in another, and no code."""
+    """Whether a file of a repository may be read in addition to weights: at most one folder deep, and no code."""
     return _SETTINGS.fullmatch(PurePosixPath(file).name) is not None and file.count("/") <= 2
 
 
 def needed_weights(files: Iterable[str], folder: Path) -> list[str]:
-    """The files with weights that a model's modules read; of the pickled ones none that has a safe one beside it.
+    """The files with weights that a model's modules read; pickled weights only if there are no safe ones.
 
     Args:
-        files: Of the repository.
-        folder: With its settings.
+        files: Files of the repository.
+        folder: Folder with its settings.
     """
     wanted = module_folders(folder)
     groups: dict[str, list[str]] = {}
@@ -88,25 +88,25 @@ def needed_weights(files: Iterable[str], folder: Path) -> list[str]:
 
 
 def module_folders(folder: Path) -> set[str]:
-    """Where the weights of a model's modules lie, as far as its files tell: what is wrong with them is said on loading."""
+    """The folders of the weights of a model's modules, as far as listed; errors are reported on loading."""
     if not (folder / "modules.json").is_file():
         return {""}
-    found = [path for one in _json(folder / "modules.json", list) if isinstance(path := one.get("path"), str)]
-    for path in found:  # grows: a route may have routes of its own
+    paths = [path for module in _json(folder / "modules.json", list) if isinstance(path := module.get("path"), str)]
+    for path in paths:  # grows: a route may have further routes
         for file in ("router_config.json", "config.json"):
             for settings in _json(folder / path / file, dict):
                 routes = settings.get("types")
-                found += (
+                paths += (
                     ["/".join(filter(None, (path, str(key)))) for key in routes] if isinstance(routes, dict) else []
                 )
-    return set(found) | {"/".join(filter(None, (path, "knowledge_injection"))) for path in found}
+    return set(paths) | {"/".join(filter(None, (path, "knowledge_injection"))) for path in paths}
 
 
 def _json(path: Path, kind: type) -> list[Any]:
-    """The objects in a file: itself or those it lists; none where it is missing or damaged."""
+    """The objects in a file: the object itself or the members of a list; none if the file is missing or damaged."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return []
-    objects = found if isinstance(found, list) else [found]
-    return [one for one in objects if isinstance(found, kind) and isinstance(one, dict)]
+    objects = content if isinstance(content, list) else [content]
+    return [member for member in objects if isinstance(content, kind) and isinstance(member, dict)]

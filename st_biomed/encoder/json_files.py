@@ -1,4 +1,4 @@
-"""The JSON files of a model's folder, read so that a damaged one is told in a line."""
+"""The JSON files of a model's folder; a damaged file is reported in one line."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ AGAIN = "copy or download the model again"
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The object in a file; an empty one where there is no such file.
+    """The object in a file; an empty one if the file does not exist.
 
     Raises:
-        InputError: The file holds something else.
+        InputError: The file has other contents.
     """
-    found = _read(path) if path.exists() else {}
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: must hold an object, {{...}}, found {_shown(found)}: {AGAIN}")
-    return found
+    content = _read(path) if path.exists() else {}
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: must contain an object, {{...}}, found {_shown(content)}: {AGAIN}")
+    return content
 
 
 def read_list(path: Path) -> list[dict[str, Any]]:
-    """The objects in a file that lists them.
+    """The objects in a file with a list.
 
     Raises:
-        InputError: The file is missing or holds something else.
+        InputError: The file is missing or has other contents.
     """
-    found = _read(path)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found) or not found:
-        raise InputError(f"{path}: must hold a list of objects, [{{...}}, ...], found {_shown(found)}: {AGAIN}")
-    return found
+    content = _read(path)
+    if not isinstance(content, list) or not all(isinstance(member, dict) for member in content) or not content:
+        raise InputError(f"{path}: must contain a list of objects, [{{...}}, ...], found {_shown(content)}: {AGAIN}")
+    return content
 
 
 def _read(path: Path) -> Any:
@@ -44,17 +44,17 @@ def _read(path: Path) -> Any:
         raise InputError(f"{path}: cannot be read as JSON ({reason}): {AGAIN}") from error
 
 
-def _shown(found: Any) -> str:
-    text = repr(found)
+def _shown(content: Any) -> str:
+    text = repr(content)
     return text if len(text) < 60 else f"{text[:57]}..."
 
 
-def nested(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every key of an object and of the objects in it, as the path to it, with its value."""
-    if isinstance(found, dict):
-        for key, value in found.items():
+def nested(content: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every key of an object and its inner objects, as the path to it, with its value."""
+    if isinstance(content, dict):
+        for key, value in content.items():
             yield (*path, key), value
             yield from nested(value, (*path, key))
-    elif isinstance(found, list):
-        for value in found:
+    elif isinstance(content, list):
+        for value in content:
             yield from nested(value, path)

@@ -1,4 +1,4 @@
-"""The modules that a model's folder lists, each with its installed class, and every class that they name in turn."""
+"""The modules that a model's folder lists, each with its installed class, and all classes that they name."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MODULES = "modules.json"
 
 @dataclass(frozen=True)
 class ListedModule:
-    """A line of ``modules.json``.
+    """An entry of ``modules.json``.
 
     Attributes:
-        name: In the model.
-        path: Of its files, below the model's folder; empty for the folder itself.
+        name: Its name in the model.
+        path: Path of its files below the model's folder; empty for the folder itself.
         kind: The installed class.
-        kwargs: Names of arguments of ``encode`` that it takes.
+        kwargs: Names of the arguments of ``encode`` that it accepts.
     """
 
     name: str
@@ -33,60 +33,60 @@ class ListedModule:
 
 
 def listed_modules(folder: Path) -> list[ListedModule]:
-    """What a folder's ``modules.json`` lists; nothing for a plain checkpoint of transformers.
+    """The entries of a folder's ``modules.json``; nothing for a plain checkpoint of transformers.
 
-    Every file of the folder that names a class, a file or another repository is read for it, and nothing is loaded yet.
+    All files of the folder that name a class, a file or another repository are read, but nothing is loaded yet.
 
     Args:
-        folder: Of the model.
+        folder: Folder of the model.
 
     Raises:
-        ForeignCode: Something is named that neither sentence-transformers nor this package has.
+        ForeignCode: A file names a class that neither sentence-transformers nor this package has.
         InputError: A damaged file, or a path that leads out of the folder.
     """
     listed = folder / MODULES
     model = read_object(folder / "config_sentence_transformers.json")
     if not listed.exists():
         if model:
-            raise InputError(f"{listed}: is missing, although config_sentence_transformers.json needs it: {AGAIN}")
+            raise InputError(f"{listed}: is missing, but config_sentence_transformers.json needs it: {AGAIN}")
         check_transformer(folder, folder)
         return []
     if (kind := model.get("model_type", "SentenceTransformer")) != "SentenceTransformer":
         raise InputError(f"{folder}: is a {kind}; expected a SentenceTransformer")
-    modules = [_listed(folder, one) for one in read_list(listed)]
-    if len({one.name for one in modules}) != len(modules):
-        raise InputError(f"{listed}: names two modules {[one.name for one in modules]}: {AGAIN}")
-    for one in modules:
-        _check(folder, folder / one.path, one.kind)
+    modules = [_listed(folder, entry) for entry in read_list(listed)]
+    if len({entry.name for entry in modules}) != len(modules):
+        raise InputError(f"{listed}: names two modules {[entry.name for entry in modules]}: {AGAIN}")
+    for entry in modules:
+        _check(folder, folder / entry.path, entry.kind)
     return modules
 
 
-def _listed(folder: Path, found: dict[str, Any]) -> ListedModule:
+def _listed(folder: Path, entry: dict[str, Any]) -> ListedModule:
     file = folder / MODULES
-    named, name, path, kwargs = (found.get(key) for key in ("type", "name", "path", "kwargs"))
+    named, name, path, kwargs = (entry.get(key) for key in ("type", "name", "path", "kwargs"))
     if not isinstance(named, str) or not isinstance(name, str) or not isinstance(path, str) or not name or "." in name:
-        raise InputError(f"{file}: a module has a name, a path and a type, found {found}: {AGAIN}")
-    if not isinstance(kwargs or [], list) or not all(isinstance(one, str) for one in kwargs or []):
-        raise InputError(f"{file}: kwargs of a module are names, found {kwargs!r}: {AGAIN}")
+        raise InputError(f"{file}: a module needs a name, a path and a type, found {entry}: {AGAIN}")
+    if not isinstance(kwargs or [], list) or not all(isinstance(argument, str) for argument in kwargs or []):
+        raise InputError(f"{file}: kwargs of a module must be names, found {kwargs!r}: {AGAIN}")
     kind = module_classes().get(named)
     if kind is None:
         raise ForeignCode(file, f"{named} is a class of neither sentence_transformers nor this package")
     check_inside(file, path)
     where = folder / path
     if path and not where.is_dir() and kind.__name__ not in _WITHOUT_FILES:
-        raise InputError(f"{where}: is missing, the folder of module {name!r} of type {named}: {AGAIN}")
+        raise InputError(f"{where}: is missing; it is the folder of module {name!r} of type {named}: {AGAIN}")
     return ListedModule(name, path.rstrip("/"), kind, list(kwargs or []))
 
 
 _WITHOUT_FILES = ("Normalize",)
-"""Modules that have nothing to save: Git and the Hub keep no empty folder."""
+"""Modules that save nothing: Git and the Hub do not keep empty folders."""
 
 
 def check_inside(file: Path, path: str) -> None:
-    """Refuse a path that leads out of a model's folder, on any system.
+    """Reject a path that leads out of a model's folder, on any system.
 
     Raises:
-        InputError: It does.
+        InputError: It leads out of the folder.
     """
     there = PureWindowsPath(path)
     if there.anchor or ".." in there.parts or "\0" in path:
@@ -94,7 +94,7 @@ def check_inside(file: Path, path: str) -> None:
 
 
 def _check(folder: Path, where: Path, kind: Any) -> None:
-    """What the files of one module name."""
+    """Check the names in the files of one module."""
     from sentence_transformers.base.modules import Dense, Router, Transformer
     from sentence_transformers.sentence_transformer.modules import WordEmbeddings
 
@@ -109,12 +109,14 @@ def _check(folder: Path, where: Path, kind: Any) -> None:
     if issubclass(kind, Dense):
         named = settings.get("activation_function")
         if named is not None and not (isinstance(named, str) and is_activation(named)):
-            raise ForeignCode(where / kind.config_file_name, f"activation_function {named!r} is no module of torch.nn")
+            raise ForeignCode(
+                where / kind.config_file_name, f"activation_function {named!r} is not a module of torch.nn"
+            )
     elif issubclass(kind, WordEmbeddings):
         named = settings.get("tokenizer_class")
         if named not in word_tokenizers():
-            found = f"tokenizer_class {named!r} is none of sentence_transformers"
-            raise ForeignCode(where / kind.config_file_name, found)
+            fault = f"tokenizer_class {named!r} is not of sentence_transformers"
+            raise ForeignCode(where / kind.config_file_name, fault)
         if word_tokenizers()[named] == "TransformersTokenizerWrapper":
             check_tokenizer(where, needed=True)
 
@@ -123,19 +125,19 @@ def routes(where: Path) -> dict[str, Any]:
     """The modules of a router by their folders below its own.
 
     Raises:
-        ForeignCode: A class of somebody else; the router imports by name itself, so that ours are none for it.
-        InputError: A damaged file, or a folder that is none below its own.
+        ForeignCode: A foreign class; this package's classes count as foreign, because the router imports by name.
+        InputError: A damaged file, or a folder that is not below its own.
     """
     file = where / "router_config.json"
-    file = file if file.exists() else where / "config.json"  # as earlier versions called it
+    file = file if file.exists() else where / "config.json"  # its name in earlier versions
     types = read_object(file).get("types")
     if not isinstance(types, dict) or not types:
-        raise InputError(f"{file}: a router has types, folder to class, found {types!r}: {AGAIN}")
-    found = {}
+        raise InputError(f"{file}: a router needs types, folder to class, found {types!r}: {AGAIN}")
+    kinds = {}
     for path, named in types.items():
         kind = module_classes().get(named) if isinstance(named, str) else None
         if kind is None or not is_host_module(kind):
-            raise ForeignCode(file, f"{named} is no class of sentence_transformers")
+            raise ForeignCode(file, f"{named} is not a class of sentence_transformers")
         check_plain_path(file, path)
-        found[path] = kind
-    return found
+        kinds[path] = kind
+    return kinds

@@ -1,4 +1,4 @@
-"""The one loader of models: every path that reads an encoder goes through it."""
+"""The one loader of models, which every path that reads an encoder uses."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def load_encoder(
     card: SentenceTransformerModelCardData | None = None,
     trust_remote_code: bool = False,
 ) -> SentenceTransformer:
-    """A model to train or to measure: as :func:`load_model`, with its pooling and its length chosen.
+    """A model to train or to measure: like :func:`load_model`, with a choice of pooling and length.
 
     Args:
         name: A local folder or a Hub id. A plain transformers checkpoint becomes an encoder with ``pooling``.
-        pooling: ``"cls"``, ``"mean"``, ``"max"`` or ``"lasttoken"`` (of a decoder); ``None`` keeps the model's own, and is mean for
-            a plain checkpoint, the last token for one of a decoder.
-        max_length: Tokens a text is cut at, special tokens included; ``None`` keeps the model's own.
-        device: Where to load it; ``None`` for the best there is.
-        card: Card data for the model; before training give :class:`st_biomed.release.card.BiomedCard`, since the
-            host's own writes training strings into the README of every checkpoint.
-        trust_remote_code: As :func:`load_model` has it.
+        pooling: ``"cls"``, ``"mean"``, ``"max"`` or ``"lasttoken"`` (for decoders). ``None`` keeps the model's own
+            pooling; a plain checkpoint gets the mean, a decoder's checkpoint the last token.
+        max_length: Maximum number of tokens of a text, including special tokens; ``None`` keeps the model's own.
+        device: The device; ``None`` for the best available.
+        card: Card data for the model; before training, pass :class:`st_biomed.release.card.BiomedCard`, because the
+            host's card writes training strings into the README of every checkpoint.
+        trust_remote_code: As in :func:`load_model`.
 
     Raises:
-        InputError: As :func:`load_model`; unknown pooling, or a length that leaves no room for a token.
+        InputError: As in :func:`load_model`; unknown pooling, or a length that leaves no room for a token.
     """
     if pooling is not None and pooling not in POOLINGS:
         raise unknown_name("pooling", pooling, POOLINGS)
@@ -67,23 +67,24 @@ def load_model(
 ) -> SentenceTransformer:
     """A model from a folder, the Hub or the packaged weights.
 
-    Its modules are made here, of classes that are installed: those of sentence-transformers and of this package. Files of
-    code that a model carries are never read, and a model that names others is refused before anything of it is loaded.
-    What was loaded is tried: weights that are damaged, missing or not numbers are told in a line.
+    The modules are created here from installed classes of sentence-transformers and of this package. Files of code in
+    a model are never read, and a model that names other classes is rejected before any of it is loaded. The loaded
+    model is tested: damaged or missing weights and invalid numbers are reported in one line.
 
     Args:
         name: A local folder, or ``owner/name`` on the Hub.
-        device: Where to; the best there is by default.
+        device: The device; by default the best available.
         revision: Branch, tag, commit or ``refs/pr/N`` on the Hub.
-        token: Of the Hub; by default the one that is stored.
-        truncate_dim: Numbers of a vector that are kept.
+        token: Access token of the Hub; by default the stored one.
+        truncate_dim: Dimensions of a vector to keep.
         card: Card data; the host's by default.
-        trust_remote_code: Whether a model that asks for code of somebody else, or for another repository, is left to
-            sentence-transformers, which runs it. Others, releases of this package among them, are loaded as without it.
+        trust_remote_code: Whether to leave a model that requires foreign code or another repository to
+            sentence-transformers, which runs the code. All other models, including releases of this package, are
+            loaded as usual.
 
     Raises:
-        ForeignCode: The model needs such code, which was not allowed.
-        InputError: No such model within reach, or a damaged one.
+        ForeignCode: The model needs foreign code that is not allowed.
+        InputError: The model is not available, or damaged.
     """
     source = find_model(name, revision=revision, token=token)
     from st_biomed.encoder.assemble import assemble, place
@@ -109,7 +110,7 @@ def _as_the_host_does(
     truncate_dim: int | None,
     card: SentenceTransformerModelCardData | None,
 ) -> SentenceTransformer:
-    """The model with the code that it names, which is run: the person has allowed it."""
+    """The model with its own code, which is run: the user has allowed it."""
     from sentence_transformers import SentenceTransformer
 
     options: dict[str, Any] = (

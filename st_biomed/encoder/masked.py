@@ -1,4 +1,4 @@
-"""A masked language model and its tokenizer, loaded by the rules of the one loader."""
+"""A masked language model and its tokenizer, loaded by the rules of the loader."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 def load_masked_model(
     name: str | Path, *, trust_remote_code: bool = False
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A checkpoint as a masked language model; with a new head where it has none, of which transformers tells.
+    """A checkpoint as a masked language model; transformers adds and reports a new head if there is none.
 
     Args:
-        name: A local folder or a Hub id; of a sentence-transformers model the checkpoint at its top.
-        trust_remote_code: Whether a checkpoint that needs code of somebody else may run it.
+        name: A local folder or a Hub id; for a sentence-transformers model, its first checkpoint.
+        trust_remote_code: Whether a checkpoint may run its own code.
 
     Raises:
-        ForeignCode: It needs such code, which was not allowed.
-        InputError: No such checkpoint within reach, or a damaged one.
+        ForeignCode: It needs foreign code that is not allowed.
+        InputError: The checkpoint is not available, or damaged.
     """
     source = find_model(name)
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    from st_biomed.encoder.damage import told
+    from st_biomed.encoder.damage import reported_damage
     from st_biomed.encoder.transformer_files import check_transformer
     from st_biomed.encoder.weights import check_files, shown
 
@@ -43,7 +43,7 @@ def load_masked_model(
         if not trust_remote_code:
             raise
         where, options = source.repository or where, {"trust_remote_code": True}
-    with told(source.folder):
+    with reported_damage(source.folder):
         model: Any
         model, report = AutoModelForMaskedLM.from_pretrained(where, output_loading_info=True, **options)
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(where, **options)

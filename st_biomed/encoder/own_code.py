@@ -1,4 +1,4 @@
-"""The files of this package's code that a released model may carry for people who do not have the package."""
+"""The files of this package's code that a released model may contain, for users without the package."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ OWN_CODE = {
         "mention_pooling",
     )
 }
-"""Files of code that a released model may carry, and where this package has them. Loading a model here never reads them."""
+"""Files of code in released models, and their places in this package. Loading a model never reads them."""
 
 
 def is_own_code(path: Path) -> bool:
-    """Whether a file is, byte for byte, one that a release may carry."""
+    """Whether a file is byte for byte one that a release may contain."""
     return path.name in OWN_CODE and path.read_bytes() == OWN_CODE[path.name].read_bytes()

@@ -1,10 +1,10 @@
-"""Which precision this machine multiplies in hardware."""
+"""The precision of hardware multiplication on this machine."""
 
 from __future__ import annotations
 
 
 def computes_bf16() -> bool:
-    """Whether this machine multiplies bfloat16 in hardware: a GPU that does, or AVX512-BF16 or AMX in the processor."""
+    """Whether this machine multiplies bfloat16 in hardware: by its GPU, or by AVX512-BF16 or AMX in the processor."""
     import torch
 
     if torch.cuda.is_available():

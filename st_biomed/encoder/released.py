@@ -1,4 +1,4 @@
-"""Load a model of ours from a folder or the Hub, also where it has modules that sentence-transformers does not have."""
+"""Loads a model of this package from a folder or the Hub, also with modules that only this package has."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ def load(
     truncate_dim: int | None = None,
     trust_remote_code: bool = False,
 ) -> SentenceTransformer:
-    """A model from a folder or the Hub, with the classes that are installed here.
+    """A model from a folder or the Hub, with the installed classes.
 
-    Of sentence-transformers and of this package: mention pooling, injected knowledge, bottleneck adapters, few-shot
-    encoders. Files of code that the model may carry are not run, nor any other that it names.
+    The classes are those of sentence-transformers and of this package: mention pooling, injected knowledge, bottleneck
+    adapters, few-shot encoders. Files of code in the model are not run.
 
     Args:
         name: A folder, or ``owner/name`` on the Hub.
-        device: Where to; the best there is by default.
+        device: The device; by default the best available.
         revision: Branch, tag, commit or ``refs/pr/N`` on the Hub.
-        token: Of the Hub; by default the one that is stored.
-        truncate_dim: Numbers of a vector that are kept.
-        trust_remote_code: Whether a model that needs code of somebody else may run it.
+        token: Access token of the Hub; by default the stored one.
+        truncate_dim: Dimensions of a vector to keep.
+        trust_remote_code: Whether a model may run its own code.
 
     Raises:
-        InputError: No such model within reach, a damaged one, or one that needs code of somebody else, which was not
-            allowed.
+        InputError: The model is not available, is damaged, or needs foreign code that is not allowed.
     """
     return load_model(
         name,
@@ -52,17 +51,17 @@ def load(
 
 
 def require_this_package(folder: str | Path) -> None:
-    """Have a saved model say that it needs this package, where it does; sentence-transformers then says so before it loads.
+    """Record that a saved model needs this package, if it does; sentence-transformers reports this before it loads it.
 
-    A release never does: it is of built-in modules, or carries its code. What a training run keeps of its own form may.
+    A release never needs it: it has built-in modules or its own code. The trained form that a run keeps may need it.
 
     Args:
-        folder: What ``save_pretrained`` wrote.
+        folder: The result of ``save_pretrained``.
     """
     folder = Path(folder)
     listed = folder / "modules.json"
     modules = json.loads(listed.read_text("utf-8")) if listed.is_file() else []
-    if not any(one["type"].startswith(_OWN) for one in modules):
+    if not any(module["type"].startswith(_OWN) for module in modules):
         return
     file = folder / "config_sentence_transformers.json"
     settings = json.loads(file.read_text("utf-8"))

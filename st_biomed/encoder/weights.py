@@ -1,4 +1,4 @@
-"""The weights of a model: files that are whole, every tensor that its vectors depend on, and numbers in all of them."""
+"""The weights of a model: complete files, all tensors that its vectors depend on, and only finite numbers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from st_biomed.errors import InputError
 Shapes = dict[str, tuple[int, ...]]
 
 _FILES = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
-"""The host reads the first of them that there is."""
+"""The host reads the first one that exists."""
 _DISTRIBUTED = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors|\.metadata")
 _OF_OTHERS = ("*.h5", "*.msgpack", "*.onnx", "*.gguf", "*.ckpt", "*.pt", "*.pth", "*.safetensors", "*.bin")
 _SAFE_TORCH = (2, 6)
-"""Before it, a pickle could run code where torch was told to read tensors alone (CVE-2025-32434)."""
+"""In earlier versions, a pickle could run code although torch was to read only tensors (CVE-2025-32434)."""
 _SHOWN = 3
 
 
 def check_files(where: Path) -> Shapes:
-    """Read the names and shapes of the tensors that a module's folder holds.
+    """Read the names and shapes of the tensors in a module's folder.
 
     Args:
         where: The folder.
@@ -35,15 +35,15 @@ def check_files(where: Path) -> Shapes:
         Tensor to shape.
 
     Raises:
-        InputError: A file that is missing, damaged or cut off, or that holds something else than tensors.
+        InputError: A file that is missing, damaged or truncated, or that contains objects other than tensors.
     """
     if sharded := [file.name for file in where.iterdir() if _DISTRIBUTED.fullmatch(file.name)]:
         raise InputError(f"{where / sharded[0]}: belongs to a distributed checkpoint: save the model in one piece")
     first = next((where / name for name in _FILES if (where / name).exists()), None)
     if first is None:
         others = sorted(file.name for pattern in _OF_OTHERS for file in where.glob(pattern))
-        held = f", it holds {', '.join(others[:_SHOWN])}" if others else ""
-        raise InputError(f"{where / _FILES[0]}: is missing, the weights{held}: {AGAIN}")
+        held = f"; the folder has {', '.join(others[:_SHOWN])}" if others else ""
+        raise InputError(f"{where / _FILES[0]}: is missing; it has the weights{held}: {AGAIN}")
     if first.suffix != ".json":
         return _tensors(first)
     shapes: Shapes = {}
@@ -52,10 +52,10 @@ def check_files(where: Path) -> Shapes:
         raise InputError(f"{first}: has no weight_map, tensor to file: {AGAIN}")
     for name in sorted({str(file) for file in listed.values()}):
         if not re.fullmatch(r"[\w.-]+\.(safetensors|bin)", name) or not (where / name).is_file():
-            raise InputError(f"{where / name}: is missing, {first.name} names it: {AGAIN}")
+            raise InputError(f"{where / name}: is missing, but {first.name} lists it: {AGAIN}")
         shapes |= _tensors(where / name)
     if lost := [tensor for tensor in listed if tensor not in shapes]:
-        raise InputError(f"{first}: lists {shown(lost)}, which none of its files holds: {AGAIN}")
+        raise InputError(f"{first}: lists {shown(lost)}, which none of its files contains: {AGAIN}")
     return shapes
 
 
@@ -72,9 +72,9 @@ def _tensors(file: Path) -> Shapes:
             f"{'.'.join(map(str, _SAFE_TORCH))} or newer, or save the model as safetensors"
         )
     try:
-        found = torch.load(file, map_location="meta", weights_only=True, mmap=zipfile.is_zipfile(file) or None)
-        return {name: tuple(tensor.shape) for name, tensor in found.items() if isinstance(tensor, torch.Tensor)}
-    except Exception as error:  # whatever the pickle in a damaged file makes torch raise
+        tensors = torch.load(file, map_location="meta", weights_only=True, mmap=zipfile.is_zipfile(file) or None)
+        return {name: tuple(tensor.shape) for name, tensor in tensors.items() if isinstance(tensor, torch.Tensor)}
+    except Exception as error:  # torch may raise any exception for a damaged pickle
         raise InputError(
             f"{file}: holds objects other than tensors, or is truncated ({type(error).__name__}); no code was run: "
             f"{AGAIN}, as safetensors if you can"
@@ -82,10 +82,10 @@ def _tensors(file: Path) -> Shapes:
 
 
 def check_loaded(where: Path, transformer: Any, model: Any) -> None:
-    """Whether every tensor that a model's vectors depend on was in its files.
+    """Check that every tensor that a model's vectors depend on was in its files.
 
-    transformers gives a tensor that is missing random values. Some may be: a checkpoint of a masked language model has no
-    pooler, which no vector is made of.
+    transformers initializes missing tensors at random. Some tensors may be missing: a checkpoint of a masked language
+    model has no pooler, which no vector depends on.
 
     Args:
         where: Folder of the encoder.
@@ -106,23 +106,23 @@ def check_loaded(where: Path, transformer: Any, model: Any) -> None:
 
 
 def check_numbers(where: Path, module: Any) -> None:
-    """Whether the weights of a module are numbers.
+    """Check that the weights of a module are finite.
 
     Args:
         where: Its folder.
-        module: On the CPU.
+        module: The module on the CPU.
 
     Raises:
-        InputError: With the tensor's name: it holds NaN or infinity.
+        InputError: With the name of a tensor with NaN or infinity.
     """
     for name, tensor in module.named_parameters():
         if tensor.is_floating_point() and tensor.numel() and not all(edge.isfinite() for edge in tensor.aminmax()):
             file = next((where / file for file in _FILES if (where / file).exists()), where)
-            raise InputError(f"{file}: tensor {name} holds NaN or infinity: {AGAIN}")
+            raise InputError(f"{file}: tensor {name} contains NaN or infinity: {AGAIN}")
 
 
 def _not_by_name(encoder: Any, held: Shapes) -> set[str]:
-    """Parameters that no tensor of the files is named after, whatever stands before the name; of tied ones none if one is."""
+    """Parameters without a tensor of the same name in the files, ignoring prefixes; no tied ones if one has a tensor."""
     names = {old.replace(".gamma", ".weight").replace(".beta", ".bias") for old in held} | set(held)
     ends = {".".join(parts[i:]) for parts in (name.split(".") for name in names) for i in range(len(parts))}
     groups: dict[int, list[str]] = {}
@@ -132,7 +132,7 @@ def _not_by_name(encoder: Any, held: Shapes) -> set[str]:
 
 
 def _reported_missing(where: Path, encoder: Any) -> set[str]:
-    """What transformers itself says is missing: it knows of tensors that have changed their names."""
+    """The tensors that transformers reports as missing; it knows those that were renamed."""
     with torch.random.fork_rng(devices=[]):
         _, report = type(encoder).from_pretrained(
             str(where), config=encoder.config, output_loading_info=True, local_files_only=True
@@ -141,7 +141,7 @@ def _reported_missing(where: Path, encoder: Any) -> set[str]:
 
 
 def wrong_shapes(where: Path) -> list[str]:
-    """Tensors of another shape than the configuration asks for, each told."""
+    """Tensors whose shape differs from the configuration, each in one message."""
     from transformers import AutoModel
 
     with torch.random.fork_rng(devices=[]):
@@ -152,10 +152,10 @@ def wrong_shapes(where: Path) -> list[str]:
             local_files_only=True,
             trust_remote_code=False,
         )
-    return [f"{name} is {list(found)}, not {list(asked)}" for name, found, asked in report["mismatched_keys"]]
+    return [f"{name} is {list(shape)}, not {list(expected)}" for name, shape, expected in report["mismatched_keys"]]
 
 
 def shown(tensors: list[str]) -> str:
-    """The first of some tensors, and how many more there are."""
+    """The first of some tensors, and the number of further ones."""
     more = f" and {len(tensors) - _SHOWN:,} more" if len(tensors) > _SHOWN else ""
     return f"{', '.join(tensors[:_SHOWN])}{more}"

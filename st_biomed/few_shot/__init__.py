@@ -1,1 +1,1 @@
-"""Few-shot encoders: a stage is trained on vectors that were made once, and put on top of what made them."""
+"""Few-shot encoders: a stage is trained on vectors that are computed once, and added on top of their encoder."""

@@ -1,4 +1,4 @@
-"""Chains of stages: each training set alone, and on top of what another one has made of the input."""
+"""Chains of stages: each training set alone, and on top of the result of another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from st_biomed.few_shot.stage import StageSettings, TrainedStage, stage_embedder
 from st_biomed.few_shot.training_sets import TrainingSet
 
 Chain = tuple[str, ...]
-"""Names of training sets, that of the first stage first."""
+"""Names of training sets; the first one is that of the first stage."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class TrainedChain:
     """Stages on top of each other.
 
     Attributes:
-        sets: What each was trained on.
+        sets: The training set of each stage.
         stages: The stages.
-        embed: Vectors of the last one.
+        embed: Vectors of the last stage.
     """
 
     sets: Chain
@@ -34,13 +34,13 @@ class TrainedChain:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What the runs of an experiment have in common.
+    """The common parts of the runs of an experiment.
 
     Attributes:
         sets: Training sets by name.
         encoder: Vectors of the input.
-        settings: Of every stage.
-        training: The trainer's arguments, but for the seed.
+        settings: Settings of every stage.
+        training: The trainer's arguments, except the seed.
     """
 
     sets: Mapping[str, TrainingSet]
@@ -53,14 +53,14 @@ class Experiment:
     ) -> Iterator[TrainedChain]:
         """Train chains with one draw of names.
 
-        "...continual learning from SNOMED-CT to ICD-10 (S to I) or vice versa (I to S), where we use the output of the first
-        model as input representations to train the second model" (Fivez et al. 2021, section 3.3). A stage that several
-        chains begin with is trained once; a chain comes after those it continues.
+        "...continual learning from SNOMED-CT to ICD-10 (S to I) or vice versa (I to S), where we use the output of the
+        first model as input representations to train the second model" (Fivez et al. 2021, section 3.3). A stage that
+        several chains begin with is trained once. A chain is trained after those that it continues.
 
         Args:
-            chains: What to train.
-            shots: Names of every concept.
-            seed: Of everything.
+            chains: The chains to train.
+            shots: Number of names of every concept.
+            seed: Seed of all random choices.
             hidden: Width of the hidden layer for each training set.
         """
         done: dict[Chain, TrainedChain] = {(): TrainedChain((), (), self.encoder)}
@@ -79,15 +79,15 @@ class Experiment:
             yield done[chain]
 
     def tuning(self, hidden: Sequence[int], *, shots: int, seeds: Sequence[int]) -> dict[str, dict[int, float]]:
-        """The least validation loss by training set and width of the hidden layer, on average over seeds.
+        """The lowest validation loss by training set and width of the hidden layer, averaged over seeds.
 
-        "This criterion is also used to finetune the size of the encoder network" (section 3.2). A set is tuned alone; on
-        top of another one its encoder has the same size.
+        "This criterion is also used to finetune the size of the encoder network" (section 3.2). A set is tuned alone.
+        On top of another set, its encoder has the same size.
 
         Args:
-            hidden: The widths; nothing is trained where there is one.
-            shots: Names of every concept.
-            seeds: Of the runs.
+            hidden: The widths; with a single one nothing is trained.
+            shots: Number of names of every concept.
+            seeds: Seeds of the runs.
         """
         if len(hidden) == 1:
             return {}
@@ -105,20 +105,20 @@ class Experiment:
 
 
 def chains_of(names: Sequence[str], continual: bool) -> list[Chain]:
-    """Every training set alone, then, where it is asked for, each on top of each other one."""
+    """Every training set alone, then, if requested, each on top of each other set."""
     return [(name,) for name in names] + [(a, b) for a in names for b in names if a != b and continual]
 
 
 def best_width(losses: dict[int, float]) -> int:
-    """The width with the least validation loss, of equal ones the smallest."""
+    """The width with the lowest validation loss; the smallest of equal ones."""
     return min(losses, key=lambda width: (losses[width], width))
 
 
 def check_numbers(**arguments: Sequence[int]) -> None:
-    """Refuse lists of numbers without one, or with one twice.
+    """Reject empty lists of numbers and repeated numbers.
 
     Raises:
-        InputError: With the argument and what was found.
+        InputError: With the argument and the value found.
     """
     for argument, values in arguments.items():
         if not values or len(set(values)) < len(values):

@@ -1,4 +1,4 @@
-"""What a few-shot encoder starts from: a model, word vectors, or a matrix with its vocabulary, none of which is trained."""
+"""The frozen encoder below a few-shot encoder: a model, word vectors, or a matrix with its vocabulary."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from st_biomed.modules.word_vectors import WordCoverage, word_coverage, word_vec
 from st_biomed.release.card import BiomedCard
 
 TABLES = (".bin", ".vec", ".txt", ".npy")
-"""What word vectors come in: fastText's two, word2vec's text format, a matrix of numpy."""
+"""The formats of word vectors: fastText's two, word2vec's text format, a numpy matrix."""
 
 
 @dataclass(frozen=True)
 class InputForm:
-    """How the vectors of names are made.
+    """The source of the vectors of names.
 
     Args:
         source: A folder, an id on the Hub, or a file of word vectors (:data:`TABLES`).
-        pooling: Of a model, as :func:`~st_biomed.encoder.load_encoder` takes it; empty for its own.
-        max_length: Tokens that a model cuts a name at; its own by default.
-        vocabulary: Of a matrix: the file of its entries.
-        unit: What an entry of it is: ``"word"`` or ``"name"``.
-        width: Of a random projection behind it; none by default.
-        trust_remote_code: Whether a model may run code of somebody else, see :func:`~st_biomed.encoder.load_model`.
+        pooling: Pooling of a model, as in :func:`~st_biomed.encoder.load_encoder`; empty for its own.
+        max_length: Maximum number of tokens of a name; the model's own by default.
+        vocabulary: The file with the entries of a matrix.
+        unit: The unit of an entry: ``"word"`` or ``"name"``.
+        width: Dimension of a random projection of the vectors; none by default.
+        trust_remote_code: Whether a model may run its own code, see :func:`~st_biomed.encoder.load_model`.
     """
 
     source: str
@@ -55,8 +55,8 @@ class InputForm:
         """The model.
 
         Args:
-            names: Of a ``.bin``: texts whose words it shall know besides those of the dictionary; of other forms not
-                used.
+            names: For a ``.bin``: texts whose words the model knows in addition to those of the dictionary; not used
+                for other formats.
 
         Raises:
             InputError: No such model or file, or one that cannot be read.
@@ -85,16 +85,16 @@ class InputForm:
 class FrozenEncoder:
     """Vectors of texts, each text embedded once.
 
-    A ``.bin`` of fastText makes a vector for any word, but no module of sentence-transformers does: it becomes a table of
-    the words of the texts that are asked for.
+    A ``.bin`` of fastText computes a vector for any word, which no module of sentence-transformers does. It becomes a
+    table of the words of the requested texts.
 
     Args:
-        form: How they are made.
+        form: The source of the vectors.
         bf16: Whether a model computes under bfloat16 autocast.
-        cache_dir: Folder where a model's vectors are kept for later runs; none by default.
+        cache_dir: Folder in which a model's vectors are stored for later runs; none by default.
 
     Attributes:
-        texts: That were embedded.
+        texts: The embedded texts.
 
     Raises:
         InputError: As :meth:`InputForm.load`.
@@ -123,27 +123,27 @@ class FrozenEncoder:
         return model_embedder(self.form.load(texts))(texts)
 
     def coverage(self, names: Sequence[str]) -> WordCoverage | None:
-        """What word vectors know of some names; nothing of a model, which knows every text."""
+        """The words of some names that word vectors know; nothing for a model, which knows every text."""
         if not self.form.is_table or not names:
             return None
         self._counted.update(dict.fromkeys(names))
         return word_coverage(self.model or self.form.load(names), names)
 
     def whole(self) -> SentenceTransformer:
-        """The model for any text; of a ``.bin`` with the dictionary and every word that was embedded or counted."""
+        """The model for any text; for a ``.bin`` with the dictionary and every word that was embedded or counted."""
         if self.model is not None:
             return self.model
         return self.form.load([*FastTextBinary(self.form.source).words, *self._counted, *self.texts])
 
 
 def dimension_of(model: SentenceTransformer) -> int:
-    """D of a model's vectors."""
+    """The dimension D of a model's vectors."""
     width = model.get_embedding_dimension()
     return int(width if width is not None else len(model.encode("a", show_progress_bar=False)))
 
 
 def with_modules(model: SentenceTransformer, modules: list[Any]) -> SentenceTransformer:
-    """A model of other modules with the prompts of this one, on its device."""
+    """A model of other modules with the prompts of this model, on its device."""
     return SentenceTransformer(
         modules=modules,
         device=str(model.device),

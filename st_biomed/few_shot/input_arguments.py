@@ -1,4 +1,4 @@
-"""What a few-shot encoder starts from, as arguments."""
+"""The arguments for the frozen encoder of a few-shot encoder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
 
 @dataclass
 class InputArguments:
-    """Those of :class:`~st_biomed.few_shot.frozen_encoder.InputForm`."""
+    """The arguments of :class:`~st_biomed.few_shot.frozen_encoder.InputForm`."""
 
     base_model: str = field(
         default="sentence-transformers/all-MiniLM-L6-v2",
@@ -38,7 +38,7 @@ class InputArguments:
     )
 
     def input_form(self) -> InputForm:
-        """How the vectors of names are made."""
+        """The source of the vectors of names."""
         return InputForm(
             self.base_model,
             self.pooling,

@@ -1,4 +1,4 @@
-"""How often the nearest prototype is that of a name's own concept: what a few-shot encoder is worth without a benchmark."""
+"""The share of names whose nearest prototype is that of their concept: a measure that needs no benchmark."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from st_biomed.training_data.fewshot import FewShotSplit
 def prototype_accuracy(embed: Embed, split: FewShotSplit) -> float:
     """Share of the validation names whose most similar prototype, by cosine, is that of their own concept.
 
-    Prototypes are means of the training names' vectors at length 1. The training stops by the validation names' loss, so
-    that this is a little better than for names that no run has seen. With C concepts of equal size chance is 1 / C.
+    Prototypes are means of the normalized vectors of the training names. Training stops by the loss of the validation
+    names, so this is slightly better than for unseen names. With C concepts of equal size, chance is 1 / C.
 
     Args:
         embed: Vectors of names.
-        split: The names that were trained on, and those of validation.
+        split: The training and validation names.
     """
     prototypes = concept_prototypes(unit_rows(embed(list(split.train["text"]))), list(split.train["label"])).numpy()
     names = unit_rows(embed(list(split.validation["text"])))

@@ -1,4 +1,4 @@
-"""What the runs of an experiment gave: their means and deviations over seeds, as a table and for a picture."""
+"""The results of the runs of an experiment: means and deviations over seeds, as a table and for a picture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ARROW = "→"
 
 
 class Spread(NamedTuple):
-    """Mean over seeds, and the sample standard deviation: none of a single seed."""
+    """Mean over seeds, and the sample standard deviation, which a single seed does not have."""
 
     mean: float
     deviation: float | None
@@ -38,19 +38,19 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """One trained encoder and what it gave.
+    """One trained encoder and its results.
 
     Attributes:
-        sets: Names of the training sets of its stages, the first one first.
-        shots: Names of every concept.
-        seed: Of the draw, the weights and everything else.
+        sets: Names of the training sets of its stages, in order.
+        shots: Number of names of every concept.
+        seed: Seed of the draw, the weights and all other random choices.
         hidden: Width of the hidden layer of the last stage.
-        epochs: How long the last stage was trained.
-        best_epoch: Whose weights it has.
-        validation_loss: Of that epoch.
-        seconds: Of the last stage's training.
-        results: What was measured.
-        prototype_accuracies: Of the input and of this encoder on the last stage's validation names, see
+        epochs: Number of epochs of the last stage.
+        best_epoch: The epoch of its weights.
+        validation_loss: Validation loss of that epoch.
+        seconds: Duration of the last stage's training.
+        results: The measured figures.
+        prototype_accuracies: Accuracies of the input and of this encoder on the last stage's validation names, see
             :func:`~st_biomed.few_shot.nearest_prototype.prototype_accuracy`.
     """
 
@@ -67,7 +67,7 @@ class Run:
 
     @classmethod
     def of(cls, chain: TrainedChain, shots: int, seed: int, results: Measured, encoder: Embed) -> Run:
-        """What a chain of stages gave on top of a frozen encoder."""
+        """The outcome of a chain of stages on top of a frozen encoder."""
         last = chain.stages[-1]
         return cls(
             sets=chain.sets,
@@ -87,14 +87,14 @@ class Run:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}, {self.shots}-shot, seed {self.seed}: validation loss {self.validation_loss:.4f} after epoch "
-            f"{self.best_epoch} of {self.epochs}, {self.seconds:.1f} s, nearest prototype "
+            f"{self.name}, {self.shots}-shot, seed {self.seed}: validation loss {self.validation_loss:.4f} after "
+            f"epoch {self.best_epoch} of {self.epochs}, {self.seconds:.1f} s, nearest prototype "
             "{:.3f} to {:.3f}".format(*self.prototype_accuracies)
         )
 
     @property
     def name(self) -> str:
-        """Of its row in tables."""
+        """The name of its row in tables."""
         return f" {ARROW} ".join(self.sets)
 
 
@@ -103,10 +103,10 @@ class Outcomes:
     """All runs of an experiment.
 
     Attributes:
-        base: What was measured before any training.
-        metrics: Evaluator to the metric that tables and pictures show; of several of one kind in the order of columns.
-        labels: Evaluator to the head of its column.
-        runs: Those that are finished.
+        base: The figures before any training.
+        metrics: Evaluator to the metric that tables and pictures show, in the order of columns.
+        labels: Evaluator to the heading of its column.
+        runs: The finished runs.
     """
 
     base: Measured
@@ -116,40 +116,40 @@ class Outcomes:
 
     @classmethod
     def of(cls, suite: EvaluatorSuite, base: Measured) -> Outcomes:
-        """Of what a suite measures, its primary metrics the columns."""
-        metrics = {one.name: one.primary_metric for one in suite.tests}
+        """Empty outcomes for the measurements of a suite; its primary metrics are the columns."""
+        metrics = {test.name: test.primary_metric for test in suite.tests}
         short = {name: key.removeprefix(f"{name}_") for name, key in metrics.items()}
         return cls(base, metrics, {name: f"{name}, {METRICS.get(key, key)}" for name, key in short.items()})
 
     @property
     def shots(self) -> list[int]:
-        """Numbers of names, rising."""
+        """Numbers of names, ascending."""
         return sorted({run.shots for run in self.runs})
 
     def spreads(self, evaluator: str, shots: int) -> dict[str, Spread]:
-        """Row to its mean and deviation; without rows that were not measured."""
-        found: dict[str, list[float]] = {}
+        """Row to its mean and deviation; rows that were not measured are left out."""
+        values_of: dict[str, list[float]] = {}
         for run in self.runs:
             if run.shots == shots and evaluator in run.results:
-                found.setdefault(run.name, []).append(run.results[evaluator][self.metrics[evaluator]])
-        return {name: Spread.of(values) for name, values in found.items()}
+                values_of.setdefault(run.name, []).append(run.results[evaluator][self.metrics[evaluator]])
+        return {name: Spread.of(values) for name, values in values_of.items()}
 
     def table(self, shots: int) -> str:
-        """The paper's Table 3 in Markdown: the input, and what each training set and each order of them makes of it.
+        """The paper's Table 3 in Markdown: the input, and the result of each training set and each order of them.
 
-        What was measured with other numbers of names only has no column.
+        Measurements with only other numbers of names have no column.
         """
         columns = {evaluator: self.spreads(evaluator, shots) for evaluator in self.metrics}
         columns = {evaluator: spreads for evaluator, spreads in columns.items() if spreads}
         rows = dict.fromkeys(run.name for run in self.runs if run.shots == shots)
         head = ["training set", *(self.labels[evaluator] for evaluator in columns)]
         lines = [head, [":--", *["--:"] * len(columns)]]
-        lines.append(["input", *(f"{self.base[one][self.metrics[one]]:.3f}" for one in columns)])
+        lines.append(["input", *(f"{self.base[evaluator][self.metrics[evaluator]]:.3f}" for evaluator in columns)])
         lines += [[row, *(str(spreads.get(row, "–")) for spreads in columns.values())] for row in rows]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def prototype_table(self, shots: int) -> str:
-        """Accuracy of the nearest prototype on the last set's validation names, in Markdown: of the input, and trained."""
+        """Accuracy of the nearest prototype on the last set's validation names, before and after training, in Markdown."""
         rows: dict[str, list[tuple[float, float]]] = {}
         for run in self.runs:
             if run.shots == shots:
@@ -171,7 +171,7 @@ class Outcomes:
 
         Args:
             path: The file.
-            **about: What else belongs to it.
+            **about: Further contents of the file.
         """
         runs = [{"name": run.name, **asdict(run)} for run in self.runs]
         content = {**about, "metrics": dict(self.metrics), "base": self.base, "runs": runs}

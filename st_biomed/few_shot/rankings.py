@@ -1,4 +1,4 @@
-"""Which training names lie nearest to a name, before and after training: the paper's Table 4."""
+"""The training names nearest to a name, before and after training: the paper's Table 4."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def ranking_tables(
 ) -> str:
     """A table in Markdown for each name: the training names nearest to it before and after training.
 
-    "Non-matching names are underlined": those of another concept than the name's, where the training set tells it.
+    "Non-matching names are underlined": those of another concept than the name's, if the training set has the name.
 
     Args:
-        names: Any names; empty ones are refused.
+        names: Any names; empty names are rejected.
         training_set: The names of the concepts.
-        split: The names that were trained on, which are ranked, and those of validation.
+        split: The training names, which are ranked, and the validation names.
         before: Vectors before training.
-        after: Vectors after it.
+        after: Vectors after training.
 
     Raises:
         InputError: An empty name.
@@ -49,13 +49,15 @@ def ranking_tables(
             columns.append([_cell(texts[row], label is None or labels[row] == label) for row in nearest])
         title = "of no concept of the set" if concept is None else f"{training_set.titles[concept]}, {concept}"
         lines = ["| | after | before |", "|--:|:--|:--|"]
-        lines += [f"| {i} | {one} | {other} |" for i, (one, other) in enumerate(zip(*columns), 1)]
+        lines += [
+            f"| {i} | {name_after} | {name_before} |" for i, (name_after, name_before) in enumerate(zip(*columns), 1)
+        ]
         tables.append("\n".join([f"**{name}** ({title})", "", *lines]))
     return "\n\n".join([LEGEND, *tables])
 
 
 def nearest_rows(vector: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """The rows of a matrix ``[N, D]`` by their cosine with a vector ``[D]``, nearest first, of equal ones the first."""
+    """The rows of a matrix ``[N, D]`` by their cosine with a vector ``[D]``, nearest first; ties keep their order."""
     return np.argsort(-(unit_rows(matrix) @ unit_rows(vector[None])[0]), kind="stable")
 
 

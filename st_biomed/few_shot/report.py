@@ -1,4 +1,4 @@
-"""What an experiment writes for a person: the paper's tables, its figure, and rankings of names."""
+"""The report of an experiment: the paper's tables, its figure, and rankings of names."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def write_tables(
     """The paper's Tables 2 and 3, as Markdown, and its Figure 1 (Fivez et al. 2021).
 
     Args:
-        outcomes: Of all runs.
-        sets: What was trained on, by name.
+        outcomes: Outcomes of all runs.
+        sets: The training sets by name.
         tuning: Validation loss by set and width of the hidden layer.
-        folder: Gets ``tables.md`` and ``figure.svg``.
+        folder: The folder for ``tables.md`` and ``figure.svg``.
     """
     parts = [f"Names of {part.name}:\n\n```\n{part.statistics}\n```" for part in sets.values()]
     for name, losses in tuning.items():
@@ -54,14 +54,14 @@ def write_tables(
 def write_rankings(
     rankings: Sequence[str], sets: Mapping[str, TrainingSet], chain: TrainedChain, encoder: Embed, folder: Path
 ) -> None:
-    """The paper's Table 4, of the released encoder.
+    """The paper's Table 4 for the released encoder.
 
     Args:
-        rankings: Names to rank training names by; some validation names where there is none.
-        sets: What was trained on, by name.
+        rankings: Names to rank training names by; some validation names if there is none.
+        sets: The training sets by name.
         chain: The released stages.
         encoder: Vectors of the input.
-        folder: Gets ``rankings.md``.
+        folder: The folder for ``rankings.md``.
     """
     split = chain.stages[-1].split
     names = [name for name in rankings if name] or first_validation_names(split)

@@ -1,4 +1,4 @@
-"""One stage of a few-shot encoder: trained by the host's trainer on vectors that are there, and applied to others."""
+"""One stage of a few-shot encoder: trained by the host's trainer on stored vectors, and applied to others."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from st_biomed.settings.checks import COUNT, WEIGHT, about, one_of, within
 from st_biomed.training_data.fewshot import AMBIGUOUS, FewShotSplit, few_shot_names
 
 PROTOTYPES = ("training", "all")
-_ROWS = 4096  # vectors at once
+_ROWS = 4096  # vectors per batch
 
 
 @dataclass
 class StageSettings:
-    """What a stage is and how it is trained, as arguments of a recipe; :class:`~st_biomed.losses.FewShotLoss` has the loss."""
+    """The settings of a stage and its training as arguments; see :class:`~st_biomed.losses.FewShotLoss`."""
 
     dropout: float = field(default=DROPOUT, metadata=about("dropout of the hidden layer (3.2)", within("[0, 1)")))
     margin: float = field(default=0.1, metadata=about("margin of the triplets (2.2, Eq. 2; 3.2)", WEIGHT))
@@ -71,11 +71,11 @@ class TrainedStage:
     """A stage after training.
 
     Attributes:
-        module: With the weights of its best epoch; it takes vectors of length 1.
-        split: The names it was trained and validated on.
-        loss: The loss it was trained by.
-        validation_losses: After each epoch.
-        best_epoch: From 1 on.
+        module: The module with the weights of its best epoch; it takes vectors of length 1.
+        split: The training and validation names.
+        loss: The loss of the training.
+        validation_losses: Validation loss after each epoch.
+        best_epoch: Counted from 1.
         seconds: Wall time of the training.
     """
 
@@ -88,7 +88,7 @@ class TrainedStage:
 
     @property
     def validation_loss(self) -> float:
-        """That of the best epoch."""
+        """The validation loss of the best epoch."""
         return min(self.validation_losses)
 
 
@@ -103,21 +103,22 @@ def train_stage(
 ) -> TrainedStage:
     """Train a stage on top of vectors.
 
-    The vectors are brought to length 1 first, those of an earlier stage as those of the input: so does the published code
-    with whatever representations it is given, "the output of the first model" too (Fivez et al. 2021, section 3.3). Names,
-    weights, batches, dropout and negatives follow from ``training.seed`` alone. Prototypes are means of the vectors as they
-    come, before they are brought to length 1, as in the published code.
+    The vectors are normalized first, both those of the input and those of an earlier stage. The published code does
+    this for any representations, including "the output of the first model" (Fivez et al. 2021, section 3.3). Names,
+    weights, batches, dropout and negatives depend only on ``training.seed``. Prototypes are means of the vectors
+    before normalization, as in the published code.
 
     Args:
-        embed: Of the input, or of the stages before.
+        embed: Vectors of the input, or of the earlier stages.
         concepts: Names of each concept.
-        shots: Names of each concept to train on, and as many to validate on.
+        shots: Number of training names of each concept, and also of validation names.
         hidden: Width of the hidden layer.
         settings: The other settings.
-        training: The trainer's arguments. A run takes seconds: no checkpoint is saved, and no bar is shown.
+        training: The trainer's arguments. A run takes seconds, so no checkpoints are saved and no progress bar is
+            shown.
 
     Raises:
-        InputError: Whatever names, vectors or settings are refused for.
+        InputError: Invalid names, vectors or settings.
     """
     if settings.prototypes not in PROTOTYPES:
         raise unknown_name("prototypes", settings.prototypes, PROTOTYPES)
@@ -170,7 +171,7 @@ def stage_embedder(embed: Embed, module: ResidualFeedForward, *, bf16: bool = Fa
     """Vectors of a stage on top of others.
 
     Args:
-        embed: Of the input, or of the stages before.
+        embed: Vectors of the input, or of the earlier stages.
         module: The stage, in evaluation mode.
         bf16: Whether it computes under bfloat16 autocast.
     """
@@ -187,16 +188,16 @@ def stage_embedder(embed: Embed, module: ResidualFeedForward, *, bf16: bool = Fa
 
 
 def unit_vectors(vectors: np.ndarray) -> np.ndarray:
-    """The rows of a matrix ``[N, D]`` brought to length 1, float32; a row of zeros stays."""
+    """The rows of a matrix ``[N, D]`` at length 1, float32; rows of zeros stay zero."""
     return unit_rows(vectors).astype(np.float32)
 
 
 def assembled(base: SentenceTransformer, stages: Sequence[ResidualFeedForward]) -> SentenceTransformer:
-    """The frozen model with stages on top, a ``Normalize`` before each where there is none.
+    """The frozen model with stages on top, and a ``Normalize`` before each if there is none.
 
     Args:
-        base: What made the vectors; it is not changed.
-        stages: In the order they were trained in.
+        base: The model of the vectors; it is not changed.
+        stages: The stages in the order of training.
     """
     modules: list[Any] = list(base)
     for stage in stages:

@@ -1,4 +1,4 @@
-"""What a few-shot encoder is trained on, as arguments."""
+"""The arguments for the training sets of a few-shot encoder."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from st_biomed.training_data.high_level_concepts import LARGEST, NAMES
 
 @dataclass
 class TrainingSetArguments:
-    """Those of :func:`~st_biomed.few_shot.training_sets.open_training_sets`."""
+    """The arguments of :func:`~st_biomed.few_shot.training_sets.open_training_sets`."""
 
     training_sets: list[str] = field(
         default_factory=lambda: ["ICD-10=icd10cm"],
         metadata={
-            "help": "NAME=SOURCE for the top concepts of a terminology, NAME=SOURCE#CODE for the children of a concept, or NAME=TABLE for "
-            "a .csv or .tsv with the columns concept and name (2.3)"
+            "help": "NAME=SOURCE for the top concepts of a terminology, NAME=SOURCE#CODE for the children of a "
+            "concept, or NAME=TABLE for a .csv or .tsv with the columns concept and name (2.3)"
         },
     )
     names: str = field(
@@ -31,6 +31,6 @@ class TrainingSetArguments:
         """The training sets.
 
         Raises:
-            InputError: As :func:`~st_biomed.few_shot.training_sets.open_training_sets`.
+            InputError: As in :func:`~st_biomed.few_shot.training_sets.open_training_sets`.
         """
         return open_training_sets(self.training_sets, names=self.names, largest=self.largest, leave_out=self.leave_out)

@@ -1,4 +1,4 @@
-"""What a few-shot encoder is trained on: high-level concepts of a terminology, or of a table of names."""
+"""The training sets of a few-shot encoder: high-level concepts of a terminology, or of a table of names."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class TrainingSet:
     """Names of high-level concepts.
 
     Attributes:
-        name: As it stands in tables, e.g. ``"ICD-10"``.
+        name: Its name in tables, e.g. ``"ICD-10"``.
         concepts: Code of each concept to its names.
-        titles: Code to what the concept is called.
-        terminology: Where the names are from.
-        statistics: The paper's Table 2 of it.
+        titles: Code to the title of the concept.
+        terminology: The terminology of the names.
+        statistics: The figures of the paper's Table 2 for it.
     """
 
     name: str
@@ -35,13 +35,13 @@ class TrainingSet:
     statistics: str
 
     def without_names(self, names: Collection[str]) -> TrainingSet:
-        """The same without some names; a concept that has lost all of its names is kept, empty."""
+        """The same set without some names; a concept that loses all of its names is kept without names."""
         gone = set(names)
         concepts = {code: [name for name in of_one if name not in gone] for code, of_one in self.concepts.items()}
         return replace(self, concepts=concepts)
 
     def concept_of(self, name: str) -> str | None:
-        """The concept that a name belongs to, compared without case; none where it is not among the names."""
+        """The concept of a name, compared without case; none if the name is not in the set."""
         lowered = name.strip().lower()
         return next((code for code, names in self.concepts.items() if lowered in map(str.lower, names)), None)
 
@@ -56,18 +56,18 @@ def open_training_sets(
     """Read the training sets of a command.
 
     Args:
-        written: ``NAME=SOURCE`` for the tops of the trees of a terminology ("We select the 21 chapters as concept labels",
-            Fivez et al. 2021, section 2.3), ``NAME=SOURCE#CODE`` for the children of a concept ("the first-degree child
-            nodes of concept C0012634"), ``NAME=TABLE`` for a ``.csv`` or ``.tsv`` with the columns ``concept`` and
-            ``name``. A source is what ``Terminology.open`` takes.
+        written: ``NAME=SOURCE`` for the tops of the trees of a terminology ("We select the 21 chapters as concept
+            labels", Fivez et al. 2021, section 2.3), ``NAME=SOURCE#CODE`` for the children of a concept ("the
+            first-degree child nodes of concept C0012634"), ``NAME=TABLE`` for a ``.csv`` or ``.tsv`` with the columns
+            ``concept`` and ``name``. A source is an argument of ``Terminology.open``.
         names: ``"preferred"`` or ``"all"`` names of a code.
-        largest: How many children of a concept are kept.
-        leave_out: Codes that are no concept, each in the sets that have it. A code of a source that no set is made from, as a
-            settings file may name it, is passed over with a line that says so.
+        largest: Number of children of a concept to keep.
+        leave_out: Codes that are not used as concepts, in the sets that have them. A code of a source that no set
+            uses, for example from a settings file, is ignored with a message.
 
     Raises:
-        InputError: As :func:`sources_of`, a source that cannot be read, a code that no set has, or whatever its concepts
-            are refused for.
+        InputError: As in :func:`sources_of`, a source that cannot be read, a code that no set has, or invalid concepts
+            of a set.
     """
     sets: list[TrainingSet] = []
     leave_out = [code for code in leave_out if code]
@@ -79,7 +79,7 @@ def open_training_sets(
             made, left_out = _of_terminology(name, source, names=names, largest=largest, leave_out=leave_out)
         sets.append(made)
         unknown -= left_out
-    known = {_source_of(code) for one in sets for code in one.concepts}
+    known = {_source_of(code) for training_set in sets for code in training_set.concepts}
     if wrong := sorted(code for code in unknown if not _source_of(code) or _source_of(code) in known):
         raise InputError(f"leave_out: {', '.join(wrong)}: no training set has such a concept")
     if unknown:
@@ -88,7 +88,7 @@ def open_training_sets(
 
 
 def _source_of(code: str) -> str:
-    """What stands before the colon of a code."""
+    """The part before the colon of a code."""
     prefix, colon, _ = code.partition(":")
     return prefix if colon else ""
 
@@ -98,17 +98,17 @@ def _is_table(source: str) -> bool:
 
 
 def sources_of(written: Sequence[str]) -> dict[str, str]:
-    """Names of training sets and what stands behind the first equals sign.
+    """Names of training sets, and the text after the first equals sign.
 
     Raises:
-        InputError: Nothing, what is written otherwise, two of one name, or a table that is not there.
+        InputError: No sets, an invalid form, a repeated name, or a missing table.
     """
     sources: dict[str, str] = {}
-    for one in written:
-        name, _, source = one.partition("=")
+    for argument in written:
+        name, _, source = argument.partition("=")
         if not (name and source):
             raise InputError(
-                f"training_sets must have the form NAME=SOURCE, NAME=SOURCE#CODE or NAME=TABLE, found {one!r}"
+                f"training_sets must have the form NAME=SOURCE, NAME=SOURCE#CODE or NAME=TABLE, found {argument!r}"
             )
         if name in sources:
             raise InputError(f"training_sets: two have the name {name!r}")
@@ -116,24 +116,24 @@ def sources_of(written: Sequence[str]) -> dict[str, str]:
             raise InputError(f"training_sets: {name}: no such file: {source}")
         sources[name] = source
     if not sources:
-        raise InputError("training_sets: at least one is needed, found none")
+        raise InputError("training_sets: expected at least one, found none")
     return sources
 
 
 def _of_terminology(
     name: str, source: str, *, names: str, largest: int | None, leave_out: Collection[str]
 ) -> tuple[TrainingSet, set[str]]:
-    """The set, and which of its concepts were left out."""
+    """The set, and the codes of its concepts that were left out."""
     place, _, root = source.partition("#")
     terminology = Terminology.open(place)
     hierarchy = Hierarchy(terminology)
     among = hierarchy.children.row(terminology.concept(root)) if root else hierarchy.graph.roots
     gone = {terminology.codes[concept] for concept in among} & set(leave_out)
     if root:
-        found = child_concepts(hierarchy, root, names=names, largest=largest, leave_out=gone)
+        concepts = child_concepts(hierarchy, root, names=names, largest=largest, leave_out=gone)
     else:
-        found = top_concepts(hierarchy, names=names, leave_out=gone)
-    return TrainingSet(name, found.names, found.titles, terminology, str(found)), gone
+        concepts = top_concepts(hierarchy, names=names, leave_out=gone)
+    return TrainingSet(name, concepts.names, concepts.titles, terminology, str(concepts)), gone
 
 
 def _of_table(name: str, path: Path, leave_out: Collection[str]) -> tuple[TrainingSet, set[str]]:
@@ -145,7 +145,7 @@ def _of_table(name: str, path: Path, leave_out: Collection[str]) -> tuple[Traini
     gone = concepts.keys() & set(leave_out)
     concepts = {code: of_one for code, of_one in concepts.items() if code not in gone}
     if not concepts:
-        raise InputError(f"{path}: holds no concept")
+        raise InputError(f"{path}: contains no concept")
     terms = [Term(f"{name}:{code}", text, "synonym") for code, of_one in concepts.items() for text in of_one]
     titles = [Term(f"{name}:{code}", code) for code in concepts]
     terminology = Terminology.from_records([*titles, *terms], SourceInfo(name, path.name))

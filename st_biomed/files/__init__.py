@@ -1,4 +1,4 @@
-"""Folders and files of a command: found, read whatever their encoding, held by one process at a time, replaced whole."""
+"""Folders and files of a command: found, read in any encoding, locked by one process, replaced as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are written beside those they replace, and how what lies beside a file or folder is called."""
+"""Files that are written beside those they replace, and the names of such neighbors of a file or folder."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from st_biomed.files.locks import lock, real_path
 
 @contextmanager
 def writing(file: str | Path) -> Iterator[Path]:
-    """Write a file beside the one it replaces at the end of the body; under a lock.
+    """Write a file beside the one that it replaces at the end of the body, under a lock.
 
     Args:
-        file: What is replaced, or made.
+        file: The file to replace or create.
 
     Yields:
         The path to write to.
@@ -32,7 +32,7 @@ def writing(file: str | Path) -> Iterator[Path]:
 
 
 def write_text(file: str | Path, text: str) -> None:
-    """Write a text file, whole or not at all, into a folder that is made where it is not there.
+    """Write a text file completely or not at all; its folder is created if it does not exist.
 
     Raises:
         FolderInUse: Another process writes the file.
@@ -42,23 +42,23 @@ def write_text(file: str | Path, text: str) -> None:
 
 
 def replace_text(file: str | Path, text: str) -> None:
-    """Replace a text file at once, so that no half of it is ever there; for files of a folder that is locked."""
+    """Replace a text file atomically, so that it is never incomplete; for files of a locked folder."""
     with replacing_file(file) as draft:
         draft.write_text(text, "utf-8")
 
 
 @contextmanager
 def replacing_file(file: str | Path) -> Iterator[Path]:
-    """Write a file beside the one it replaces at the end of the body; for files of a folder that is locked.
+    """Write a file beside the one that it replaces at the end of the body; for files of a locked folder.
 
     Args:
-        file: What is replaced, or made.
+        file: The file to replace or create.
 
     Yields:
         The path to write to.
     """
     file = Path(file)
-    remove_all(beside(file, "draft"))  # of processes that are dead: this one has the lock
+    remove_all(beside(file, "draft"))  # of dead processes: this one has the lock
     draft = new_name(file, "draft")
     try:
         yield draft
@@ -71,7 +71,7 @@ def replacing_file(file: str | Path) -> Iterator[Path]:
 
 
 def copy_file(source: str | Path, target: str | Path) -> None:
-    """A second name for a file, or a copy where the disk knows no second names; for files that are replaced, not changed."""
+    """A second name for a file, or a copy if the disk has no hard links; for files that are replaced, not changed."""
     try:
         os.link(source, target)
     except OSError:
@@ -83,12 +83,12 @@ def copy_file(source: str | Path, target: str | Path) -> None:
 
 
 def new_name(path: Path, stage: str) -> Path:
-    """A hidden name beside a path that nothing bears yet; the stage is ``draft``, ``whole`` or ``old``."""
+    """An unused hidden name beside a path; the stage is ``draft``, ``whole`` or ``old``."""
     return path.with_name(f".{path.name}.{stage}-{secrets.token_hex(4)}")
 
 
 def beside(path: Path, stage: str) -> list[Path]:
-    """What bears this name and stage: of ``hp``, never of ``hp.it``."""
+    """The files with this name and stage: of ``hp``, never of ``hp.it``."""
     if not path.parent.is_dir():
         return []
     named = re.compile(rf"\.{re.escape(path.name)}\.{stage}-[0-9a-f]{{8}}")
@@ -96,7 +96,7 @@ def beside(path: Path, stage: str) -> list[Path]:
 
 
 def remove_all(paths: list[Path]) -> None:
-    """Remove files, links and folders with all that is in them."""
+    """Remove files, links and folders with all their contents."""
     for path in paths:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -105,8 +105,8 @@ def remove_all(paths: list[Path]) -> None:
 
 
 def synchronize_entry(path: Path) -> None:
-    """Have the disk hold a file, or the names in a folder."""
-    if path.is_dir() and os.name == "nt":  # a folder cannot be opened there
+    """Synchronize a file, or the names in a folder, to the disk."""
+    if path.is_dir() and os.name == "nt":  # Windows cannot open a folder
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -1,4 +1,4 @@
-"""How the bytes of a text file become characters: UTF-8, what its first bytes say, or the code page that is named."""
+"""The encoding of a text file: UTF-8, the one of its first bytes, or a named code page."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from st_biomed.records import Tally
 
 UTF_8 = "utf-8"
 WINDOWS = "cp1252"
-"""What spreadsheets and R on Windows write by default in Western Europe and the Americas."""
+"""The default of spreadsheets and R on Windows in Western Europe and the Americas."""
 
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _BLOCK = 1 << 16
 
 
 def settled(path: Path, asked: str, tally: Tally, *, fallback: str = "") -> str:
-    """The encoding that a file is to be read with; the tally gets a note where it is another than UTF-8.
+    """The encoding of a file; the tally gets a note if it is not UTF-8.
 
     Args:
         path: The file, plain or gzipped.
-        asked: The option of a person; empty to recognize the encoding, which is UTF-8, or UTF-16 if the file begins
-            with its byte order mark, or else the fallback.
-        tally: Gets the note.
-        fallback: The code page of the source's official files; empty where they are UTF-8. A file with letters in
-            UTF-8 and a few bytes that are not is a damaged one, and not in the code page.
+        asked: The user's option; empty to detect the encoding: UTF-8, or UTF-16 if the file begins with its byte order
+            mark, or else the fallback.
+        tally: The tally for the note.
+        fallback: The code page of the source's official files; empty if they are UTF-8. A file with letters in
+            UTF-8 and a few invalid bytes is damaged, and not in the code page.
 
     Raises:
-        InputError: An encoding that Python does not know. The first line that cannot be decoded, if the encoding was
-            to be recognized and there is no fallback, or the file is a damaged one. A file that begins with the byte
-            order mark of UTF-8, if it is to be read as another.
+        InputError: An encoding that Python does not know. The first line that cannot be decoded, if the encoding is
+            detected and there is no fallback or the file is damaged. A file that begins with the byte order mark of
+            UTF-8, if another encoding is set.
     """
     with opened(path) as (stream, _):
         start = stream.read(3)
@@ -46,7 +46,7 @@ def settled(path: Path, asked: str, tally: Tally, *, fallback: str = "") -> str:
 
 
 def undecodable_line(path: Path, encoding: str) -> int:
-    """The first line that is no text in an encoding; 0 where all of them are."""
+    """The first line that is not text in an encoding; 0 if all lines are."""
     decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
     with opened(path) as (stream, _):
@@ -61,20 +61,20 @@ def undecodable_line(path: Path, encoding: str) -> int:
 
 
 def undecodable(path: Path, encoding: str) -> InputError:
-    """The error for a file that turned out to be in another encoding than the one it is read with."""
+    """The error for a file in another encoding than expected."""
     utf_8 = codecs.lookup(encoding).name in (UTF_8, "utf-8-sig")
-    expected, advice = ("UTF-8", "convert the file") if utf_8 else (encoding, "encoding= names another")
+    expected, advice = ("UTF-8", "convert the file") if utf_8 else (encoding, "set encoding= to another")
     return InputError(f"{path}:{undecodable_line(path, encoding)}: is not {expected}; {advice}")
 
 
 def _known(encoding: str) -> str:
-    """An encoding of text, UTF-8 by one name.
+    """An encoding of text, with one name for UTF-8.
 
     Raises:
-        InputError: There is none of this name.
+        InputError: The encoding does not exist.
     """
     try:
-        io.TextIOWrapper(io.BytesIO(), encoding)  # refuses base64 and its like, which are codecs, too, but not of text
+        io.TextIOWrapper(io.BytesIO(), encoding)  # rejects base64 and other codecs that are not for text
     except (LookupError, ValueError) as error:
         raise InputError(
             f"encoding: {encoding!r} is unknown to Python; allowed are e.g. 'utf-8' or 'cp1252'"
@@ -83,7 +83,7 @@ def _known(encoding: str) -> str:
 
 
 def _recognized(path: Path, start: bytes, fallback: str) -> tuple[str, str]:
-    """An encoding, and how it was told: by the first bytes of the file, or by all of them."""
+    """An encoding, and the reason for it: the first bytes of the file, or all of them."""
     if start[:2] in _MARKS:
         return _MARKS[start[:2]], ", which its byte order mark says"
     line = undecodable_line(path, UTF_8)
@@ -91,12 +91,12 @@ def _recognized(path: Path, start: bytes, fallback: str) -> tuple[str, str]:
         return UTF_8, ""
     if fallback and not _has_letters_in_utf_8(path):
         return fallback, f", since line {line} is not UTF-8"
-    advice = "convert the file" if fallback else f"encoding= names another, e.g. encoding={WINDOWS}"
+    advice = "convert the file" if fallback else f"set another encoding, e.g. encoding={WINDOWS}"
     raise InputError(f"{path}:{line}: is not UTF-8; {advice}")
 
 
 def _has_letters_in_utf_8(path: Path) -> bool:
-    """Whether a file has characters beyond ASCII that are written as UTF-8 writes them."""
+    """Whether a file has characters beyond ASCII in UTF-8."""
     decoder = codecs.getincrementaldecoder(UTF_8)("ignore")
     with opened(path) as (stream, _):
         return any(not decoder.decode(block).isascii() for block in _blocks(stream))

@@ -1,12 +1,14 @@
-"""Folders and files that a command writes: held by one process at a time, and replaced whole or not at all.
+"""Folders and files that a command writes: locked by one process at a time, and replaced completely or not at all.
 
-Everything of this package that writes a folder replaces it in the same steps (:func:`replacing`): the new one is built in
-``.NAME.draft-*`` beside the folder, synchronized to the disk and renamed to ``.NAME.whole-*``; the present one is set aside as
-``.NAME.old-*``, the new one takes its place, and the old one is removed last. A kill between two steps leaves one whole
-version at least: the folder, or, in the moment between the two renames, both ``whole`` and ``old``, which :func:`settle`
-puts in place. Nothing beside a folder is touched but under its lock, and nothing but what bears its exact name.
+All code of this package that writes a folder replaces it in the same steps (:func:`replacing`): the new one is built
+in ``.NAME.draft-*`` beside the folder, synchronized to the disk and renamed to ``.NAME.whole-*``; the present one is
+renamed to ``.NAME.old-*``, the new one takes its place, and the old one is removed last. A kill between two steps
+leaves at least one complete version: the folder, or, between the two renames, both ``whole`` and ``old``, which
+:func:`settle` puts in place. Files beside a folder are only changed under its lock, and only those with its exact
+name.
 
-What takes hours is built in ``.NAME.begun`` instead, which a kill or an error leaves: the same command goes on in it.
+Results of hours are built in ``.NAME.begun`` instead, which stays after a kill or an error: the same command continues
+it.
 """
 
 from __future__ import annotations
@@ -32,27 +34,27 @@ from st_biomed.files.locks import check_writable, lock, real_path
 Loaded = TypeVar("Loaded")
 
 _LEFT = re.compile(r"\..+\.(draft-[0-9a-f]{8}|lock(\.json)?)")
-"""What a killed process may leave of a file that it wrote into a folder."""
+"""Remains of a file that a killed process wrote into a folder."""
 
 
 def check_output(
     folder: str | Path, *, what: str, is_own: Callable[[str], bool], marker: str, overwrite: bool = False
 ) -> Path:
-    """Refuse an output folder that cannot be written, or in which something would be lost; commands call it first.
+    """Reject an output folder that cannot be written or has contents that would be lost; commands call this first.
 
     Args:
         folder: The folder; a new or empty one is always accepted.
-        what: What is written, for messages, e.g. ``"an index"``.
-        is_own: Whether a file, by its path in the folder with ``/``, belongs to what is written.
-        marker: The file by which a folder of that kind is told.
+        what: The kind of output, for messages, e.g. ``"an index"``.
+        is_own: Whether a file, by its path in the folder with ``/``, belongs to the output.
+        marker: The file that identifies a folder of that kind.
         overwrite: Whether a folder of that kind may be replaced.
 
     Returns:
         The folder.
 
     Raises:
-        InputError: A file is in the way, the folder is not to be written to, it holds something else, or something of
-            that kind that is not to be replaced.
+        InputError: A file has the name of the folder, the folder is not writable, has other contents, or has contents
+            of that kind that may not be replaced.
     """
     folder = Path(folder)
     check_writable(folder)
@@ -63,29 +65,29 @@ def check_output(
         return folder
     if not (folder / marker).is_file():
         held = next(folder.iterdir()).name
-        raise InputError(
-            f"{folder}: is not empty and holds no {marker} (it holds {held}); choose a new or empty folder"
-        )
+        raise InputError(f"{folder}: is not empty and has no {marker} (it has {held}); choose a new or empty folder")
     if not overwrite:
-        raise InputError(f"{folder}: holds {what} already; choose another folder, or replace it with --overwrite")
+        raise InputError(f"{folder}: already contains {what}; choose another folder, or replace it with --overwrite")
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if not path.is_dir() and not is_own(name) and not _LEFT.fullmatch(path.name):
-            raise InputError(f"{folder}: holds {name} besides {what}, which would be lost; move it elsewhere")
+            raise InputError(
+                f"{folder}: contains {name} in addition to {what}, which would be lost; move it elsewhere"
+            )
     return folder
 
 
 @contextmanager
 def replacing(folder: str | Path, *, resumable: bool = False) -> Iterator[Path]:
-    """Build a folder beside the one it replaces.
+    """Build a folder beside the one that it replaces.
 
-    The body writes and checks a new folder, which takes the place of the present one where the body ends without an
-    error. Otherwise the present one stays as it is.
+    The body writes and checks a new folder, which replaces the present one if the body ends without an error.
+    Otherwise the present one stays unchanged.
 
     Args:
-        folder: What is replaced, or made; a link to a folder has its target replaced.
-        resumable: Whether the draft is :func:`begun_in`, which stays where the body does not end, and which the body
-            finds with all that an earlier one left in it.
+        folder: The folder to replace or create; for a link, its target is replaced.
+        resumable: Whether the draft is :func:`begun_in`, which stays if the body fails, and contains everything that
+            an earlier body wrote.
 
     Yields:
         The draft on the same disk, an empty folder unless it is resumed.
@@ -96,7 +98,7 @@ def replacing(folder: str | Path, *, resumable: bool = False) -> Iterator[Path]:
     folder = real_path(folder)
     with lock(folder):
         settle(folder)
-        remove_all(beside(folder, "draft"))  # of processes that are dead: this one has the lock
+        remove_all(beside(folder, "draft"))  # of dead processes: this one has the lock
         draft = begun_in(folder) if resumable else new_name(folder, "draft")
         try:
             draft.mkdir(exist_ok=resumable)
@@ -104,24 +106,24 @@ def replacing(folder: str | Path, *, resumable: bool = False) -> Iterator[Path]:
             synchronize(draft)
             whole = draft.rename(new_name(folder, "whole"))
         except BaseException as error:
-            error.add_note(str(folder))  # which the message of a full disk lacks
+            error.add_note(str(folder))  # the message of a full disk does not name it
             if not resumable:
                 shutil.rmtree(draft, ignore_errors=True)
             with suppress(OSError):
-                draft.rmdir()  # where nothing was begun
+                draft.rmdir()  # if nothing was written
             raise
         _swap(whole, folder)
         remove_all([*beside(folder, "old"), *beside(folder, "whole")])
 
 
 def begun_in(folder: str | Path) -> Path:
-    """Where a folder that takes long to build is begun: ``.NAME.begun`` beside it, until it is whole."""
+    """The place where a slow folder is built until it is complete: ``.NAME.begun`` beside it."""
     folder = real_path(folder)
     return folder.with_name(f".{folder.name}.begun")
 
 
 def begin_anew(folder: str | Path) -> None:
-    """Remove what was begun of a folder.
+    """Remove the unfinished draft of a folder.
 
     Raises:
         FolderInUse: Another process writes to the folder.
@@ -131,9 +133,9 @@ def begin_anew(folder: str | Path) -> None:
 
 
 def settle(folder: str | Path) -> None:
-    """Put a whole version in place where a process was killed between the two renames; otherwise do nothing.
+    """Put a complete version in place if a process was killed between the two renames; otherwise do nothing.
 
-    Loaders call it, so that what is there is found; where another process is about to put it in place, they wait.
+    Loaders call this, so that they find the folder; they wait if another process is about to put it in place.
     """
     folder = real_path(folder)
     if os.path.lexists(folder) or not (beside(folder, "whole") or beside(folder, "old")):
@@ -143,41 +145,41 @@ def settle(folder: str | Path) -> None:
         if left and not os.path.lexists(folder):
             newest = max(left, key=lambda path: path.stat().st_mtime_ns)
             newest.rename(folder)
-            print(f"{folder}: a replacement was interrupted; put in place what it left", file=sys.stderr)
+            print(f"{folder}: a replacement was interrupted and is now completed", file=sys.stderr)
 
 
 def read_whole(folder: str | Path, load: Callable[[Path], Loaded]) -> Loaded:
-    """Read a folder that another process may replace meanwhile: all of it is of one version.
+    """Read a folder that another process may replace meanwhile, so that all contents are of one version.
 
     Args:
-        folder: What is read; see :func:`settle`.
-        load: Reads it, and raises an :class:`InputError` where its files are not what they should be.
+        folder: The folder; see :func:`settle`.
+        load: Reads the folder, and raises an :class:`InputError` for invalid files.
     """
     folder = Path(folder)
     while True:
         settle(folder)
         before = _version(folder)
         try:
-            found = load(folder)
+            content = load(folder)
         except InputError:
             if _version(folder) == before:
                 raise
         else:
             if _version(folder) == before:
-                return found
+                return content
 
 
 def _version(folder: Path) -> tuple[int, int] | None:
-    """What tells a folder from the one that replaces it."""
+    """The identity of a folder, which differs from that of its replacement."""
     try:
-        found = folder.stat()
+        state = folder.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_ctime_ns
+    return state.st_ino, state.st_ctime_ns
 
 
 def remove(folder: str | Path) -> None:
-    """Remove a folder of this package, so that no part of it ever stands where the whole one stood.
+    """Remove a folder of this package, so that an incomplete folder never has its name.
 
     Raises:
         FolderInUse: Another process writes to the folder.
@@ -190,7 +192,7 @@ def remove(folder: str | Path) -> None:
 
 
 def synchronize(folder: Path) -> None:
-    """Have the disk hold every file of a folder, and their names."""
+    """Synchronize every file of a folder, and their names, to the disk."""
     for above, _, files in os.walk(folder):
         for name in files:
             synchronize_entry(Path(above, name))

@@ -1,4 +1,4 @@
-"""Files that may be gzipped: every reader and every format of linking data takes ``x.csv`` and ``x.csv.gz`` alike."""
+"""Files that may be gzipped: every reader and every format of linking data accepts ``x.csv`` and ``x.csv.gz``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFIX = ".gz"
 
 
 def plain_or_gzipped(path: Path) -> Path | None:
-    """The file of this name, as it is or with ``.gz`` behind, the plain one first; nothing where there is neither."""
+    """The file with this name, plain or with ``.gz``, in this order; nothing if neither exists."""
     return next((file for file in (path, path.with_name(f"{path.name}{SUFFIX}")) if file.is_file()), None)
 
 
@@ -30,21 +30,21 @@ def plain_stem(path: Path) -> str:
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
-    """Files and folders that match a glob pattern, plain or gzipped, sorted; the plain one where a file is there twice."""
-    found = {path.with_name(plain_name(path)): path for path in folder.glob(f"{pattern}{SUFFIX}")}
+    """Files and folders that match a glob pattern, plain or gzipped, sorted; the plain one if both exist."""
+    by_plain_name = {path.with_name(plain_name(path)): path for path in folder.glob(f"{pattern}{SUFFIX}")}
     for path in folder.glob(pattern):
         plain = path.with_name(plain_name(path))
-        if path == plain or plain not in found:
-            found[plain] = path
-    return [found[plain] for plain in sorted(found)]
+        if path == plain or plain not in by_plain_name:
+            by_plain_name[plain] = path
+    return [by_plain_name[plain] for plain in sorted(by_plain_name)]
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, BufferedReader]]:
-    """The bytes of a file, decompressed where its name ends with ``.gz``, and the raw file, to tell how far reading is.
+    """The bytes of a file, decompressed if its name ends with ``.gz``, and the raw file for the progress of reading.
 
     Raises:
-        InputError: What ends with ``.gz`` is no whole gzip file, also where this is noticed while it is read.
+        InputError: A file in ``.gz`` is not a complete gzip file; this may be detected during reading.
     """
     with path.open("rb") as raw:
         try:

@@ -1,4 +1,4 @@
-"""One process at a time writes to a folder or file, and the next one is told which."""
+"""One process at a time writes to a folder or file, and the next one is told the name of the first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from st_biomed.errors import InputError
 
 _SOMEBODY = "another process is writing to it"
 _SILENT = 1.0
-"""Seconds that a process waits for another before it says so."""
+"""Seconds that a process waits for another before it prints a message."""
 
 
 class FolderInUse(InputError):
@@ -26,19 +26,20 @@ class FolderInUse(InputError):
 
 @contextmanager
 def lock(path: str | Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold a folder or file for writing. A process that holds it already may take it again.
+    """Lock a folder or file for writing. A process that has the lock may take it again.
 
-    The operating system releases the lock of a process that ends, however it ends. ``.NAME.lock`` beside the folder, and
-    ``.NAME.lock.json``, which says who holds it, are there for as long as it is held; a kill leaves them, and they hold
-    nobody up.
+    The operating system releases the lock of any process that ends. ``.NAME.lock`` beside the folder, and
+    ``.NAME.lock.json``, which names the holder, exist as long as the lock is held. A kill leaves the files, which do
+    not block other processes.
 
     Args:
         path: The folder or file; it need not exist.
-        wait: Whether to wait for another process; after a second a line on stderr says for which one.
+        wait: Whether to wait for another process; after a second, a line on stderr names it.
 
     Raises:
-        FolderInUse: Another process holds it, and ``wait`` is false: which one, and since when.
-        InputError: The folder that it lies in cannot be written to.
+        FolderInUse: Another process has the lock, and ``wait`` is false; the message has the process and its start
+            time.
+        InputError: Its parent folder is not writable.
     """
     path = real_path(path)
     check_writable(path.parent)
@@ -62,10 +63,10 @@ def lock(path: str | Path, *, wait: bool = False) -> Iterator[None]:
     finally:
         if not again:
             _holder_file(path).unlink(missing_ok=True)
-            with suppress(OSError):  # Windows removes no open file
-                file.unlink()  # while it is held: whoever has it open already sees that it has no name any more
+            with suppress(OSError):  # Windows cannot remove open files
+                file.unlink()  # while it is held: other processes with the open file see that it was removed
         held.release()
-        with suppress(OSError):  # there is something in it by now
+        with suppress(OSError):  # it is no longer empty
             for above in made:
                 above.rmdir()
 
@@ -93,7 +94,7 @@ def _acquire_or_say(held: FileLock, path: Path) -> None:
 
 
 def _holder(path: Path) -> str | None:
-    """Who writes there, in words; nothing where it does not say so."""
+    """A description of the holder; nothing if there is no record."""
     try:
         record = json.loads(_holder_file(path).read_text("utf-8"))
         writer = f"{record['command']} (process {record['pid']} on {record['host']})"
@@ -103,18 +104,18 @@ def _holder(path: Path) -> str | None:
 
 
 def check_writable(path: str | Path, *, file: bool = False) -> Path:
-    """Refuse a folder or a file that could not be written.
+    """Reject a folder or a file that could not be written.
 
     Args:
         path: The folder, or the file.
         file: Whether it is a file.
 
     Raises:
-        InputError: A file is where a folder has to be, a folder where a file has to be, or permission is missing.
+        InputError: A file in place of a folder, a folder in place of a file, or a missing permission.
     """
     path = Path(path)
     if file and path.is_dir():
-        raise InputError(f"{path}: is a folder, a file to write is needed")
+        raise InputError(f"{path}: is a folder, expected a file to write")
     folders = real_path(path).parents if file else [real_path(path), *real_path(path).parents]
     for above in folders:
         if above.is_dir():
@@ -122,10 +123,10 @@ def check_writable(path: str | Path, *, file: bool = False) -> Path:
                 raise InputError(f"{above}: no permission to write there; choose another folder")
             break
         if above.exists() or above.is_symlink():
-            raise InputError(f"{above}: is a file, a folder is needed there")
+            raise InputError(f"{above}: is a file, expected a folder")
     return path
 
 
 def real_path(path: str | Path) -> Path:
-    """Absolute and without links, so that one folder has one lock."""
+    """The absolute path without links, so that one folder has one lock."""
     return Path(os.path.realpath(path))

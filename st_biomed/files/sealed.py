@@ -1,7 +1,7 @@
-"""Saved folders that say what they hold: a JSON header with size and checksum of each file, and with its own checksum.
+"""Saved folders with a JSON header that has the size and checksum of each file, and its own checksum.
 
-The header is written last. Whoever loads the folder finds a file that was cut short, changed, lost or taken from another
-folder before anything is read from it, the header included.
+The header is written last. Loading detects a file that is truncated, changed, missing or from another folder,
+including the header, before anything is read from it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Seal:
-    """How the folders of one kind are sealed.
+    """The way in which folders of one kind are sealed.
 
     Attributes:
         header: Name of the header.
-        format: Its number, raised where older folders can no longer be read.
-        made_by: What writes such a folder, for messages.
-        remedy: What to do where one is damaged, for messages.
+        format: The number of the format, increased if older folders can no longer be read.
+        made_by: The command that writes such a folder, for messages.
+        remedy: The remedy for a damaged folder, for messages.
     """
 
     header: str
@@ -38,15 +38,15 @@ class Seal:
     remedy: str
 
     def write(self, folder: Path, content: Mapping[str, Any], files: Iterable[str]) -> dict[str, Any]:
-        """Write the header of a folder whose other files are there.
+        """Write the header of a folder whose other files exist.
 
         Args:
-            folder: Where they lie.
-            content: What the header says besides.
+            folder: The folder of the files.
+            content: Further contents of the header.
             files: Their paths in the folder, with ``/``.
 
         Returns:
-            What the header says, without its own checksum.
+            The contents of the header, without its own checksum.
         """
         described = {name: _described(folder / name) for name in files}
         record = {"format": self.format, **content, _FILES: described}
@@ -54,10 +54,10 @@ class Seal:
         return record
 
     def read(self, folder: Path) -> dict[str, Any]:
-        """What a header says.
+        """The contents of a header.
 
         Raises:
-            InputError: There is none, it is damaged, or of another format.
+            InputError: The header is missing, damaged, or of another format.
         """
         path = folder / self.header
         if not path.is_file():
@@ -71,16 +71,16 @@ class Seal:
     def check(
         self, folder: Path, record: Mapping[str, Any], files: Iterable[str], *, sizes_only: bool = False
     ) -> None:
-        """Compare files with what the header says of them.
+        """Compare files with their entries in the header.
 
         Args:
-            folder: Where they lie.
-            record: What :meth:`read` gave.
-            files: The files that have to be there; one that the header does not list is none of the folder's.
-            sizes_only: Whether their content is not read.
+            folder: The folder of the files.
+            record: The result of :meth:`read`.
+            files: The required files; a file that the header does not list does not belong to the folder.
+            sizes_only: Whether to compare only sizes and not read the contents.
 
         Raises:
-            InputError: With the first that is missing, cut short, changed, or of another folder.
+            InputError: With the first file that is missing, truncated, changed, or of another folder.
         """
         for name in files:
             path = folder / name
@@ -90,32 +90,34 @@ class Seal:
                 )
             if not path.is_file():
                 raise InputError(f"{path}: is missing; {self.remedy}")
-            found, size = path.stat().st_size, expected.get("bytes")
-            if found != size:
-                what = "truncated" if isinstance(size, int) and found < size else "changed"
-                raise InputError(f"{path}: {what}, has {found:,} bytes and had {size:,}; {self.remedy}")
+            n_bytes, size = path.stat().st_size, expected.get("bytes")
+            if n_bytes != size:
+                what = "truncated" if isinstance(size, int) and n_bytes < size else "changed"
+                raise InputError(f"{path}: {what}, has {n_bytes:,} bytes and had {size:,}; {self.remedy}")
             if not sizes_only and checksum_of(path) != expected.get(_KIND):
                 raise InputError(f"{path}: damaged or from another folder (its checksum differs); {self.remedy}")
 
 
 def sealed(content: Mapping[str, Any], *, indent: int | None = 1) -> str:
-    """JSON that holds its own checksum, and ends with the line.
+    """JSON that has its own checksum and ends with a line end.
 
     Args:
-        content: What it says; what JSON does not know becomes its text.
-        indent: Of its lines; ``None`` for a single one.
+        content: The contents; values of types unknown to JSON are converted to text.
+        indent: Indentation of the lines; ``None`` for a single line.
     """
-    content = json.loads(json.dumps(content, default=str))  # as it will be read: tuples are lists, keys are strings
+    content = json.loads(
+        json.dumps(content, default=str)
+    )  # as it will be read: tuples become lists, keys become strings
     return json.dumps({**content, _OWN: _checksum(content)}, indent=indent, ensure_ascii=False) + "\n"
 
 
 def has_seal(content: Mapping[str, Any]) -> bool:
-    """Whether content that was read says what its checksum is."""
+    """Whether the checksum in some contents is correct."""
     return _OWN in content
 
 
 def unsealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Content that was read, without its checksum.
+    """The contents without their checksum.
 
     Raises:
         ValueError: The checksum is not that of the content.
@@ -127,12 +129,12 @@ def unsealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_sealed(path: Path, remedy: str, format: int | None = None) -> dict[str, Any]:
-    """What :func:`sealed` was given.
+    """The contents that :func:`sealed` was given.
 
     Args:
         path: The file.
-        remedy: What to do where it is damaged.
-        format: What its ``format`` has to be; ``None`` for files without one.
+        remedy: The remedy for a damaged file.
+        format: The required ``format``; ``None`` for files without one.
 
     Raises:
         InputError: It is damaged, cannot be read, or of another format.
@@ -142,7 +144,7 @@ def read_sealed(path: Path, remedy: str, format: int | None = None) -> dict[str,
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged ({type(error).__name__}); {remedy}") from error
     if not isinstance(record, dict):
-        raise InputError(f"{path}: damaged (a JSON object is needed); {remedy}")
+        raise InputError(f"{path}: damaged (not a JSON object); {remedy}")
     if format is not None and record.get("format") != format:
         raise InputError(
             f"{path}: is of format {record.get('format', 'unknown')!s:.20}, this version reads {format}; {remedy}"
@@ -159,7 +161,7 @@ def checksum(content: bytes) -> str:
 
 
 def checksum_of(path: Path) -> str:
-    """XXH3 (128 bits) of a file: it sees damage in a fraction of the time of SHA-256 (`benchmarks/checksums.py`)."""
+    """XXH3 (128 bits) of a file: detects damage in a fraction of the time of SHA-256 (`benchmarks/checksums.py`)."""
     digest = xxhash.xxh3_128()
     with path.open("rb", buffering=0) as file:
         while block := file.read(_BLOCK):

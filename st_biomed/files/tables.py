@@ -22,13 +22,13 @@ from st_biomed.files.gzipped import opened, plain_name
 
 
 class Dialect(NamedTuple):
-    """How a line becomes cells.
+    """The rules that split a line into cells.
 
     Attributes:
-        separator: What stands between two cells.
+        separator: The text between two cells.
         name: The separator in words.
-        quoted: Whether a cell may be wrapped in double quotes (doubled inside) and so hold separators and newlines.
-            Where not, a double quote is a character like any other.
+        quoted: Whether a cell may be wrapped in double quotes (doubled inside) and may then contain separators and
+            newlines. If not, a double quote is an ordinary character.
         closed: Whether a separator also ends every line.
     """
 
@@ -59,24 +59,24 @@ def check_file(path: str | Path) -> Path:
     """
     path = Path(path)
     if path.is_dir():
-        raise InputError(f"{path}: is a folder, a file is needed")
+        raise InputError(f"{path}: is a folder, expected a file")
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     return path
 
 
 def dialect_name(path: str | Path) -> str:
-    """The dialect that a file's suffix stands for, ``.gz`` aside.
+    """The dialect of a file's suffix, without ``.gz``.
 
     Raises:
-        InputError: The suffix stands for none.
+        InputError: The suffix has no dialect.
     """
     path = Path(path)
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix not in _DIALECT_OF_SUFFIX:
         raise InputError(
-            f"{path}: suffix {suffix!r} has no known dialect (known are {', '.join(sorted(_DIALECT_OF_SUFFIX))}); "
-            f"name one of {', '.join(sorted(DIALECTS))}"
+            f"{path}: suffix {suffix!r} has no known dialect (known suffixes: "
+            f"{', '.join(sorted(_DIALECT_OF_SUFFIX))}); name one of {', '.join(sorted(DIALECTS))}"
         )
     return _DIALECT_OF_SUFFIX[suffix]
 
@@ -84,12 +84,12 @@ def dialect_name(path: str | Path) -> str:
 def read_header(
     path: str | Path, *, dialect: str | None = None, comment: str | None = None, encoding: str = UTF_8
 ) -> list[str]:
-    """The column names on the first line of a table; arguments and errors as of :func:`read_table`."""
+    """The column names on the first line of a table; for arguments and errors see :func:`read_table`."""
     path, form = check_file(path), _dialect(path, dialect)
     with _open(path, form.quoted, encoding) as (stream, _):
         for _, row in _split(path, stream, form, comment):
             return _names(row, form)
-    raise InputError(f"{path}: is empty, a header line is needed")
+    raise InputError(f"{path}: is empty, expected a header line")
 
 
 def read_table(
@@ -101,22 +101,22 @@ def read_table(
     comment: str | None = None,
     encoding: str = UTF_8,
 ) -> Iterator[tuple[int, Sequence[str]]]:
-    """Stream a table, one row at a time. Blank lines are no rows. A file named ``*.gz`` is decompressed.
+    """Stream a table, row by row. Blank lines are not rows. A file named ``*.gz`` is decompressed.
 
     Args:
         path: The file; a byte order mark is skipped.
         columns: The columns to yield, in this order; all of them by default. Several names for one column are
-            tried in turn, whatever the header's case and with its spaces as underscores.
-        dialect: A key of ``DIALECTS``; by default the one the suffix stands for.
-        header: The names of all columns where the file has no header line; by default its first line names them.
-        comment: What the lines above the table begin with; they are skipped.
-        encoding: Of the file, see :func:`~st_biomed.files.encodings.settled`; UTF-8 by default.
+            tried in turn, ignoring the header's case and with underscores for its spaces.
+        dialect: A key of ``DIALECTS``; by default that of the suffix.
+        header: The names of all columns if the file has no header line; by default its first line has them.
+        comment: The beginning of the lines above the table, which are skipped.
+        encoding: Encoding of the file, see :func:`~st_biomed.files.encodings.settled`; UTF-8 by default.
 
     Yields:
         ``(line, cells)``: the number of the row's last line, counted from 1, and one string per column.
 
     Raises:
-        InputError: No such file, a column that is not there, a row of another length, a stray quote, bytes of
+        InputError: No such file, a missing column, a row of the wrong length, a stray quote, bytes of
             another encoding; each with file and line.
     """
     path, form = check_file(path), _dialect(path, dialect)
@@ -126,7 +126,7 @@ def read_table(
         if not header:
             top, first = next(rows, (0, []))
             if not first:
-                raise InputError(f"{path}: is empty, a header line is needed")
+                raise InputError(f"{path}: is empty, expected a header line")
             names = _names(first, form)
         wanted = names if columns is None else columns
         pick = _picker([_place(column, names, f"{path}:{top}", form) for column in wanted])
@@ -140,7 +140,7 @@ def read_table(
 
 
 def read_lines(path: str | Path, *, encoding: str = UTF_8) -> Iterator[tuple[int, str]]:
-    """Stream the numbered lines of a text file, for formats without separators; errors as of :func:`read_table`."""
+    """Stream the numbered lines of a text file, for formats without separators; for errors see :func:`read_table`."""
     path = check_file(path)
     with _open(path, quoted=False, encoding=encoding) as (stream, _):
         for line, text in enumerate(stream, 1):
@@ -157,9 +157,9 @@ def _dialect(path: Path, dialect: str | None) -> Dialect:
 
 @contextmanager
 def _open(path: Path, quoted: bool, encoding: str) -> Iterator[tuple[IO[str], IO[bytes]]]:
-    """The decoded text and, to tell how far reading has come, the file's raw bytes."""
+    """The decoded text, and the file's raw bytes for the progress of reading."""
     with opened(path) as (unpacked, raw):
-        # The csv module wants line ends untranslated; elsewhere a lone carriage return must not end a line.
+        # The csv module wants line ends untranslated; otherwise a lone carriage return must not end a line.
         known = "utf-8-sig" if encoding == UTF_8 else encoding
         stream = io.TextIOWrapper(unpacked, encoding=known, newline="" if quoted else "\n")
         try:
@@ -169,7 +169,7 @@ def _open(path: Path, quoted: bool, encoding: str) -> Iterator[tuple[IO[str], IO
 
 
 def _progress(path: Path) -> tqdm:
-    """A bar over the file's bytes, shown on a terminal once reading has taken two seconds."""
+    """A progress bar over the file's bytes, shown on a terminal after two seconds."""
     return tqdm(
         total=path.stat().st_size, desc=path.name, unit="B", unit_scale=True, delay=2, disable=None, leave=False
     )
@@ -194,7 +194,7 @@ def _split(path: Path, stream: IO[str], form: Dialect, comment: str | None = Non
                     _refuse_nul(path, line, "".join(row))
                     yield line, row
         except csv.Error as error:
-            # A quote that never closes is noticed at the end of the file: name the line where its row begins.
+            # An unclosed quote is detected at the end of the file: name the line at which its row begins.
             raise InputError(f"{path}:{line + 1}: {error} (a stray double quote?)") from error
     else:
         for line, text in enumerate(lines, skipped + 1):
@@ -205,13 +205,13 @@ def _split(path: Path, stream: IO[str], form: Dialect, comment: str | None = Non
 
 
 def _refuse_nul(path: Path, line: int, text: str) -> None:
-    """Refuse a NUL character, which no table has: the file is damaged or of another encoding.
+    """Reject a NUL character, which no valid table has: the file is damaged or has another encoding.
 
     Raises:
         InputError: With file and line.
     """
     if "\0" in text:
-        raise InputError(f"{path}:{line}: holds a NUL character; the file is damaged or of another encoding")
+        raise InputError(f"{path}:{line}: contains a NUL character; the file is damaged or has another encoding")
 
 
 def _names(first: list[str], form: Dialect) -> list[str]:
@@ -226,19 +226,19 @@ def _picker(places: list[int]) -> Callable[[list[str]], Sequence[str]]:
 
 
 def _place(column: str | tuple[str, ...], names: list[str], where: str, form: Dialect) -> int:
-    """Where a column stands.
+    """The position of a column.
 
     Raises:
         InputError: No column has the name, or several have.
     """
-    tried, found = column, ["_".join(name.lower().split()) for name in names]
+    tried, column_names = column, ["_".join(name.lower().split()) for name in names]
     if isinstance(tried, str):
-        tried, found = (tried,), names
+        tried, column_names = (tried,), names
     for name in tried:
-        if found.count(name) > 1:
-            raise InputError(f"{where}: {found.count(name)} columns have the name {name!r}")
-        if name in found:
-            return found.index(name)
+        if column_names.count(name) > 1:
+            raise InputError(f"{where}: {column_names.count(name)} columns have the name {name!r}")
+        if name in column_names:
+            return column_names.index(name)
     called = " or ".join(map(repr, tried))
     raise InputError(
         f"{where}: no column {called}; split at {form.name}s the columns are {names}{_other_split(names, form)}"
@@ -252,7 +252,7 @@ def _ragged(where: str, row: list[str], width: int, form: Dialect) -> str:
 
 
 def _other_split(row: list[str], form: Dialect) -> str:
-    """A hint where a row stays whole at this separator but would come apart at another."""
+    """A hint for a row that stays whole at this separator but would be split by another."""
     for other in DIALECTS.values():
         if len(row) == 1 and other.separator in row[0] and other.name != form.name:
             return f" (wrong delimiter? this line has {other.name}s)"

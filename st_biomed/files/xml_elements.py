@@ -1,4 +1,4 @@
-"""XML of any size as the elements below its root, one after the other; nothing is fetched and no entity is replaced."""
+"""XML of any size as the elements below its root, one by one; nothing is fetched and no entity is replaced."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _BLOCK = 1 << 16
 
 
 class XMLForm(NamedTuple):
-    """What a kind of XML file looks like.
+    """The form of a kind of XML file.
 
     Attributes:
-        name: What it is called in an error.
+        name: Its name in errors.
         root: Tag of the root element.
-        element: Tag of the elements directly below it that are yielded; others are passed over.
-        deepest: How many elements may stand within one another.
+        element: Tag of the elements directly below it that are yielded; others are ignored.
+        deepest: Maximum nesting of elements.
     """
 
     name: str
@@ -33,10 +33,10 @@ class XMLForm(NamedTuple):
 def read_elements(path: Path, form: XMLForm) -> Iterator[tuple[int, Element]]:
     """Stream the line and the content of each element.
 
-    A document type that is named is passed over, and a file that declares entities is refused, whatever they stand for.
+    A document type is ignored, and a file that declares entities is rejected.
 
     Raises:
-        InputError: With file and line: no well-formed XML, an entity, another root, elements too deep.
+        InputError: With file and line: XML that is not well-formed, an entity, another root, elements nested too deep.
     """
     reading = _Reading(path, form)
     with opened(path) as (stream, _):
@@ -49,7 +49,7 @@ def read_elements(path: Path, form: XMLForm) -> Iterator[tuple[int, Element]]:
 
 
 class _Reading:
-    """A parser that takes elements apart as they end."""
+    """A parser that processes elements as they end."""
 
     def __init__(self, path: Path, form: XMLForm) -> None:
         self.path = path
@@ -84,7 +84,7 @@ class _Reading:
         name, root, element, deepest = self.form
         self.depth += 1
         if self.depth == 1 and tag != root:
-            raise self._error(f"root element is <{tag}>, {name} has <{root}>")
+            raise self._error(f"root element is <{tag}>, expected <{root}> for {name}")
         if self.depth > deepest:
             raise self._error(f"elements are nested more than {deepest} deep, which {name} does not allow")
         if self.depth == 2 and tag == element:
@@ -109,5 +109,5 @@ class _Reading:
             f"entity {name[:40]!r} is declared or used; {self.form.name} has only the predefined entities of XML"
         )
 
-    def _error(self, found: str) -> InputError:
-        return InputError(f"{self.path}:{self.parser.CurrentLineNumber}: {found}")
+    def _error(self, problem: str) -> InputError:
+        return InputError(f"{self.path}:{self.parser.CurrentLineNumber}: {problem}")

@@ -1,1 +1,1 @@
-"""Models by benchmarks: what is measured, kept and compared."""
+"""Benchmarks of models: measurement, storage of results and comparison."""

@@ -1,4 +1,4 @@
-"""Two models on the same units: is one of them really better?"""
+"""Paired tests of models on the same units."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ logger = logging.getLogger(__name__)
 def compare(
     results: Sequence[Result], reference: str, folder: ResultsFolder, *, n_resamples: int = 1000, seed: int = 0
 ) -> dict[str, dict[str, PairedTest]]:
-    """Every model against one of them, on the primary metric of every evaluator.
+    """Every model compared with one of them, on the primary metric of every evaluator.
 
     Args:
-        results: Of all models.
+        results: Results of all models.
         reference: Name of the model that is subtracted.
-        folder: Where the units are, and the tests that were made before: such a test is not made again.
-        n_resamples, seed: Of the tests, see :meth:`st_biomed.metrics.Units.compare`.
+        folder: The folder of the units and of earlier tests, which are not repeated.
+        n_resamples, seed: Parameters of the tests, see :meth:`st_biomed.metrics.Units.compare`.
 
     Returns:
-        Primary metric to model to test; pairs whose units are not the same, of which nothing can be said, are left out
-        and logged.
+        Primary metric to model to test. Pairs with different units cannot be compared; they are left out and logged.
 
     Raises:
         InputError: The reference was not measured.
     """
-    if reference not in {one.model for one in results}:
+    if reference not in {result.model for result in results}:
         raise InputError(f"reference {reference!r} was not measured; measured were {_names(results)}")
     kept, new = folder.tests(), {}
     tests: dict[str, dict[str, PairedTest]] = {}
-    references = {one.evaluator: one for one in results if one.model == reference}
+    references = {result.evaluator: result for result in results if result.model == reference}
     for result in results:
         base = references.get(result.evaluator)
         if base is None or result.model == reference:
@@ -42,7 +41,7 @@ def compare(
         name = f"{result.key} {base.key} {result.metric} {n_resamples} {seed}"
         if name not in kept:
             try:
-                units, others = (folder.units(one)[result.metric] for one in (result, base))
+                units, others = (folder.units(result_)[result.metric] for result_ in (result, base))
                 new[name] = kept[name] = units.compare(others, n_resamples=n_resamples, seed=seed)
             except InputError as error:
                 logger.warning("%s, %s and %s: %s", result.evaluator, result.model, reference, error)
@@ -54,4 +53,4 @@ def compare(
 
 
 def _names(results: Sequence[Result]) -> str:
-    return ", ".join(dict.fromkeys(one.model for one in results)) or "none"
+    return ", ".join(dict.fromkeys(result.model for result in results)) or "none"

@@ -16,16 +16,16 @@ WEIGHT = "sparse_weight.pt"
 def dense_and_sparse(dense: Embed, names: Sequence[str], weight: float) -> Embed:
     """Vectors whose inner product is BioSyn's score (section 3.1: ``S_dense + weight * S_sparse``).
 
-    The sparse part are tf-idf weights of characters and pairs of characters, as scikit-learn's vectorizer has them,
-    fitted on the names of the dictionary as in BioSyn's code: its pickled vectorizer is not read.
+    The sparse part has the tf-idf weights of characters and pairs of characters of scikit-learn's vectorizer. It is
+    fitted on the names of the dictionary, as in BioSyn's code; the pickled vectorizer is not read.
 
     Args:
-        dense: From N texts to ``[N, D]``.
+        dense: Function from N texts to vectors ``[N, D]``.
         names: Names of the dictionary.
-        weight: Of the sparse part.
+        weight: Weight of the sparse part.
 
     Raises:
-        InputError: A negative weight, or no name.
+        InputError: A negative weight, or no names.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -43,10 +43,10 @@ def dense_and_sparse(dense: Embed, names: Sequence[str], weight: float) -> Embed
 
 
 def read_sparse_weight(model: str) -> float:
-    """The weight that a BioSyn model was trained to, from its folder or the Hub.
+    """The weight that was trained for a BioSyn model, from its folder or the Hub.
 
     Raises:
-        InputError: It has none, or it cannot be had.
+        InputError: There is no weight, or it cannot be loaded.
     """
     import torch
     from huggingface_hub import hf_hub_download
@@ -57,10 +57,10 @@ def read_sparse_weight(model: str) -> float:
         try:
             path = Path(hf_hub_download(model, WEIGHT))
         except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-            raise InputError(f"{model}: {WEIGHT} cannot be had: {str(error).splitlines()[0]}") from error
+            raise InputError(f"{model}: {WEIGHT} cannot be loaded: {str(error).splitlines()[0]}") from error
     if not path.is_file():
-        raise InputError(f"{path}: no such file, which a BioSyn model has beside its weights")
+        raise InputError(f"{path}: no such file; a BioSyn model has it beside its weights")
     try:
         return float(torch.load(path, map_location="cpu", weights_only=True).detach())
     except Exception as error:
-        raise InputError(f"{path}: holds no single number ({type(error).__name__})") from error
+        raise InputError(f"{path}: does not contain a single number ({type(error).__name__})") from error

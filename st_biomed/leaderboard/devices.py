@@ -1,4 +1,4 @@
-"""Is the device there that a person asks for?"""
+"""Checks that a requested device exists."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from st_biomed.settings.checks import Check
 
 
 def check_device(device: str | None) -> None:
-    """Refuse a device that is not there.
+    """Reject a device that does not exist.
 
     Args:
-        device: As torch names it; ``None`` for the best there is.
+        device: Its name in torch; ``None`` for the best available.
 
     Raises:
         InputError: Torch knows no such device, or this machine has none.
@@ -29,7 +29,7 @@ def check_device(device: str | None) -> None:
             raise RuntimeError
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError, ImportError):
-        raise InputError(f"device {device!r} is not there; there are {', '.join(there)}") from None
+        raise InputError(f"device {device!r} is not available; available are {', '.join(there)}") from None
 
 
 def _not_there(name: str, value: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What a person has to know to read a figure: which way is better, and what it is counted from."""
+"""The information needed to read a figure: its better direction, its units and its scoring."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PUBLISHED_SCORING = {
     "mcsm": "the last type of each concept alone",
     "f1": "the top 30 and a coarse grid of thresholds",
 }
-"""Primary metric to how it is scored ``as_published``; what is not here is scored in one way."""
+"""Primary metric to its scoring with ``as_published``; other metrics have only one scoring."""
 
 _DRAWN_PAIRS = {
     "pairs": "Intervals and tests draw the pairs within each relation: they are about these relations.",
@@ -26,17 +26,17 @@ _NEITHER = re.compile(r"n|n_.+|theta|coverage|maximum|\w+_unsettled|(\w+_)?exact
 
 
 def better(metric: str) -> int:
-    """Which way is better: 1 for larger, -1 for smaller, 0 for thresholds, counts and what is the data's alone.
+    """The better direction: 1 for larger, -1 for smaller, 0 for thresholds, counts and properties of the data.
 
     Args:
         metric: Without the evaluator's name.
     """
-    metric = metric.rpartition("/")[2]  # behind the name of a type, relation or tree
+    metric = metric.rpartition("/")[2]  # after the name of a type, relation or tree
     return 0 if _NEITHER.fullmatch(metric) else -1 if _SMALLER.search(metric) else 1
 
 
 def largest_value(result: Result) -> float | None:
-    """The largest value of an MCSM, of whatever type; ``None`` of other metrics, which end at 1."""
+    """The largest possible value of an MCSM, of any type; ``None`` for other metrics, which end at 1."""
     if result.metric != "mcsm":
         return None
     return largest_mcsm(int(result.settings.get("k", 40)), int(result.settings.get("n_concepts", 1_000_000)))
@@ -48,10 +48,11 @@ def notes_of(result: Result) -> list[str]:
     if result.metric == "acc@1" and result.is_raw:
         notes.append("The data set as it is distributed, before the steps of its preparation.")
     if result.metric == "mean_auc":
-        i, j = next((found.groups() for label in result.headline if (found := _DUEL.fullmatch(label))), ("0", "1"))
+        i, j = next((labels.groups() for label in result.headline if (labels := _DUEL.fullmatch(label))), ("0", "1"))
         notes.append(
-            f"{i}v{j}: area under the ROC curve of pairs at distance {i} against pairs at distance {j}, and so on; 0.5 is chance. "
-            "By default names of one concept are at distance 0, siblings at 1, parent and child at 2, all others at 3."
+            f"{i}v{j}: area under the ROC curve of pairs at distance {i} against pairs at distance {j}, and so on; "
+            "0.5 is chance. By default names of one concept are at distance 0, siblings at 1, parent and child at 2, "
+            "all others at 3."
         )
     if result.metric == "macro_auc":
         notes.append("Areas under the ROC curve against unrelated pairs; 0.5 is chance.")

@@ -1,4 +1,4 @@
-"""What can be measured: an encoder, a known baseline with its pooling, or a matrix of vectors."""
+"""Models to measure: an encoder, a known baseline with its pooling, or a matrix of vectors."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ BASELINES = "evaluation/baselines.yaml"
 
 @dataclass(frozen=True)
 class MeasuredModel:
-    """A model by the name it has in tables.
+    """A model with its name in tables.
 
     Attributes:
-        name: In tables.
+        name: Name in tables.
         model: A folder, an id on the Hub, or a ``.npz`` file with ``texts`` ``[N]`` and ``vectors`` ``[N, D]``.
-        pooling: As :func:`~st_biomed.encoder.load_encoder` takes it; empty for the model's own.
-        max_length: Tokens a text is cut at; 0 for the model's own.
-        sparse: Whether it is a BioSyn model, whose score in linking has a sparse part.
-        source: Paper, and where its way of pooling is from.
+        pooling: Pooling as in :func:`~st_biomed.encoder.load_encoder`; empty for the model's own.
+        max_length: Maximum number of tokens of a text; 0 for the model's own.
+        sparse: Whether it is a BioSyn model, which has a sparse part in its linking score.
+        source: Paper, and source of its pooling.
     """
 
     name: str
@@ -50,14 +50,14 @@ class MeasuredModel:
 
     @classmethod
     def named(cls, argument: str, baselines: str | Path = BASELINES) -> MeasuredModel:
-        """What a person writes: the name of a baseline, a folder, a ``.npz`` file, an id on the Hub, or ``name=`` and one of these.
+        """A model from an argument: a baseline, a folder, a ``.npz`` file, a Hub id, or ``name=`` and one of these.
 
         Raises:
-            InputError: A name without a model, or a file of baselines that is none.
+            InputError: A name without a model, or an invalid file of baselines.
         """
         name, equals, model = argument.partition("=") if "=" in argument else ("", "", argument)
         if equals and not (name and model):
-            raise InputError(f"models are written NAME=MODEL or MODEL, found {argument!r}")
+            raise InputError(f"models must have the form NAME=MODEL or MODEL, found {argument!r}")
         known = read_baselines(baselines)
         if model in known and not Path(model).exists():
             return replace(known[model], name=name or model)
@@ -65,10 +65,10 @@ class MeasuredModel:
 
 
 def read_baselines(path: str | Path = BASELINES) -> dict[str, MeasuredModel]:
-    """The models that papers compare with, by name.
+    """The models that the papers compare with, by name.
 
     Raises:
-        InputError: No such file, or an entry that is none.
+        InputError: No such file, or an invalid entry.
     """
     path = Path(path) if Path(path).exists() else bundled(path) or Path(path)
     return {
@@ -77,17 +77,17 @@ def read_baselines(path: str | Path = BASELINES) -> dict[str, MeasuredModel]:
 
 
 def named_models(arguments: Iterable[str]) -> list[MeasuredModel]:
-    """Several models, each with a name of its own.
+    """Several models with distinct names.
 
     Raises:
-        InputError: As :meth:`MeasuredModel.named`, none, or two of one name.
+        InputError: As in :meth:`MeasuredModel.named`, no models, or a repeated name.
     """
     models = [MeasuredModel.named(argument) for argument in arguments]
     if not models:
-        raise InputError(f"no model: a folder, an id on the Hub, or one of {', '.join(read_baselines())}")
-    for i, one in enumerate(models):
-        if one.name in {other.name for other in models[:i]}:
-            raise InputError(f"two models are called {one.name!r}: write NAME=MODEL")
+        raise InputError(f"no model: expected a folder, an id on the Hub, or one of {', '.join(read_baselines())}")
+    for i, model in enumerate(models):
+        if model.name in {other.name for other in models[:i]}:
+            raise InputError(f"two models have the name {model.name!r}: write NAME=MODEL")
     return models
 
 
@@ -95,14 +95,14 @@ class OpenModel:
     """A model in memory.
 
     Args:
-        measured: Which one.
-        device: Where to compute; ``None`` for the best there is.
-        trust_remote_code: Whether the model may run code of somebody else, see :func:`~st_biomed.encoder.load_model`.
+        measured: The model to open.
+        device: The device; ``None`` for the best available.
+        trust_remote_code: Whether the model may run its own code, see :func:`~st_biomed.encoder.load_model`.
 
     Attributes:
-        digest: Of what it computes.
-        description: Where it is from and how it was loaded: ``model``, ``pooling``, ``max_length``, ``dimension``, and
-            ``trust_remote_code`` where it was allowed.
+        digest: Digest of its computation.
+        description: Its source and settings: ``model``, ``pooling``, ``max_length``, ``dimension``, and
+            ``trust_remote_code`` if it was allowed.
 
     Raises:
         InputError: No such model or device, or a ``.npz`` file without texts and vectors.
@@ -135,15 +135,14 @@ class OpenModel:
 
     @property
     def device(self) -> str:
-        """Where it computes; nothing for a table of vectors."""
+        """Its device; nothing for a table of vectors."""
         return "" if self.encoder is None else str(self.encoder.device)
 
     def measure(self, evaluator: EmbeddingEvaluator) -> dict[str, float]:
         """The evaluator's metrics of this model.
 
         Raises:
-            InputError: BioSyn's score where vectors are not compared by their inner product, or what the evaluator
-                refuses.
+            InputError: BioSyn's score with a similarity other than the inner product, or an error of the evaluator.
         """
         if self.encoder is None:
             return evaluator.measure(self.table)
@@ -162,7 +161,7 @@ class OpenModel:
 
 
 def _loaded(measured: MeasuredModel, device: str | None, trust_remote_code: bool) -> SentenceTransformer:
-    """The encoder; where there is none, one line says what was probably meant."""
+    """The encoder; if there is none, one line suggests the intended name."""
     try:
         return load_encoder(
             measured.model,
@@ -181,14 +180,14 @@ def _loaded(measured: MeasuredModel, device: str | None, trust_remote_code: bool
         if len(path.parts) == 1:
             near = did_you_mean(measured.model, read_baselines())
             raise InputError(
-                f"{measured.model!r} is no name of {BASELINES}{near or ', no folder here'} "
+                f"{measured.model!r} is not a name of {BASELINES}{near or ', no folder here'} "
                 f"(`st-biomed evaluate --list` shows the names); {error}"
             ) from error
         raise
 
 
 def _pooling(encoder: SentenceTransformer) -> str:
-    """How tokens become a vector; nothing where a module of another kind does it."""
+    """The pooling of an encoder; nothing for a module of another kind."""
     modes: list[Any] = [module.pooling_mode for module in encoder if hasattr(module, "pooling_mode")]
     return " ".join(mode if isinstance(mode, str) else "+".join(mode) for mode in modes)
 
@@ -197,21 +196,23 @@ def read_table_of_vectors(path: Path) -> tuple[list[str], np.ndarray]:
     """Texts ``[N]`` and vectors ``[N, D]`` of a ``.npz`` file.
 
     Raises:
-        InputError: No such file, one without the two arrays, or arrays that are no texts and finite vectors.
+        InputError: No such file, one without the two arrays, or arrays that are not texts and finite vectors.
     """
     try:
-        with ZipFile(path):  # numpy would take an array without a name, too
+        with ZipFile(path):  # numpy would also accept an array without a name
             pass
         with np.load(path, allow_pickle=False) as arrays:
             texts, vectors = arrays["texts"], arrays["vectors"]
     except KeyError as error:
-        raise InputError(f"{path}: needs the arrays 'texts' and 'vectors', {error.args[0]}") from error
+        raise InputError(f"{path}: needs the arrays 'texts' and 'vectors': {error.args[0]}") from error
     except (OSError, ValueError, BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
         raise InputError(f"{path}: cannot be read as a table of vectors ({error})") from error
     if texts.ndim != 1 or texts.dtype.kind != "U":
-        raise InputError(f"{path}: texts are strings [N], found {texts.dtype} {list(texts.shape)}")
+        raise InputError(f"{path}: texts must be strings [N], found {texts.dtype} {list(texts.shape)}")
     if vectors.ndim != 2 or vectors.shape[0] != len(texts) or vectors.dtype.kind not in "fiu":
-        raise InputError(f"{path}: vectors are numbers [{len(texts)}, D], found {vectors.dtype} {list(vectors.shape)}")
+        raise InputError(
+            f"{path}: vectors must be numbers [{len(texts)}, D], found {vectors.dtype} {list(vectors.shape)}"
+        )
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
         raise InputError(f"{path}: the vector of {str(texts[int(finite.argmin())])!r} has NaN or infinity")

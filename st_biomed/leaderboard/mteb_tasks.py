@@ -1,4 +1,4 @@
-"""Benchmarks as MTEB tasks, for people who measure with MTEB (Muennighoff et al. 2023)."""
+"""Benchmarks as MTEB tasks (Muennighoff et al. 2023)."""
 
 from __future__ import annotations
 
@@ -26,20 +26,19 @@ LANGUAGES = {
 
 
 def mteb_tasks(benchmark: Benchmark, *, language: str = "en") -> list[AbsTask]:
-    """The tasks that a benchmark is for MTEB; ``mteb.evaluate(model, tasks, cache=None)`` measures them offline.
+    """The MTEB tasks of a benchmark; ``mteb.evaluate(model, tasks, cache=None)`` measures them offline.
 
-    Relatedness becomes an STS task whose ``cosine_spearman`` is our ``spearman``. Linking becomes a retrieval task: the
-    names of the dictionary are the documents, each part of a mention is a query, and ``hit_rate_at_k`` is our ``acc@k``
-    where mentions have one part; of a composite mention MTEB counts every part by itself. The data are read by the
-    benchmark's own steps when a task is made, and nothing is fetched.
+    Relatedness becomes an STS task whose ``cosine_spearman`` is our ``spearman``. Linking becomes a retrieval task:
+    the names of the dictionary are the documents, and each part of a mention is a query. ``hit_rate_at_k`` is our
+    ``acc@k`` for mentions with one part; MTEB counts each part of a composite mention separately. The benchmark's own
+    steps read the data when a task is created, and nothing is fetched.
 
     Args:
-        benchmark: Of the evaluator ``relatedness`` or ``entity_linking``.
-        language: Of its texts, two letters.
+        benchmark: A benchmark of the evaluator ``relatedness`` or ``entity_linking``.
+        language: Language of its texts, two letters.
 
     Raises:
-        InputError: mteb is not installed, another kind of benchmark, an unknown language, or what its data are refused
-            for.
+        InputError: mteb is not installed, another kind of benchmark, an unknown language, or invalid data.
     """
     try:
         import mteb  # noqa: F401
@@ -96,7 +95,7 @@ def _linking(evaluator: EntityLinkingEvaluator, benchmark: Benchmark, language: 
             "text": [queries.texts[row] for row in queries.text_of_part],
         }
     )
-    # A query without a right name stays, and is a miss: MTEB leaves out those without any.
+    # A query without a correct name stays as a miss: MTEB leaves out queries without documents.
     relevant = {
         f"q{i}": {f"n{row}": 1 for row in rows.tolist()} or {"in no name": 1}
         for i, rows in enumerate(right_names(evaluator))
@@ -115,20 +114,20 @@ def _linking(evaluator: EntityLinkingEvaluator, benchmark: Benchmark, language: 
 
 
 def right_names(evaluator: EntityLinkingEvaluator) -> list[np.ndarray]:
-    """The names of the dictionary that are right for each part of the mentions: P arrays of places in its texts."""
+    """The correct names of the dictionary for each part of the mentions: P arrays of their indices."""
     dictionary, gold = evaluator.dataset.dictionary, evaluator.queries.gold
     entries = evaluator.names.entries
     text_of_entry = np.empty(len(dictionary), dtype=np.int64)
     text_of_entry[entries.indices] = np.repeat(np.arange(entries.n_rows), entries.counts)
     names_of_id: dict[int, list[int]] = {}
     for entry, row in enumerate(text_of_entry.tolist()):
-        for one in dictionary.entry_ids.row(entry).tolist():
-            names_of_id.setdefault(one, []).append(row)
-    found = []
+        for id_ in dictionary.entry_ids.row(entry).tolist():
+            names_of_id.setdefault(id_, []).append(row)
+    rows_of = []
     for part in range(len(evaluator.queries.text_of_part)):
-        ids = [one for group in gold.sets.row(part).tolist() for one in gold.ids.row(group).tolist()]
-        found.append(np.unique([row for one in ids for row in names_of_id.get(one, [])]).astype(np.int64))
-    return found
+        ids = [id_ for group in gold.sets.row(part).tolist() for id_ in gold.ids.row(group).tolist()]
+        rows_of.append(np.unique([row for id_ in ids for row in names_of_id.get(id_, [])]).astype(np.int64))
+    return rows_of
 
 
 def _metadata(name: str, benchmark: Benchmark, language: str, **kind: str) -> Any:

@@ -1,4 +1,4 @@
-"""Signs of life of what takes long, where no progress bar can be shown: a line now and then."""
+"""Progress of slow steps without a progress bar: a line from time to time."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 FIRST = 30.0
-"""Seconds until the first line: what is done by then says nothing."""
+"""Seconds until the first line: steps that end earlier print nothing."""
 
-_GROWTH = 1.1  # of the time that has passed, from one line to the next where that is more than ``every`` seconds
+_GROWTH = 1.1  # factor between the elapsed times of two lines, if they are more than ``every`` seconds apart
 
 
 class Progress:
-    """Says every half minute what is done and for how long, and of what takes hours every tenth of the time that has passed.
+    """Prints the current step and its time every half minute; later, after each further tenth of the elapsed time.
 
     Args:
-        say: Takes a line; ``None`` says nothing at all.
-        every: Seconds between two lines at least.
+        say: Function that receives a line; ``None`` for no output.
+        every: Minimum number of seconds between two lines.
     """
 
     def __init__(self, say: Callable[[str], None] | None = None, *, every: float = FIRST) -> None:
@@ -31,12 +31,12 @@ class Progress:
 
     @contextmanager
     def of(self, what: str, encoder: SentenceTransformer | None = None, most: int | None = None) -> Iterator[None]:
-        """Lines about what is done inside, from a thread of their own.
+        """Print lines about a step while it runs, from a separate thread.
 
         Args:
-            what: What is done.
-            encoder: Whose embedded texts are counted.
-            most: How many there are at most; those that are known from earlier need not be embedded.
+            what: Description of the step.
+            encoder: The encoder whose embedded texts are counted.
+            most: Maximum number of texts; stored vectors are not computed again.
         """
         if self._say is None:
             yield
@@ -54,9 +54,9 @@ class Progress:
             if counted is not None:
                 counted.remove()
 
-    def _count(self, module: Any, arguments: Any, found: Any) -> None:
-        """A hook behind the last module of an encoder: one call for each batch."""
-        self._embedded += len(found.get("sentence_embedding", ()))
+    def _count(self, module: Any, arguments: Any, output: Any) -> None:
+        """A hook after the last module of an encoder, called once for each batch."""
+        self._embedded += len(output.get("sentence_embedding", ()))
 
     def _tell(self, what: str, most: int | None, started: float, done: threading.Event) -> None:
         for after in moments(self._every):
@@ -70,7 +70,7 @@ class Progress:
 
 
 def moments(every: float) -> Iterator[float]:
-    """When a line is due, in seconds: ``every`` so many at first, then a tenth after the time that has passed."""
+    """The times of the lines: every ``every`` seconds at first, then after another tenth of the elapsed time."""
     after = every
     while True:
         yield after

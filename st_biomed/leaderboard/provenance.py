@@ -1,4 +1,4 @@
-"""What a figure can be traced back to: the benchmark's file, its data, the versions that computed it."""
+"""The provenance of a figure: the benchmark's file, its data, and the versions that computed it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKAGES = ("st-biomed", "sentence-transformers", "transformers", "torch", "num
 
 
 def definition_of(benchmark: Benchmark) -> dict[str, Any]:
-    """A benchmark as it was read: evaluator, title, settings, its file with the SHA-256, and version and source of its data."""
+    """A benchmark's evaluator, title, settings, file with its SHA-256, and the version and source of its data."""
     file = benchmark.path
     return {
         "evaluator": benchmark.evaluator,
@@ -31,14 +31,14 @@ def definition_of(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of each package whose release may change a figure."""
-    found = {"python": platform.python_version()}
+    """The versions of Python and of each package that may change a figure."""
+    versions_of = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions_of[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions_of
 
 
 def now() -> str:
@@ -47,18 +47,22 @@ def now() -> str:
 
 
 def benchmarks_of(results: Iterable[Result], known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
-    """The benchmarks of results by name: those that are known already, those of the files they were read from, and those
-    that come along; one whose file is gone is left out.
+    """The benchmarks of results by name: known ones, those of the original files, and those of the package; benchmarks
+    whose file no longer exists are left out.
     """
-    found = dict(known)
-    files = {one.benchmark: one.definition.get("file", "") for one in results if one.benchmark not in known}
+    benchmarks_of = dict(known)
+    files = {
+        result.benchmark: result.definition.get("file", "") for result in results if result.benchmark not in known
+    }
     for name, file in files.items():
         if (benchmark := _readable(file)) is not None and benchmark.name == name:
-            found[name] = benchmark
-    if files.keys() - found.keys():
+            benchmarks_of[name] = benchmark
+    if files.keys() - benchmarks_of.keys():
         along = [_readable(path) for path in benchmark_names().values()]
-        found = {one.name: one for one in along if one is not None and one.name in files} | found
-    return found
+        benchmarks_of = {
+            benchmark.name: benchmark for benchmark in along if benchmark is not None and benchmark.name in files
+        } | benchmarks_of
+    return benchmarks_of
 
 
 def _readable(file: Any) -> Benchmark | None:

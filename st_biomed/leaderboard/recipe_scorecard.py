@@ -1,4 +1,4 @@
-"""Runs of one recipe that differ by their seed alone, counted together."""
+"""Scorecards of the runs of one recipe that differ only in their seed, taken together."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _OF_A_RUN = {
     "hub_model_id",
     "push_to_hub",
 }
-"""Arguments of a recipe or of the trainer that make it no other recipe."""
+"""Arguments that may differ between runs of the same recipe."""
 
 
 class SeedsData(OutcomeData):
-    """A benchmark of a recipe: the mean difference of its seeds from the base, and what became of each.
+    """A benchmark of a recipe: the mean difference of its seeds from the base, and the outcomes of the seeds.
 
-    The outcome is that of more than half of the seeds; kept where none has so many.
+    The outcome is that of more than half of the seeds, or kept if there is none.
     """
 
     difference: float
-    low: float  # 95% interval of the mean over seeds (Student's t): what other seeds would change
+    low: float  # 95% interval of the mean over seeds (Student's t): the variation between seeds
     high: float
     gained: int
     kept: int
@@ -47,30 +47,30 @@ class RecipeData(TypedDict):
     models: list[str]
     seeds: list[int]
     base: str
-    benchmarks: list[SeedsData]  # those that every seed was compared on
+    benchmarks: list[SeedsData]  # benchmarks on which every seed was compared
 
 
 def recipe_scorecards(scorecards: Sequence[ScorecardData], runs: Mapping[str, RunData]) -> list[RecipeData]:
-    """Those of the scorecards taken together whose records say the same but for the seed.
+    """Scorecards of groups of runs whose records differ only in the seed.
 
     Args:
-        scorecards: Of models against one base.
-        runs: Name of a model to its record, for those that have one.
+        scorecards: Scorecards of models against one base.
+        runs: Name of a model to its record, if it has one.
     """
     groups: dict[str, list[ScorecardData]] = {}
-    for one in scorecards:
-        if one["model"] in runs:
-            groups.setdefault(_but_for_the_seed(runs[one["model"]]), []).append(one)
-    found = []
+    for scorecard in scorecards:
+        if scorecard["model"] in runs:
+            groups.setdefault(_but_for_the_seed(runs[scorecard["model"]]), []).append(scorecard)
+    scorecards_of_recipes = []
     for group in groups.values():
-        seeds = [runs[one["model"]]["seed"] for one in group]
+        seeds = [runs[scorecard["model"]]["seed"] for scorecard in group]
         if len(set(seeds)) == len(seeds) > 1:
-            found.append(_together(group, runs[group[0]["model"]]["recipe"], seeds))
-    return found
+            scorecards_of_recipes.append(_together(group, runs[group[0]["model"]]["recipe"], seeds))
+    return scorecards_of_recipes
 
 
 def _together(group: Sequence[ScorecardData], recipe: str, seeds: list[int]) -> RecipeData:
-    by_name = [{row["benchmark"]: row for row in one["benchmarks"]} for one in group]
+    by_name = [{row["benchmark"]: row for row in scorecard["benchmarks"]} for scorecard in group]
     rows = []
     for name, first in by_name[0].items():
         if not all(name in of_seed for of_seed in by_name):
@@ -97,7 +97,7 @@ def _together(group: Sequence[ScorecardData], recipe: str, seeds: list[int]) -> 
         )
     return RecipeData(
         recipe=recipe,
-        models=[one["model"] for one in group],
+        models=[scorecard["model"] for scorecard in group],
         seeds=seeds,
         base=group[0]["base"],
         benchmarks=rows,
@@ -105,12 +105,12 @@ def _together(group: Sequence[ScorecardData], recipe: str, seeds: list[int]) -> 
 
 
 def _but_for_the_seed(run: RunData) -> str:
-    """What runs of one recipe have in common."""
+    """The common part of the runs of one recipe."""
     arguments: list[dict[str, Any]] = [run["configuration"], run["training_arguments"]]
-    said = [
+    identity = [
         run["recipe"],
         run["base_model"],
-        [each["digest"] for each in run["terminologies"]],
-        [{name: value for name, value in each.items() if name not in _OF_A_RUN} for each in arguments],
+        [terminology["digest"] for terminology in run["terminologies"]],
+        [{name: value for name, value in group.items() if name not in _OF_A_RUN} for group in arguments],
     ]
-    return json.dumps(said, sort_keys=True, default=str)
+    return json.dumps(identity, sort_keys=True, default=str)

@@ -1,4 +1,4 @@
-"""What the record of a release says of a model that is measured: what it began from, and what it was trained on."""
+"""The record of a measured release: its base and its training data."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from st_biomed.release.run_data import RunData, began_from, read_run
 
 
 def run_of(model: str) -> RunData | None:
-    """The record of a model; nothing where it has none, or is not within reach.
+    """The record of a model; nothing if it has none or is not available.
 
     Args:
         model: A folder, an id on the Hub, or a ``.npz`` file.
 
     Raises:
-        InputError: A record that is damaged.
+        InputError: A damaged record.
     """
     try:
         folder = base_model_folder(model)
@@ -29,67 +29,69 @@ def run_of(model: str) -> RunData | None:
 
 
 def trained_on(run: RunData) -> set[str]:
-    """Names of the sources that a model was trained on, those of earlier stages among them."""
-    terminologies = [*run["terminologies"], *(each for stage in run["earlier"] for each in stage["terminologies"])]
-    return {source["name"] for each in terminologies for source in each["sources"]}
+    """Names of the sources of a model's training data, including those of earlier stages."""
+    terminologies = [
+        *run["terminologies"],
+        *(terminology for stage in run["earlier"] for terminology in stage["terminologies"]),
+    ]
+    return {source["name"] for terminology in terminologies for source in terminology["sources"]}
 
 
 def base_of(models: Sequence[MeasuredModel]) -> MeasuredModel:
-    """The one model that several releases began from, as it was read for their training.
+    """The one base of several releases, with the settings of their training.
 
     Raises:
-        InputError: No record names one, or they name several.
+        InputError: No record has a base, or the records have several.
     """
-    found: dict[MeasuredModel, str] = {}
-    for one in models:
-        if (run := run_of(one.model)) is not None:
-            found.setdefault(_base_of(run), one.name)
-    if not found:
-        names = ", ".join(one.name for one in models)
-        raise InputError(f"--base: the record of a release (run.json) names its base, {names} has none: name a model")
-    if len(found) > 1:
-        several = " and ".join(
-            f"{base.model} ({base.pooling or 'its own pooling'}) of {name}" for base, name in found.items()
+    bases: dict[MeasuredModel, str] = {}
+    for model in models:
+        if (run := run_of(model.model)) is not None:
+            bases.setdefault(_base_of(run), model.name)
+    if not bases:
+        names = ", ".join(model.name for model in models)
+        raise InputError(
+            f"--base: the record of a release (run.json) has its base, but {names} has no record: give a model"
         )
-        raise InputError(f"--base: releases of one scorecard have one base, found {several}: name a model")
-    return next(iter(found))
+    if len(bases) > 1:
+        several = " and ".join(
+            f"{base.model} ({base.pooling or 'its own pooling'}) of {name}" for base, name in bases.items()
+        )
+        raise InputError(f"--base: releases of one scorecard must have one base, found {several}: give a model")
+    return next(iter(bases))
 
 
 def with_base(models: Sequence[MeasuredModel], base: str | None) -> list[MeasuredModel]:
     """The base and then the models that are compared with it.
 
     Args:
-        models: What a person named.
-        base: As a person writes it; by default what the releases among the models began from, read as the models have it where it
-            is one of them.
+        models: The models given by the user.
+        base: The base given by the user; by default the base of the releases among the models, with the settings of
+            the models if it is one of them.
 
     Raises:
-        InputError: As :func:`base_of`, a base of the name of another model, or no model beside it.
+        InputError: As in :func:`base_of`, a base with the name of another model, or no other model.
     """
     chosen = base_of(models) if base is None else MeasuredModel.named(base)
     named = next(
-        (one for one in models if (one.model == chosen.model if base is None else _same(one, chosen))), chosen
+        (model for model in models if (model.model == chosen.model if base is None else _same(model, chosen))), chosen
     )
-    others = [one for one in models if one is not named]
+    others = [model for model in models if model is not named]
     if not others:
         raise InputError(f"--scorecard: compares models with their base, found {named.name} alone")
-    if named.name in {one.name for one in others}:
-        raise InputError(
-            f"--base: a model that it is compared with is called {named.name!r}, too: write --base NAME=MODEL"
-        )
+    if named.name in {model.name for model in others}:
+        raise InputError(f"--base: another model has the name {named.name!r} too: write --base NAME=MODEL")
     return [named, *others]
 
 
-def _same(one: MeasuredModel, other: MeasuredModel) -> bool:
-    return (one.model, one.pooling, one.max_length) == (other.model, other.pooling, other.max_length)
+def _same(first: MeasuredModel, second: MeasuredModel) -> bool:
+    return (first.model, first.pooling, first.max_length) == (second.model, second.pooling, second.max_length)
 
 
 def _base_of(run: RunData) -> MeasuredModel:
-    """What the first stage began from: with the pooling and length of its recipe, or, where other runs stood between, as a known
-    baseline is read."""
+    """The base of the first stage, with the settings of its recipe, or of a known baseline if other runs were in between."""
     model = began_from(run)
-    known = [one for one in read_baselines().values() if one.model == model]
-    name = next((one.name for one in known), Path(model).name)
+    known = [baseline for baseline in read_baselines().values() if baseline.model == model]
+    name = next((baseline.name for baseline in known), Path(model).name)
     if run["earlier"]:
         return (
             MeasuredModel(name, model, known[0].pooling, known[0].max_length) if known else MeasuredModel(name, model)

@@ -21,7 +21,7 @@ class Table:
 
     Attributes:
         title: Its heading.
-        columns: Headings of the columns behind the first.
+        columns: Headings of the columns after the first.
         rows: Label and cells of each row.
         notes: Sentences below it.
     """
@@ -47,7 +47,7 @@ def markdown(title: str, tables: Sequence[Table]) -> str:
 
 
 def html_page(title: str, tables: Sequence[Table]) -> str:
-    """The tables as one page without anything to load, the best of a row in bold."""
+    """The tables as a self-contained page, with the best value of a row in bold."""
     parts = [_HEAD.format(title=html.escape(title)), f"<h1>{html.escape(title)}</h1>"]
     for table in tables:
         head = "".join(f"<th>{html.escape(column)}</th>" for column in ("", *table.columns))

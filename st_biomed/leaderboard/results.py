@@ -1,4 +1,4 @@
-"""What was measured, in files: a line of JSON for each model and evaluator, and the units beside it."""
+"""Result files: a line of JSON for each model and evaluator, and files of the units."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ _OTHERS = {
     "run.json": "a release",
     "table.json": "graph embeddings",
 }
-"""Files by which folders are told that hold something else."""
+"""Files that identify folders with other contents."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one evaluator found of one model.
+    """The result of one evaluator for one model.
 
     Attributes:
         benchmark: Its benchmark.
-        evaluator: The evaluator's name, which begins its metrics.
+        evaluator: The evaluator's name, the prefix of its metrics.
         model: Name of the model in tables.
-        model_digest: What the model computes.
-        settings: What was measured and how: the evaluator's configuration and ``as_published``.
+        model_digest: Digest of the model's computation.
+        settings: The evaluator's configuration and ``as_published``.
         metrics: Name to figure.
-        primary: The metric that stands for all.
-        headline: Label to metric, what a table shows.
-        units: Metric to the number of its units and what they are, e.g. ``{"acc@1": [960, "mention"]}``.
-        seconds: How long it took.
-        versions: Of Python and the packages that computed it.
+        primary: The primary metric.
+        headline: Label to metric, for tables.
+        units: Metric to the number and kind of its units, e.g. ``{"acc@1": [960, "mention"]}``.
+        seconds: Duration.
+        versions: Versions of Python and the packages that computed it.
         units_file: Name of the file of its units in the folder ``units``; empty in results of older versions.
-        units_checksum: Of that file; empty in results of older versions.
-        definition: The benchmark as it was read, see :func:`~st_biomed.leaderboard.provenance.definition_of`.
-        encoder: The model as it was loaded, see :attr:`~st_biomed.leaderboard.models.OpenModel.description`.
+        units_checksum: Checksum of that file; empty in results of older versions.
+        definition: The definition of the benchmark, see :func:`~st_biomed.leaderboard.provenance.definition_of`.
+        encoder: The settings of the model, see :attr:`~st_biomed.leaderboard.models.OpenModel.description`.
         computation: Batch size, device and whether it embedded under bfloat16 autocast.
-        measured_at: When, in UTC (ISO 8601).
+        measured_at: Time in UTC (ISO 8601).
     """
 
     benchmark: str
@@ -73,7 +73,7 @@ class Result:
 
     @property
     def key(self) -> str:
-        """Digest of what the figures depend on."""
+        """Digest of everything that the figures depend on."""
         return result_key(self.evaluator, self.model_digest, self.settings)
 
     @property
@@ -83,50 +83,51 @@ class Result:
 
     @property
     def is_raw(self) -> bool:
-        """Whether it is of a data set as it is distributed, before the steps of its benchmark."""
+        """Whether it is of a data set as distributed, before the steps of its benchmark."""
         return self.evaluator == f"{self.benchmark}_raw"
 
 
 def result_key(evaluator: str, model_digest: str, settings: Mapping[str, Any]) -> str:
-    """What tells one measurement from another: evaluator, model, settings."""
+    """The identity of a measurement: evaluator, model, settings."""
     content = json.dumps([evaluator, model_digest, settings], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
 class ResultsFolder:
-    """``results.jsonl`` and ``units/*.npz`` in a folder, which several processes may write to at once.
+    """``results.jsonl`` and ``units/*.npz`` in a folder; several processes may write to it at the same time.
 
     Args:
-        folder: Made when it is not there.
+        folder: The folder, created if it does not exist.
 
     Raises:
-        InputError: A file in its place, or a line that is none but the last, which an interrupted run may have cut.
+        InputError: A file in place of the folder, or an invalid line other than the last, which an interrupted run may
+            have truncated.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
-            raise InputError(f"{folder}: is a file, a folder for the results is needed")
+            raise InputError(f"{folder}: is a file, expected a folder for the results")
         for marker, what in _OTHERS.items():
             if (self.folder / marker).is_file():
-                raise InputError(f"{folder}: holds {what} ({marker}); choose another folder for the results")
+                raise InputError(f"{folder}: contains {what} ({marker}); choose another folder for the results")
         self._results = self._read()
 
     @property
     def results(self) -> list[Result]:
-        """The results, the one that was asked for last at the end; a model has one of each key."""
+        """The results, the most recently requested one last; a model has one of each key."""
         return list(self._results.values())
 
     def find(self, key: str) -> Result | None:
-        """The latest result of a key, whatever its model is called."""
-        return next((one for one in reversed(self.results) if one.key == key), None)
+        """The latest result of a key, for any name of the model."""
+        return next((result for result in reversed(self.results) if result.key == key), None)
 
     def add(self, result: Result, units: Mapping[str, Units] | None = None) -> Result:
-        """Keep a result as the latest, beside those that other processes have added since.
+        """Store a result as the latest, together with those that other processes added meanwhile.
 
         Args:
-            result: What was found.
-            units: What it is counted over; ``None`` where a file has them already.
+            result: The result.
+            units: Its units; ``None`` if a file has them already.
 
         Returns:
             The result with the file of its units.
@@ -143,34 +144,34 @@ class ResultsFolder:
         return result
 
     def units(self, result: Result) -> dict[str, Units]:
-        """What a result was counted over.
+        """The units of a result.
 
         Raises:
-            InputError: The file is missing or damaged, or holds the units of something else.
+            InputError: The file is missing or damaged, or contains the units of another result.
         """
         path = self._units(result)
         if result.units_checksum and path.is_file() and checksum_of(path) != result.units_checksum:
-            raise InputError(f"{path}: cannot be read as the units of a benchmark (its checksum is another)")
-        found = read_units(path)
+            raise InputError(f"{path}: cannot be read as the units of a benchmark (its checksum differs)")
+        units = read_units(path)
         for metric, (n, _) in result.units.items():
-            if len(found.get(metric.removeprefix(f"{result.evaluator}_"), ())) != n:
-                raise InputError(f"{path}: does not hold the {n:,} units of {metric}")
-        return found
+            if len(units.get(metric.removeprefix(f"{result.evaluator}_"), ())) != n:
+                raise InputError(f"{path}: does not contain the {n:,} units of {metric}")
+        return units
 
     def tests(self) -> dict[str, PairedTest]:
-        """The paired tests that were made before, by what :func:`~st_biomed.leaderboard.comparison.compare` calls them."""
+        """Earlier paired tests, by their names in :func:`~st_biomed.leaderboard.comparison.compare`."""
         path = self.folder / "tests.json"
         if not path.is_file():
             return {}
         try:
-            found = read_sealed(path, "the tests are made again")
-            return {name: PairedTest(*numbers) for name, numbers in found.items()}
+            tests = read_sealed(path, "the tests are repeated")
+            return {name: PairedTest(*numbers) for name, numbers in tests.items()}
         except InputError as error:
             logger.warning("%s", error)
             return {}
 
     def add_tests(self, tests: Mapping[str, PairedTest]) -> None:
-        """Keep tests beside those that are there."""
+        """Store tests in addition to existing ones."""
         with self._lock():
             replace_text(self.folder / "tests.json", sealed({**self.tests(), **tests}))
 
@@ -182,22 +183,22 @@ class ResultsFolder:
 
     def _read(self) -> dict[tuple[str, str], Result]:
         path = self.folder / "results.jsonl"
-        found: dict[tuple[str, str], Result] = {}
+        results: dict[tuple[str, str], Result] = {}
         lines = path.read_bytes().splitlines(keepends=True) if path.is_file() else []
         for number, line in enumerate(lines, start=1):
             try:
-                said = json.loads(line)
-                result = Result(**(unsealed(said) if has_seal(said) else said))
+                content = json.loads(line)
+                result = Result(**(unsealed(content) if has_seal(content) else content))
             except (ValueError, TypeError, RecursionError) as error:
                 if number == len(lines) and not line.endswith(b"\n"):
-                    logger.warning("%s:%d: was cut off; its result is measured again", path, number)
+                    logger.warning("%s:%d: is truncated; its result is measured again", path, number)
                     break
                 raise InputError(
-                    f"{path}:{number}: is no result ({error}); without this line it is measured again"
+                    f"{path}:{number}: is not a result ({error}); without this line it is measured again"
                 ) from error
-            found.pop((result.key, result.model), None)
-            found[result.key, result.model] = result
-        return found
+            results.pop((result.key, result.model), None)
+            results[result.key, result.model] = result
+        return results
 
     @contextmanager
     def _lock(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Measure models on benchmarks, keep what was measured, and go on where a run stopped."""
+"""Measures models on benchmarks, stores the results, and continues interrupted runs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Measured:
-    """What a run has to say.
+    """The report of a run.
 
     Attributes:
-        results: Of every model on every benchmark that could be measured, model by model.
-        missing: Benchmark to the files it lacks.
-        failed: Model and benchmark to the one line that says why.
+        results: Results of every model on every available benchmark, model by model.
+        missing: Benchmark to its missing files.
+        failed: Model and benchmark to the error message.
     """
 
     results: list[Result] = field(default_factory=list)
@@ -47,46 +47,48 @@ def measure(
     signs_of_life: bool = False,
     **options: Unpack[EvaluatorOptions],
 ) -> Measured:
-    """Measure every model on every benchmark whose data are there.
+    """Measure every model on every benchmark whose data exist.
 
-    A result that ``folder`` has with its units, of the same model with the same settings, is not measured again. A model
-    that cannot be loaded or a benchmark that a model cannot be measured on is in what is returned and stops nothing else.
+    Results in ``folder`` with their units, for the same model and settings, are not measured again. A model that
+    cannot be loaded or measured on a benchmark is reported in the return value, and the others are still measured.
 
     Args:
-        models: What is measured.
-        benchmarks: On what.
-        folder: Where results and units are kept.
-        as_published: Score as the papers' scripts do where that differs.
-        device: Where to compute; ``None`` for the best there is.
-        trust_remote_code: Whether models may run code of somebody else, see :func:`~st_biomed.encoder.load_model`.
-        progress: Takes a line whenever something was measured.
-        signs_of_life: Whether it also takes one now and then about what is being measured, as a log without bars needs.
-        **options: For all evaluators.
+        models: The models to measure.
+        benchmarks: The benchmarks.
+        folder: The folder of results and units.
+        as_published: Whether to score like the papers' scripts where these differ.
+        device: The device; ``None`` for the best available.
+        trust_remote_code: Whether models may run their own code, see :func:`~st_biomed.encoder.load_model`.
+        progress: Function that receives a line after each measurement.
+        signs_of_life: Whether it also receives lines during slow steps, for logs without progress bars.
+        **options: Options of all evaluators.
     """
-    found = Measured(missing={one.name: files for one in benchmarks if (files := one.missing())})
-    there = [one for one in benchmarks if one.name not in found.missing]
+    measurements = Measured(
+        missing={benchmark_.name: files for benchmark_ in benchmarks if (files := benchmark_.missing())}
+    )
+    available = [benchmark_ for benchmark_ in benchmarks if benchmark_.name not in measurements.missing]
 
     long = Progress(progress if signs_of_life else None)
 
     @cache
     def evaluators(i: int) -> Sequence[EmbeddingEvaluator]:
-        with long.of(f"{there[i].name}: reading its data"):
-            return there[i].evaluator_settings().evaluators(as_published=as_published, **options)
+        with long.of(f"{available[i].name}: reading its data"):
+            return available[i].evaluator_settings().evaluators(as_published=as_published, **options)
 
     for measured in models:
         try:
             with long.of(f"{measured.name}: loading the model"):
                 model = OpenModel(measured, device, trust_remote_code=trust_remote_code)
         except InputError as error:
-            found.failed[measured.name, ""] = str(error)
+            measurements.failed[measured.name, ""] = str(error)
             continue
-        for i, benchmark in enumerate(there):
+        for i, benchmark in enumerate(available):
             try:
                 for result in _results(model, benchmark, evaluators(i), folder, as_published, progress, long):
-                    found.results.append(result)
+                    measurements.results.append(result)
             except InputError as error:
-                found.failed[measured.name, benchmark.name] = str(error)
-    return found
+                measurements.failed[measured.name, benchmark.name] = str(error)
+    return measurements
 
 
 def _results(
@@ -118,7 +120,9 @@ def _results(
             metrics=metrics,
             primary=evaluator.primary_metric,
             headline=headline,
-            units={f"{evaluator.name}_{metric}": [len(one), one.unit] for metric, one in evaluator.units.items()},
+            units={
+                f"{evaluator.name}_{metric}": [len(values), values.unit] for metric, values in evaluator.units.items()
+            },
             seconds=round(time.perf_counter() - started, 1),
             versions=versions(),
             definition=definition_of(benchmark),
@@ -127,8 +131,8 @@ def _results(
             measured_at=now(),
         )
         progress(
-            f"{model.measured.name}, {evaluator.name}: {evaluator.primary_metric} {metrics[evaluator.primary_metric]:.4f} "
-            f"in {result.seconds:.0f} s"
+            f"{model.measured.name}, {evaluator.name}: {evaluator.primary_metric} "
+            f"{metrics[evaluator.primary_metric]:.4f} in {result.seconds:.0f} s"
         )
         yield folder.add(result, evaluator.units)
 

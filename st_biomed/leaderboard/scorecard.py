@@ -14,10 +14,10 @@ from st_biomed.release.portable import plain
 from st_biomed.release.scorecard_data import DifferenceData, ScorecardData
 
 ALPHA = 0.05
-"""Below which the p of a paired test calls a difference gained or lost."""
+"""The significance level: a smaller p of a paired test makes a difference gained or lost."""
 
 Tests = Mapping[str, Mapping[str, PairedTest]]
-"""Primary metric to model to its test against the base, as :func:`~st_biomed.leaderboard.comparison.compare` gives them."""
+"""Primary metric to model to its test against the base, from :func:`~st_biomed.leaderboard.comparison.compare`."""
 
 
 def scorecard(
@@ -33,26 +33,26 @@ def scorecard(
 ) -> ScorecardData:
     """The scorecard of one model.
 
-    A benchmark counts once, by the primary metric of its evaluator; the data set as it is distributed, before the steps of a
-    linking benchmark, does not count beside it. It is *gained* or *lost* where the two-sided p of the paired test is below
-    .05, else *kept*; Holm's p, adjusted for all benchmarks of the scorecard, stands beside.
+    A benchmark counts once, by the primary metric of its evaluator; the raw form of a linking data set, before the
+    steps of the benchmark, does not count. A benchmark is *gained* or *lost* if the two-sided p of the paired test is
+    below .05, and *kept* otherwise; the scorecard also has Holm's p, adjusted for all its benchmarks.
 
     Args:
         model: Name of the model in the results.
-        base: Name of the base there.
-        results: Of both; one of each model and evaluator.
-        tests: Of the models against the base.
-        benchmarks: By name; those of the results.
-        trained_on: Names of the sources that the model was trained on; ``None`` where no record says.
-        n_resamples, seed: Of the tests.
+        base: Name of the base in the results.
+        results: Results of both; one of each model and evaluator.
+        tests: Tests of the models against the base.
+        benchmarks: Benchmarks of the results by name.
+        trained_on: Names of the sources that the model was trained on; ``None`` if there is no record.
+        n_resamples, seed: Parameters of the tests.
 
     Raises:
         InputError: The model or the base was not measured, or a terminology of a benchmark cannot be read.
     """
-    own = {one.evaluator: one for one in results if one.model == model and not one.is_raw}
-    others = {one.evaluator: one for one in results if one.model == base}
-    for name, found in ((model, own), (base, others)):
-        if not found:
+    own = {result.evaluator: result for result in results if result.model == model and not result.is_raw}
+    others = {result.evaluator: result for result in results if result.model == base}
+    for name, results_of_model in ((model, own), (base, others)):
+        if not results_of_model:
             raise InputError(f"scorecard: {name} was not measured on any benchmark")
     rows: list[DifferenceData] = []
     not_compared = []
@@ -83,7 +83,7 @@ def scorecard(
             )
         )
     order = [*FAMILIES, OTHER_LANGUAGES]
-    rows.sort(key=lambda row: order.index(row["family"]))  # a stable sort: within a family as they were measured
+    rows.sort(key=lambda row: order.index(row["family"]))  # a stable sort: the order of measurement within a family
     for row, adjusted in zip(rows, holm([row["p"] for row in rows])):
         row["p_holm"] = adjusted
     first, base_result = next(iter(own.values())), next(iter(others.values()))
@@ -108,8 +108,8 @@ def outcome_of(test: PairedTest, direction: int = 1) -> str:
     """Gained, kept or lost, by a paired test.
 
     Args:
-        test: Of the model against the base.
-        direction: -1 where smaller figures are better.
+        test: Test of the model against the base.
+        direction: -1 if smaller figures are better.
     """
     if test.p_value >= ALPHA:
         return "kept"

@@ -21,41 +21,42 @@ class ScorecardsData(TypedDict):
 
     format: int
     scorecards: list[ScorecardData]
-    recipes: list[RecipeData]  # those of several seeds, taken together
+    recipes: list[RecipeData]  # recipes with several seeds
 
 
 def file_stem(as_published: bool) -> str:
-    """Name of the files without what they end in."""
+    """Name of the files without suffix."""
     return "scorecard_as_published" if as_published else "scorecard"
 
 
 def write_scorecards(
     folder: ResultsFolder, scorecards: Sequence[ScorecardData], recipes: Sequence[RecipeData], *, as_published: bool
 ) -> Path:
-    """Write them into a folder of results, in place of those that are there."""
+    """Write scorecards into a folder of results, replacing existing ones."""
     content = ScorecardsData(format=FORMAT, scorecards=list(scorecards), recipes=list(recipes))
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return folder.write(f"{file_stem(as_published)}.json", text)
 
 
 def read_scorecards(folder: str | Path, *, as_published: bool = False) -> ScorecardsData:
-    """Read what :func:`write_scorecards` wrote.
+    """Read the file of :func:`write_scorecards`.
 
     Raises:
-        InputError: No such file, or one that is damaged.
+        InputError: No such file, or a damaged one.
     """
     path = Path(folder, f"{file_stem(as_published)}.json")
     try:
-        found: ScorecardsData = strict_json(path.read_text("utf-8"))
+        content: ScorecardsData = strict_json(path.read_text("utf-8"))
     except OSError as error:
         option = " --as-published" if as_published else ""
         raise InputError(
-            f"{path}: no scorecard there ({error.strerror}); `st-biomed evaluate MODEL --scorecard{option} --output {folder}` writes it"
+            f"{path}: no scorecard found ({error.strerror}); `st-biomed evaluate MODEL --scorecard{option} --output "
+            f"{folder}` writes it"
         ) from error
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({' '.join(str(error).split())})") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"{path}: is no file of scorecards of format {FORMAT}")
-    if wrong := misfit(found, ScorecardsData):
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InputError(f"{path}: is not a file of scorecards of format {FORMAT}")
+    if wrong := misfit(content, ScorecardsData):
         raise InputError(f"{path}: {wrong}")
-    return found
+    return content

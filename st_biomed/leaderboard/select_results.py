@@ -1,4 +1,4 @@
-"""One result of each model and evaluator from a folder that may hold several, and a sentence for what is left out."""
+"""Selects one result of each model and evaluator from a folder with several, and notes the omitted ones."""
 
 from __future__ import annotations
 
@@ -11,70 +11,70 @@ from st_biomed.leaderboard.metric_descriptions import PUBLISHED_SCORING
 from st_biomed.leaderboard.results import Result
 
 _DRAWS = {"n_bootstrap", "bootstrap_seed"}  # they change intervals only
-_EMBEDDING = {"bf16", "truncate_dim", "cache_dtype"}  # of the model's vectors, not of what is measured on them
-_SHOWN = 3  # settings that a note names
+_EMBEDDING = {"bf16", "truncate_dim", "cache_dtype"}  # settings of the model's vectors, not of the measurement
+_SHOWN = 3  # number of settings in a note
 
 
 class Choice(NamedTuple):
-    """Results of which each model has one for each evaluator, and sentences about those that are left out."""
+    """Results with one result of each model and evaluator, and notes about the omitted ones."""
 
     results: list[Result]
     notes: list[str]
 
 
 def one_of_each(results: Sequence[Result], *, as_published: bool = False) -> Choice:
-    """The results that may stand side by side.
+    """The results that are comparable side by side.
 
-    - Scored soundly, or as published; where nothing was published otherwise either is taken.
-    - Of a name that stood for several models only those of the model that was asked for last.
-    - Of an evaluator that measured several things (other data, other seeds, other scoring) only those of the last one.
-    - Of what is left the last of each model and evaluator: they differ in the draws of the intervals, or in the way to
-      embed, which is noted where it differs between models.
+    - Scored soundly, or as published; if there is only one scoring, either is used.
+    - If several models had the same name, only those of the most recently requested model.
+    - If an evaluator was run with several settings (other data, seeds or scoring), only those of the last settings.
+    - Of the remaining results, the last of each model and evaluator. They differ in the draws of the intervals or in
+      the settings of the embedding, which are noted if they differ between models.
 
     Args:
-        results: In the order in which they were asked for, see :attr:`ResultsFolder.results`.
-        as_published: Which scoring.
+        results: Results in the order of the requests, see :attr:`ResultsFolder.results`.
+        as_published: Whether to select the published scoring.
     """
     notes: list[str] = []
     left = [
-        one
-        for one in results
-        if one.metric not in PUBLISHED_SCORING or bool(one.settings.get("as_published")) == as_published
+        result
+        for result in results
+        if result.metric not in PUBLISHED_SCORING or bool(result.settings.get("as_published")) == as_published
     ]
-    left = _last(left, lambda one: one.model, lambda one: one.model_digest, _other_model, notes)
-    left = _last(left, lambda one: one.evaluator, _measured, _other_settings, notes)
-    chosen = list({(one.model, one.evaluator): one for one in left}.values())
+    left = _last(left, lambda result: result.model, lambda result: result.model_digest, _other_model, notes)
+    left = _last(left, lambda result: result.evaluator, _measured, _other_settings, notes)
+    chosen = list({(result.model, result.evaluator): result for result in left}.values())
     names_of: dict[str, list[str]] = {}
-    for one in {one.model: one for one in chosen}.values():
-        names_of.setdefault(one.model_digest, []).append(one.model)
+    for result in {result.model: result for result in chosen}.values():
+        names_of.setdefault(result.model_digest, []).append(result.model)
     notes += [f"{' and '.join(names)} are the same model." for names in names_of.values() if len(names) > 1]
     by_evaluator: dict[str, list[Result]] = {}
-    for one in chosen:
-        by_evaluator.setdefault(one.evaluator, []).append(one)
+    for result in chosen:
+        by_evaluator.setdefault(result.evaluator, []).append(result)
     for evaluator, side_by_side in by_evaluator.items():
         for name in sorted(_EMBEDDING):
-            values = {one.model: one.settings.get(name) for one in side_by_side}
+            values = {result.model: result.settings.get(name) for result in side_by_side}
             if len(set(map(str, values.values()))) > 1:
-                told = ", ".join(f"{value or 'off'} for {model}" for model, value in values.items())
-                notes.append(f"{evaluator}: {name} is {told}.")
+                values_shown = ", ".join(f"{value or 'off'} for {model}" for model, value in values.items())
+                notes.append(f"{evaluator}: {name} is {values_shown}.")
     return Choice(chosen, notes)
 
 
 def named(
     results: Sequence[Result], *, models: Sequence[str] | None = None, benchmarks: Sequence[str] | None = None
 ) -> list[Result]:
-    """The results of some models and of some benchmarks or evaluators, all where none is named.
+    """The results of some models and of some benchmarks or evaluators; all if no names are given.
 
     Raises:
         InputError: A name that no result has.
     """
     for kind, wanted, names in (("model", models, _models), ("benchmark", benchmarks, _benchmarks)):
-        there = list(dict.fromkeys(name for one in results for name in names(one)))
+        there = list(dict.fromkeys(name for result in results for name in names(result)))
         for name in wanted or ():
             if name not in there:
-                near = did_you_mean(name, there) or f"; there are {', '.join(there)}"
+                near = did_you_mean(name, there) or f"; available are {', '.join(there)}"
                 raise InputError(f"no result of a {kind} {name!r}{near}")
-        results = [one for one in results if not wanted or set(names(one)) & set(wanted)]
+        results = [result for result in results if not wanted or set(names(result)) & set(wanted)]
     return list(results)
 
 
@@ -83,37 +83,37 @@ def _models(result: Result) -> list[str]:
 
 
 def _benchmarks(result: Result) -> list[str]:
-    """The benchmark's name, the evaluator's, and that of the benchmark's file, which `-b` of evaluate takes."""
+    """The names of the benchmark, the evaluator and the benchmark's file, which `-b` of evaluate accepts."""
     stem = Path(result.definition.get("file") or result.benchmark).stem
     return [result.benchmark, result.evaluator, stem]
 
 
 def in_order_of(results: Sequence[Result], first: Sequence[Result]) -> list[Result]:
-    """Model by model; those models and evaluators first that ``first`` has, in its order."""
-    models = list(dict.fromkeys(one.model for one in [*first, *results]))
-    evaluators = list(dict.fromkeys(one.evaluator for one in [*first, *results]))
-    return sorted(results, key=lambda one: (models.index(one.model), evaluators.index(one.evaluator)))
+    """Sort by model; the models and evaluators of ``first`` come first, in its order."""
+    models = list(dict.fromkeys(result.model for result in [*first, *results]))
+    evaluators = list(dict.fromkeys(result.evaluator for result in [*first, *results]))
+    return sorted(results, key=lambda result: (models.index(result.model), evaluators.index(result.evaluator)))
 
 
 def _last(
     results: Sequence[Result],
     group: Callable[[Result], str],
     kind: Callable[[Result], Any],
-    told: Callable[[str, list[Result], Result], str],
+    note_of: Callable[[str, list[Result], Result], str],
     notes: list[str],
 ) -> list[Result]:
-    """Of each group those of the kind that the last one has; what is dropped is told in a note."""
-    last = {group(one): one for one in results}
+    """The results of each group that are of the same kind as its last one; omitted ones are noted."""
+    last = {group(result): result for result in results}
     dropped: dict[str, list[Result]] = {}
-    for one in results:
-        if kind(one) != kind(last[group(one)]):
-            dropped.setdefault(group(one), []).append(one)
-    notes += [told(name, others, last[name]) for name, others in dropped.items()]
-    return [one for one in results if kind(one) == kind(last[group(one)])]
+    for result in results:
+        if kind(result) != kind(last[group(result)]):
+            dropped.setdefault(group(result), []).append(result)
+    notes += [note_of(name, others, last[name]) for name, others in dropped.items()]
+    return [result for result in results if kind(result) == kind(last[group(result)])]
 
 
 def _other_model(name: str, others: Sequence[Result], last: Result) -> str:
-    digests = ", ".join(dict.fromkeys(one.model_digest[:8] for one in others))
+    digests = ", ".join(dict.fromkeys(result.model_digest[:8] for result in others))
     return (
         f"{name}: {_counted(others)} of another model of this name (digest {digests}) left out, "
         f"shown is {last.model_digest[:8]}."
@@ -123,9 +123,9 @@ def _other_model(name: str, others: Sequence[Result], last: Result) -> str:
 def _other_settings(name: str, others: Sequence[Result], last: Result) -> str:
     old, new = _measured(others[-1]), _measured(last)
     differ = [key for key in {**new, **old} if old.get(key) != new.get(key)]
-    told = [f"{key} {_short(new.get(key))}, not {_short(old.get(key))}" for key in differ[:_SHOWN]]
-    models = ", ".join(dict.fromkeys(one.model for one in others))
-    return f"{name}: {_counted(others)} with other settings left out ({models}); shown: {'; '.join(told)}."
+    changes = [f"{key} {_short(new.get(key))}, not {_short(old.get(key))}" for key in differ[:_SHOWN]]
+    models = ", ".join(dict.fromkeys(result.model for result in others))
+    return f"{name}: {_counted(others)} with other settings left out ({models}); shown: {'; '.join(changes)}."
 
 
 def _counted(results: Sequence[Result]) -> str:
@@ -133,16 +133,16 @@ def _counted(results: Sequence[Result]) -> str:
 
 
 def _measured(result: Result) -> dict[str, Any]:
-    """The settings that say what was measured."""
+    """The settings that determine the measurement."""
     ignored = _DRAWS | _EMBEDDING | (set() if result.metric in PUBLISHED_SCORING else {"as_published"})
-    found: dict[str, Any] = _without(result.settings, ignored)
-    return found
+    settings: dict[str, Any] = _without(result.settings, ignored)
+    return settings
 
 
 def _without(settings: Any, ignored: set[str]) -> Any:
     if isinstance(settings, Mapping):
         return {key: _without(value, ignored) for key, value in settings.items() if key not in ignored}
-    return [_without(one, ignored) for one in settings] if isinstance(settings, list) else settings
+    return [_without(setting, ignored) for setting in settings] if isinstance(settings, list) else settings
 
 
 def _short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Results side by side, the published figures beside them."""
+"""Tables of results, with the published figures."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _MARKS = {1: "", -1: " (smaller is better)", 0: " (no better direction)"}
 def tables_of(
     results: Sequence[Result], benchmarks: Mapping[str, Benchmark], notes: Sequence[str] = ()
 ) -> list[Table]:
-    """A table of the primary metrics, and one of each evaluator's headline with the published figures beside ours.
+    """A table of the primary metrics, and one of each evaluator's headline with the published figures.
 
     Args:
         results: Of any number of models, one of each model and evaluator (see
-            :func:`~st_biomed.leaderboard.select_results.one_of_each`); a model that an evaluator did not measure has a dash.
-        benchmarks: By name; those of the results, for titles and published figures.
+            :func:`~st_biomed.leaderboard.select_results.one_of_each`); missing results are shown as a dash.
+        benchmarks: Benchmarks of the results by name, for titles and published figures.
         notes: Sentences below the first table.
     """
-    models = list(dict.fromkeys(one.model for one in results))
+    models = list(dict.fromkeys(result.model for result in results))
     by_evaluator: dict[str, dict[str, Result]] = {}
-    for one in results:
-        by_evaluator.setdefault(one.evaluator, {})[one.model] = one
+    for result in results:
+        by_evaluator.setdefault(result.evaluator, {})[result.model] = result
     overview = []
     for measured in by_evaluator.values():
         first = next(iter(measured.values()))
         overview.append((first.primary, _row(first.primary, 1, [measured.get(model) for model in models])))
-    draws = {(one.settings["n_bootstrap"], one.settings["bootstrap_seed"]) for one in results if one.units}
+    draws = {(result.settings["n_bootstrap"], result.settings["bootstrap_seed"]) for result in results if result.units}
     drawn = [f"In brackets: 95% bootstrap interval, {_drawn(*draw)}." for draw in sorted(draws) if draw[0]]
     tables = [Table("Primary metrics", models, overview, [*drawn, *notes])]
     unknown = _unknown(results, benchmarks)
@@ -53,7 +53,7 @@ def comparison_table(
     Args:
         reference: The model that is subtracted.
         tests: Metric to the test of each other model.
-        n_resamples, seed: Which draws they were made with.
+        n_resamples, seed: Parameters of the draws.
     """
     models = list(dict.fromkeys(model for of_metric in tests.values() for model in of_metric))
     rows = []
@@ -70,14 +70,14 @@ def comparison_table(
 def _unknown(results: Sequence[Result], benchmarks: Mapping[str, Benchmark]) -> dict[str, list[PublishedFigure]]:
     """Benchmark to the published figures of metrics that none of its evaluators has."""
     measured: dict[str, set[str]] = {}
-    for one in results:
-        measured.setdefault(one.benchmark, set()).update(one.metrics)
-    found = {
-        name: [one for one in benchmarks[name].published if one.metric not in metrics]
+    for result in results:
+        measured.setdefault(result.benchmark, set()).update(result.metrics)
+    unmeasured = {
+        name: [figure for figure in benchmarks[name].published if figure.metric not in metrics]
         for name, metrics in measured.items()
         if name in benchmarks
     }
-    return {name: figures for name, figures in found.items() if figures}
+    return {name: figures for name, figures in unmeasured.items() if figures}
 
 
 def _details(
@@ -88,10 +88,10 @@ def _details(
     unknown: Sequence[PublishedFigure],
 ) -> Table:
     first = next(iter(measured.values()))
-    published = [one for one in benchmark.published if one.metric in first.metrics] if benchmark else []
-    systems = list(dict.fromkeys(one.system for one in published))
-    value = {(one.system, one.metric): one.value for one in published}
-    others = [one.metric for one in published if one.metric not in first.headline.values()]
+    published = [figure for figure in benchmark.published if figure.metric in first.metrics] if benchmark else []
+    systems = list(dict.fromkeys(figure.system for figure in published))
+    value = {(figure.system, figure.metric): figure.value for figure in published}
+    others = [figure.metric for figure in published if figure.metric not in first.headline.values()]
     labels = first.headline | {metric.removeprefix(f"{evaluator}_"): metric for metric in others}
     rows = []
     for label, metric in labels.items():
@@ -106,20 +106,20 @@ def _details(
     notes = [f"{title}." if title else "", *notes_of(first), f"Intervals over {counts}." if counts else ""]
     notes += _sources(published, first)
     if unknown:
-        told = ", ".join(dict.fromkeys(one.metric for one in unknown))
-        notes.append(f"Published, but not among what is measured here: {told}.")
+        metrics = ", ".join(dict.fromkeys(figure.metric for figure in unknown))
+        notes.append(f"Published, but not among what is measured here: {metrics}.")
     columns = [*models, *(f"{system} (published)" for system in systems)]
     return Table(evaluator, columns, rows, [note for note in notes if note])
 
 
 def _sources(published: Sequence[PublishedFigure], measured: Result) -> list[str]:
-    """Where published figures are from and what they were measured by; and where that was over other units than ours."""
+    """Notes on the sources and protocols of published figures, and on differences of their units from ours."""
     notes = []
-    for source, protocol, n in dict.fromkeys((one.source, one.protocol, one.n) for one in published):
-        of_it = [one for one in published if (one.source, one.protocol, one.n) == (source, protocol, n)]
-        systems = "; ".join(dict.fromkeys(one.system for one in of_it))
+    for source, protocol, n in dict.fromkeys((figure.source, figure.protocol, figure.n) for figure in published):
+        of_it = [figure for figure in published if (figure.source, figure.protocol, figure.n) == (source, protocol, n)]
+        systems = "; ".join(dict.fromkeys(figure.system for figure in of_it))
         notes.append(f"Published, {systems}: {source}. Protocol: {protocol}.")
-        ours = next((measured.units[one.metric][0] for one in of_it if one.metric in measured.units), n)
+        ours = next((measured.units[figure.metric][0] for figure in of_it if figure.metric in measured.units), n)
         if n and ours != n:
             notes.append(
                 f"The published figures are over {n:,} {measured.units[of_it[0].metric][1]}s, ours over {ours:,}."
@@ -128,25 +128,25 @@ def _sources(published: Sequence[PublishedFigure], measured: Result) -> list[str
 
 
 def _row(metric: str, direction: int, results: Sequence[Result | None]) -> list[Cell]:
-    """A metric of several models with the best marked, all of them where they are equal in print.
+    """A metric of several models with the best marked; all are marked if their printed values are equal.
 
     Args:
         metric: The metric.
-        direction: 1 where larger is better, -1 where smaller is, 0 where neither is.
-        results: Of each model; ``None`` where it was not measured.
+        direction: 1 if larger is better, -1 if smaller is, 0 if neither is.
+        results: Result of each model; ``None`` if it was not measured.
     """
-    values = [one.metrics.get(metric) if one else None for one in results]
+    values = [result.metrics.get(metric) if result else None for result in results]
     printed = [None if value is None else _number(value) for value in values]
     there = [value for value in values if value is not None]
     best = None
     if direction and len(set(map(_number, there))) > 1:
         best = _number(max(there) if direction > 0 else min(there))
     cells = []
-    for one, text in zip(results, printed):
-        if one is None or text is None:
+    for result, text in zip(results, printed):
+        if result is None or text is None:
             cells.append(Cell("-"))
             continue
-        low, high = one.metrics.get(f"{metric}_low"), one.metrics.get(f"{metric}_high")
+        low, high = result.metrics.get(f"{metric}_low"), result.metrics.get(f"{metric}_high")
         interval = "" if low is None or high is None else f" ({_number(low)} to {_number(high)})"
         cells.append(Cell(text + interval, text == best))
     return cells

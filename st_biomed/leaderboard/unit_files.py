@@ -1,4 +1,4 @@
-"""The units of a result in a file that says by itself what it holds."""
+"""The units of a result in a file that describes its contents."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _COLUMNS = {
 
 
 def unit_file_name(model: str, evaluator: str, key: str) -> str:
-    """A name that a person can read: the model, the evaluator, and the first digits of the result's key."""
+    """A readable name: the model, the evaluator, and the first digits of the result's key."""
     words = [re.sub(r"[^\w.@+-]+", "_", name).strip("._")[:_LONGEST] for name in (model, evaluator)]
     return "__".join([*words, key[:12]]) + ".npz"
 
 
 def write_units(path: Path, units: Mapping[str, Units], result: Mapping[str, Any]) -> None:
-    """Write the units and, as ``about.json``, what they are of.
+    """Write the units and their description, ``about.json``.
 
     Args:
-        path: The file, in a folder that is locked; it is there with all it holds, or not at all.
+        path: The file, in a locked folder; it is written completely or not at all.
         units: Metric to its units.
         result: The fields of a :class:`~st_biomed.leaderboard.results.Result`.
     """
@@ -44,11 +44,11 @@ def write_units(path: Path, units: Mapping[str, Units], result: Mapping[str, Any
     about = {name: result[name] for name in ("model", "model_digest", "benchmark", "evaluator", "settings")}
     about["metrics"] = {
         f"{result['evaluator']}_{metric}": {
-            "unit": one.unit,
-            "statistic": one.statistic,
-            "columns": columns_of(one, groups_of(result)),
+            "unit": metric_units.unit,
+            "statistic": metric_units.statistic,
+            "columns": columns_of(metric_units, groups_of(result)),
         }
-        for metric, one in units.items()
+        for metric, metric_units in units.items()
     }
     with replacing_file(path) as draft:
         save_units(draft, units)
@@ -60,26 +60,26 @@ def read_units(path: str | Path) -> dict[str, Units]:
     """Metric to its units.
 
     Raises:
-        InputError: No such file, or one that is damaged.
+        InputError: No such file, or a damaged one.
     """
     try:
         return load_units(path)
     except EOFError as error:
-        raise InputError(f"{path}: is empty, the units of a benchmark are needed") from error
+        raise InputError(f"{path}: is empty, expected the units of a benchmark") from error
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
-    """What the units of a file are of: model, benchmark, evaluator, settings, and the columns of each metric.
+    """The description of a file of units: model, benchmark, evaluator, settings, and the columns of each metric.
 
     Raises:
-        InputError: No such file, or one of an older version, which does not say.
+        InputError: No such file, or a file of an older version without a description.
     """
     try:
         with zipfile.ZipFile(path) as file:
             about: dict[str, Any] = json.loads(file.read(ABOUT))
             return about
     except (OSError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: does not say what its units are of ({error})") from error
+        raise InputError(f"{path}: does not describe its units ({error})") from error
 
 
 def columns_of(units: Units, groups: Sequence[str] = ()) -> list[str]:
@@ -87,7 +87,7 @@ def columns_of(units: Units, groups: Sequence[str] = ()) -> list[str]:
 
     Args:
         units: The units.
-        groups: Names of the groups of a macro mean, two columns each; numbers where they are not as many.
+        groups: Names of the groups of a macro mean, two columns each; numbers if the counts differ.
     """
     if units.statistic != "macro_mean":
         return _COLUMNS[units.statistic]

@@ -1,4 +1,4 @@
-"""What the reader of a format returns: mentions, documents, and the names that the files themselves give."""
+"""The result of a format's reader: mentions, documents, and the names in the files themselves."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ SPLIT_WORDS = {
     "dev": ("dev", "development", "validation", "valid", "val"),
     "test": ("test",),
 }
-"""Split to the words that files and folders call it."""
+"""Split to the words for it in names of files and folders."""
 
 
 @dataclass
 class Corpus:
-    """Mentions as they are annotated, their ids as the files have them.
+    """Mentions with the original ids of the files.
 
     Attributes:
-        mentions: By split, in the order of the files.
+        mentions: Mentions by split, in the order of the files.
         documents: Text of each document by its id.
-        names: Name and id of the concepts that the files name themselves: a dictionary where no other is given.
-        variant: Which part of the data set it is, e.g. ``"disease"`` or ``"fold-3"``.
+        names: Name and id of the concepts named in the files: the dictionary if no other is given.
+        variant: The part of the data set, e.g. ``"disease"`` or ``"fold-3"``.
     """
 
     mentions: dict[str, list[Mention]] = field(default_factory=dict)
@@ -44,13 +44,13 @@ class Corpus:
         self.mentions.setdefault(split, []).append(mention)
 
     def add_name(self, name: str, identifier: str) -> None:
-        """A concept's name; what was added before is kept once."""
+        """Add a concept's name, unless it was added before."""
         if name and identifier:
             self.names.setdefault((name, identifier))
 
 
 def read_text(path: Path) -> str:
-    """The whole text of a document, whose line ends are characters that offsets count; the file may be gzipped.
+    """The whole text of a document, including the line ends that offsets count; the file may be gzipped.
 
     Raises:
         InputError: No such file, or one that is not UTF-8.
@@ -64,13 +64,13 @@ def read_text(path: Path) -> str:
 
 
 def check_folder(path: Path) -> Path:
-    """``path``, which has to be a folder.
+    """``path``, if it is a folder.
 
     Raises:
-        InputError: It is not.
+        InputError: It is not a folder.
     """
     if path.is_file():
-        raise InputError(f"{path}: is a file; expected the folder that holds it")
+        raise InputError(f"{path}: is a file; expected its folder")
     if not path.is_dir():
         raise InputError(f"{path}: no such folder")
     return path
@@ -80,55 +80,55 @@ def files_by_split(path: Path, wanted: Callable[[Path], bool]) -> dict[str, list
     """The files of a corpus in several files, by split.
 
     Args:
-        path: A file, which is the split ``all`` whatever it is called; or a folder, in which the names of files
-            (``CDR_TrainingSet.BioC.xml``) or of folders below it (``train``) tell the split, or else all files are ``all``.
-        wanted: Which files are looked at.
+        path: A file, whose split is always ``all``, or a folder. The split is in the names of files
+            (``CDR_TrainingSet.BioC.xml``) or of folders below it (``train``); otherwise all files are ``all``.
+        wanted: Whether a file is of the format.
 
     Returns:
         Split to its files, in the order train, dev, test.
 
     Raises:
-        InputError: No such file; a folder without such a file, or with files of splits and others that tell none.
+        InputError: No such file; a folder without such a file, or with files with and without a split.
     """
     if path.is_file() or not path.exists():
         return {"all": [check_file(path)]}
-    found: dict[str, list[Path]] = {}
+    files_of: dict[str, list[Path]] = {}
     for entry in matching(path, "*"):
         split = _split_of(plain_name(entry)) if entry.is_file() or entry.name.isalpha() else ""
         if entry.is_dir() and split:
-            found.setdefault(split, []).extend(filter(wanted, matching(entry, "*")))
+            files_of.setdefault(split, []).extend(filter(wanted, matching(entry, "*")))
         elif entry.is_file() and wanted(entry):
-            found.setdefault(split or "all", []).append(entry)
-    found = {split: found[split] for split in (*SPLIT_WORDS, "all") if found.get(split)}
-    if not found:
-        raise InputError(f"{path}: holds no file of this format, nor a folder train, dev or test with one")
-    if len(found) > 1 and "all" in found:
-        other = next(files[0] for split, files in found.items())
-        raise InputError(f"{path}: {found['all'][0].name} does not name its split, unlike {other.name}")
-    return found
+            files_of.setdefault(split or "all", []).append(entry)
+    files_of = {split: files_of[split] for split in (*SPLIT_WORDS, "all") if files_of.get(split)}
+    if not files_of:
+        raise InputError(f"{path}: contains no file of this format, nor a folder train, dev or test with one")
+    if len(files_of) > 1 and "all" in files_of:
+        other = next(files[0] for split, files in files_of.items())
+        raise InputError(f"{path}: {files_of['all'][0].name} does not name its split, unlike {other.name}")
+    return files_of
 
 
 def _split_of(name: str) -> str:
-    """The split that a word of a name stands for, ``CDR_TrainingSet.BioC.xml``; empty where none does, or two do."""
+    """The split in the words of a name, ``CDR_TrainingSet.BioC.xml``; empty if there is none, or several."""
     words = {word.lower().removesuffix("set") for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
-    found = [split for split, spelled in SPLIT_WORDS.items() if words & set(spelled)]
-    return found[0] if len(found) == 1 else ""
+    splits = [split for split, spelled in SPLIT_WORDS.items() if words & set(spelled)]
+    return splits[0] if len(splits) == 1 else ""
 
 
 def split_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
     """The file, plain or gzipped, or folder of each split that a folder has.
 
     Args:
-        folder: Where to look.
-        patterns: Glob patterns with ``{split}`` for the word that the split is called by, tried in turn.
+        folder: The folder of the files.
+        patterns: Glob patterns with ``{split}`` for the word for the split, tried in turn.
 
     Returns:
         Split to path, in the order train, dev, test; at least one.
 
     Raises:
-        InputError: There is none, or two for one split.
+        InputError: There are no files, or two for one split.
     """
-    found: dict[str, Path] = {}
+    path_of: dict[str, Path] = {}
     patterns = list(patterns)
     for split, words in SPLIT_WORDS.items():
         for pattern in patterns:
@@ -138,9 +138,9 @@ def split_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
             if len(paths) > 1:
                 raise InputError(f"{folder}: two files for the split {split}: {paths[0].name} and {paths[1].name}")
             if paths:
-                found[split] = paths[0]
+                path_of[split] = paths[0]
                 break
-    if not found:
+    if not path_of:
         looked_for = " or ".join(pattern.format(split="train|dev|test") for pattern in patterns)
-        raise InputError(f"{folder}: holds no file of a split; looked for {looked_for}")
-    return found
+        raise InputError(f"{folder}: contains no file of a split; looked for {looked_for}")
+    return path_of

@@ -1,4 +1,4 @@
-"""BioC: documents of passages, perhaps of sentences, with annotations at offsets of the document; as XML and as JSON."""
+"""BioC: documents of passages or sentences, with annotations at offsets of the document; as XML and as JSON."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from st_biomed.linking_data.annotated import OFFSET
 from st_biomed.linking_data.bioc_xml import element_documents
 
 SUFFIXES = {".xml": "xml", ".json": "json", ".jsonl": "json"}
-"""Suffix to the form that it stands for, in any case and ``.gz`` aside."""
+"""Suffix to form, ignoring case and ``.gz``."""
 
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF, which must not stand alone
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF, invalid on its own
 _DOCUMENTS = (
     "documents",
     "PubTator3",
-)  # what holds the documents of a collection; the second one in PubTator3's exports
+)  # keys with the documents of a collection; the second one is PubTator3's
 
 
 class BioCAnnotation(NamedTuple):
-    """An annotation: what is said of it by key in lower case, the string it covers, offset and length of its pieces."""
+    """An annotation: its infons by lower-case key, the annotated string, offset and length of its pieces."""
 
     infons: dict[str, str]
     text: str
@@ -33,7 +33,7 @@ class BioCAnnotation(NamedTuple):
 
 
 class BioCPassage(NamedTuple):
-    """A passage, or a sentence where the passage has no text of its own; its text begins at its offset."""
+    """A passage, or a sentence if the passage has no text of its own; its text begins at its offset."""
 
     offset: int
     text: str
@@ -44,10 +44,10 @@ class BioCDocument(NamedTuple):
     """A document.
 
     Attributes:
-        where: ``file:line`` where it begins.
+        where: ``file:line`` of its beginning.
         id: Its id.
-        passages: In the order of the file.
-        n_relations: How many relations it has.
+        passages: Passages in the order of the file.
+        n_relations: Number of relations.
     """
 
     where: str
@@ -57,26 +57,26 @@ class BioCDocument(NamedTuple):
 
 
 def composite_parts(annotations: Sequence[BioCAnnotation]) -> dict[int, list[int]]:
-    """Which annotations are the parts of which composite mention, ``CompositeRole`` in BC5CDR.
+    """The parts of each composite mention, by ``CompositeRole`` in BC5CDR.
 
     Args:
-        annotations: Those of a passage.
+        annotations: The annotations of a passage.
 
     Returns:
-        Composite mention to the annotations within its span that are individual mentions, by their places.
+        Index of a composite mention to the indices of the individual mentions within its span.
     """
-    found: dict[int, list[int]] = {}
+    parts_of: dict[int, list[int]] = {}
     whole: dict[int, tuple[int, int]] = {}
-    for i, one in enumerate(annotations):
-        if one.infons.get("compositerole", "") == "CompositeMention" and one.locations:
-            found[i], whole[i] = [], _extent(one)
-    for i, one in enumerate(annotations):
-        if one.infons.get("compositerole", "") == "IndividualMention" and one.locations:
-            start, end = _extent(one)
+    for i, annotation in enumerate(annotations):
+        if annotation.infons.get("compositerole", "") == "CompositeMention" and annotation.locations:
+            parts_of[i], whole[i] = [], _extent(annotation)
+    for i, annotation in enumerate(annotations):
+        if annotation.infons.get("compositerole", "") == "IndividualMention" and annotation.locations:
+            start, end = _extent(annotation)
             around = next((j for j, (first, last) in whole.items() if first <= start and end <= last), None)
             if around is not None:
-                found[around].append(i)
-    return found
+                parts_of[around].append(i)
+    return parts_of
 
 
 def _extent(annotation: BioCAnnotation) -> tuple[int, int]:
@@ -84,32 +84,32 @@ def _extent(annotation: BioCAnnotation) -> tuple[int, int]:
 
 
 def bioc_form(path: Path) -> str:
-    """``"xml"`` or ``"json"`` by the suffix of a file; empty where it stands for neither."""
+    """``"xml"`` or ``"json"`` by the suffix of a file; empty for any other suffix."""
     return SUFFIXES.get(Path(plain_name(path)).suffix.lower(), "")
 
 
 def read_bioc(path: Path) -> Iterator[BioCDocument]:
     """Stream the documents of a file, plain or gzipped.
 
-    XML is read one document after the other; entities are refused, and a document type is not fetched. JSON is one
-    collection (in PubTator3's wrapper, too), a list of documents or of collections, or one of these on each line.
+    XML is read one document after the other; entities are rejected, and a document type is not fetched. JSON is one
+    collection (also in PubTator3's wrapper), a list of documents or of collections, or one of these on each line.
 
     Args:
-        path: A file whose suffix is ``.xml``, ``.json`` or ``.jsonl``.
+        path: A file with the suffix ``.xml``, ``.json`` or ``.jsonl``.
 
     Raises:
-        InputError: With file and line: no XML or JSON, no document, a field of another form, a document without an id.
+        InputError: With file and line: invalid XML or JSON, no document, an invalid field, a document without an id.
     """
     form = bioc_form(check_file(path))
     if not form:
-        raise InputError(f"{path}: BioC files end in .xml, .json or .jsonl")
+        raise InputError(f"{path}: the suffix of a BioC file must be .xml, .json or .jsonl")
     empty = True
     documents = element_documents(path) if form == "xml" else _json_documents(path)
     for where, document in documents:
         empty = False
         yield _document(where, document)
     if empty:
-        raise InputError(f"{path}: holds no document; is it BioC?")
+        raise InputError(f"{path}: contains no document; is it BioC?")
 
 
 def _json_documents(path: Path) -> Iterator[tuple[str, Any]]:
@@ -142,7 +142,7 @@ def _parsed(where: str, text: str) -> Any:
         file, _, line = where.rpartition(":")
         raise InputError(f"{file}:{int(line) + error.lineno - 1}: is not JSON ({error.msg})") from error
     except (RecursionError, ValueError) as error:  # too deep, a number of thousands of digits, half a character
-        raise InputError(f"{where}: is not JSON that can be read ({type(error).__name__})") from error
+        raise InputError(f"{where}: is not readable JSON ({type(error).__name__})") from error
     return value
 
 
@@ -152,12 +152,13 @@ def _in_value(where: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any
         yield where, value
         return
     held = next((value[key] for key in _DOCUMENTS if key in value), None) if isinstance(value, dict) else value
-    if not isinstance(held, list) or depth > 1:  # a list of collections is as deep as it gets
+    if not isinstance(held, list) or depth > 1:  # a list of collections is the deepest nesting
         raise InputError(
-            f"{where}: a document must have 'passages', and a collection a list of 'documents', found {str(value)[:60]!r}"
+            f"{where}: a document must have 'passages', and a collection a list of 'documents', found "
+            f"{str(value)[:60]!r}"
         )
-    for one in held:
-        yield from _in_value(where, one, depth + 1)
+    for member in held:
+        yield from _in_value(where, member, depth + 1)
 
 
 def _document(where: str, document: dict[str, Any]) -> BioCDocument:
@@ -165,25 +166,27 @@ def _document(where: str, document: dict[str, Any]) -> BioCDocument:
     if not isinstance(name, str | int) or not str(name).strip():
         raise InputError(f"{where}: a document must have an 'id', found {str(name)[:40]!r}")
     where, name = f"{where}: document {name}", str(name).strip()
-    passages = [part for one in _list(where, document, "passages") for part in _parts(where, one)]
+    passages = [part for passage in _list(where, document, "passages") for part in _parts(where, passage)]
     loose = _annotations(where, document)
     if loose and not passages:
-        raise InputError(f"{where} has annotations and no passage")
+        raise InputError(f"{where} has annotations but no passage")
     if loose:
-        passages[0].annotations.extend(loose)  # offsets are the document's, whatever holds an annotation
+        passages[0].annotations.extend(loose)  # offsets count from the document's beginning wherever the annotation is
     n_relations = len(_list(where, document, "relations"))
     for passage in _list(where, document, "passages"):
         n_relations += len(_list(where, passage, "relations"))
-        n_relations += sum(len(_list(where, one, "relations")) for one in _list(where, passage, "sentences"))
+        n_relations += sum(len(_list(where, sentence, "relations")) for sentence in _list(where, passage, "sentences"))
     return BioCDocument(where, name, passages, n_relations)
 
 
 def _parts(where: str, passage: Any) -> Iterator[BioCPassage]:
-    """A passage with all its annotations, or its sentences where it has no text."""
+    """A passage with all its annotations, or its sentences if it has no text."""
     offset, text = _offset(where, passage), _text(where, passage)
     sentences = _list(where, passage, "sentences")
     if text or not sentences:
-        yield BioCPassage(offset, text, [one for part in (passage, *sentences) for one in _annotations(where, part)])
+        yield BioCPassage(
+            offset, text, [annotation for part in (passage, *sentences) for annotation in _annotations(where, part)]
+        )
         return
     held = _annotations(where, passage)
     for sentence in sentences:
@@ -192,7 +195,7 @@ def _parts(where: str, passage: Any) -> Iterator[BioCPassage]:
 
 
 def _annotations(where: str, holder: dict[str, Any]) -> list[BioCAnnotation]:
-    found = []
+    annotations = []
     for annotation in _list(where, holder, "annotations"):
         infons = annotation.get("infons")
         if infons is not None and not isinstance(infons, dict):
@@ -201,8 +204,8 @@ def _annotations(where: str, holder: dict[str, Any]) -> list[BioCAnnotation]:
         locations = [
             (_offset(where, place), _number(where, place, "length")) for place in _list(where, annotation, "locations")
         ]
-        found.append(BioCAnnotation(notes, _text(where, annotation), sorted(locations)))
-    return found
+        annotations.append(BioCAnnotation(notes, _text(where, annotation), sorted(locations)))
+    return annotations
 
 
 def _said(value: Any) -> str:
@@ -220,7 +223,7 @@ def _text(where: str, holder: dict[str, Any]) -> str:
 
 
 def _list(where: str, holder: Any, key: str) -> list[dict[str, Any]]:
-    """A list of objects; an empty one where it is missing."""
+    """A list of objects; an empty list if it is missing."""
     if not isinstance(holder, dict):
         raise InputError(f"{where}: expected an object that may have {key!r}, found {str(holder)[:40]!r}")
     values = holder.get(key)

@@ -1,4 +1,4 @@
-"""Where the annotations of a BioC document stand in its text, whatever its offsets count."""
+"""The positions of the annotations of a BioC document in its text, in any unit of its offsets."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from st_biomed.errors import InputError
 from st_biomed.linking_data.bioc import BioCAnnotation, BioCDocument
 
 LONGEST_GAP = 10_000
-"""Characters between two passages: more are a damaged offset, which would fill the memory with spaces."""
+"""Maximum number of characters between two passages: more indicate a damaged offset and fill the memory."""
 
 _ENCODINGS = {"bytes of UTF-8": ("utf-8", 1), "units of UTF-16": ("utf-16-le", 2)}
-"""What offsets may count besides characters: an encoding, and its bytes for each of them."""
+"""Units of offsets other than characters: an encoding, and its bytes per unit."""
 
 _Spans = list[tuple[int, int]]
 
 
 class Place(NamedTuple):
-    """A string as it stands in the document.
+    """An annotated string in the document.
 
     Attributes:
-        text: The annotated string, or what stands at the offsets where the annotation has none; pieces joined by spaces.
-        start: Of its first character in the document's text; -1 where the string does not stand at its offsets.
-        end: Behind the last character.
-        counted: What its offsets count, if that is something else than characters of the document.
+        text: The annotated string, or the text at the offsets if the annotation has no string; pieces joined by
+            spaces.
+        start: Offset of its first character in the document's text; -1 if the string is not at its offsets.
+        end: Offset after the last character.
+        counted: The unit of its offsets, if it is not characters of the document.
     """
 
     text: str
@@ -35,13 +36,13 @@ class Place(NamedTuple):
 
 
 class Places:
-    """The text of a document, passages at their offsets with spaces between, and places in it.
+    """The text of a document, with passages at their offsets and spaces between them, and positions in it.
 
     Attributes:
         text: The whole text.
 
     Raises:
-        InputError: A passage begins far behind the one before it.
+        InputError: A passage begins far after the end of the one before it.
     """
 
     def __init__(self, document: BioCDocument) -> None:
@@ -56,18 +57,18 @@ class Places:
                     f"{document.where}: a passage begins at {passage.offset}, but the text before it ends at "
                     f"{len(self.text)}"
                 )
-            # Where offsets count something else, passages may lie further apart, or be pushed apart by one space.
+            # With other units of offsets, passages may be further apart, or separated by one added space.
             self.starts.append(max(passage.offset, behind))
             self.text = self.text.ljust(self.starts[-1]) + passage.text
 
     def find(self, annotation: BioCAnnotation, holder: int) -> Place:
-        """The place of an annotation that has a location.
+        """The position of an annotation that has a location.
 
         Args:
-            annotation: What is looked for.
-            holder: Offset of the passage that holds it.
+            annotation: The annotation.
+            holder: Offset of its passage.
         """
-        said = " ".join(annotation.text.split())
+        annotated = " ".join(annotation.text.split())
         row = max(0, bisect_right(self.offsets, annotation.locations[0][0]) - 1)
         whence = ((row, self.offsets[row], ""), (self.offsets.index(holder), 0, " from the passage"))
         for row, base, beginning in whence:
@@ -75,19 +76,19 @@ class Places:
             locations = [(offset - base, length) for offset, length in annotation.locations]
             for unit, spans in _spans(text, locations):
                 pieces = [text[start:end] for start, end in spans]
-                found = " ".join(" ".join(pieces).split())
-                if found and _same(said or found, found, in_pieces=len(pieces) > 1):
+                covered = " ".join(" ".join(pieces).split())
+                if covered and _same(annotated or covered, covered, in_pieces=len(pieces) > 1):
                     start = self.starts[row] + spans[0][0] + len(pieces[0]) - len(pieces[0].lstrip())
                     end = self.starts[row] + spans[-1][0] + len(pieces[-1].rstrip())
                     usual = unit == "characters" and not beginning
-                    return Place(said or found, start, end, "" if usual else f"{unit}{beginning}")
-                if not said:  # nothing could tell whether another reading of the offsets is right
+                    return Place(annotated or covered, start, end, "" if usual else f"{unit}{beginning}")
+                if not annotated:  # without a string, other units of the offsets cannot be verified
                     return Place("")
-        return Place(said)
+        return Place(annotated)
 
 
 def _spans(text: str, locations: _Spans) -> Iterator[tuple[str, _Spans]]:
-    """A unit, and the characters that locations mean if they count it: beginnings and ends."""
+    """Each unit, and the characters of locations that count it: beginnings and ends."""
     if min(offset for offset, _ in locations) < 0:
         return
     yield "characters", [(offset, offset + length) for offset, length in locations]
@@ -100,10 +101,10 @@ def _spans(text: str, locations: _Spans) -> Iterator[tuple[str, _Spans]]:
         yield unit, [(characters(offset), characters(offset + length)) for offset, length in locations]
 
 
-def _same(said: str, found: str, *, in_pieces: bool) -> bool:
-    """Whether a string is the one that stands there; of pieces, of which something may be left out, the first and last words."""
-    one, other = said.casefold(), found.casefold()
+def _same(annotated: str, covered: str, *, in_pieces: bool) -> bool:
+    """Whether two strings are equal ignoring case; for pieces, whether their first and last words are."""
+    first, second = annotated.casefold(), covered.casefold()
     if not in_pieces:
-        return one == other
-    one_words, other_words = one.split(), other.split()
-    return (one_words[0], one_words[-1]) == (other_words[0], other_words[-1])
+        return first == second
+    first_words, second_words = first.split(), second.split()
+    return (first_words[0], first_words[-1]) == (second_words[0], second_words[-1])

@@ -1,4 +1,4 @@
-"""BioC as XML, one document after the other, in the form that its JSON has."""
+"""BioC as XML, one document after the other, in the structure of its JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def element_documents(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _content(element: Element) -> dict[str, Any]:
-    """A document, passage, sentence or annotation as JSON has it."""
+    """A document, passage, sentence or annotation in the structure of the JSON."""
     content: dict[str, Any] = {
         "infons": {infon.get("key", ""): (infon.text or "").strip() for infon in element.findall("infon")},
         "relations": [{} for _ in element.findall("relation")],

@@ -1,4 +1,4 @@
-"""brat standoff: ``x.txt`` with the text beside ``x.ann`` with entities and the notes that hold their ids."""
+"""brat standoff: ``x.txt`` with the text, and ``x.ann`` with entities and the notes that hold their ids."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class BratEntity(NamedTuple):
     Attributes:
         where: ``file:line`` of the annotation.
         type: Its type.
-        text: The string it covers, the pieces of a discontinuous one joined by spaces.
+        text: The annotated string, with the pieces of a discontinuous one joined by spaces.
         start: Offset of the first character of its first piece.
-        end: Offset behind the last character of its last piece.
-        notes: What annotators wrote beside it (``#`` lines) and the reference of its normalizations (``N`` lines).
+        end: Offset after the last character of its last piece.
+        notes: The annotators' notes (``#`` lines) and the reference of its normalizations (``N`` lines).
     """
 
     where: str
@@ -36,7 +36,7 @@ class BratEntity(NamedTuple):
     notes: list[str]
 
     def mention(self, document: str, gold: tuple[frozenset[str], ...], *, type: str = "") -> Mention:
-        """The entity as a mention in a document, of its own type where no other is given."""
+        """The entity as a mention in a document, with its own type if no other is given."""
         return Mention(self.text, gold, document=document, start=self.start, end=self.end, type=type or self.type)
 
 
@@ -49,15 +49,15 @@ class BratDocument(NamedTuple):
 
 
 def read_brat(folder: Path) -> Iterator[BratDocument]:
-    """Stream the documents of a folder, sorted by name; relations, events and attributes are no part of linking.
+    """Stream the documents of a folder, sorted by name; relations, events and attributes are not part of linking.
 
     Raises:
-        InputError: No such folder or no ``.ann`` file in it, a text without its annotations' file name, an entity
-            line of another form, a note that names no entity.
+        InputError: No such folder or no ``.ann`` file in it, an ``.ann`` file without its text, an invalid entity
+            line, a note without its entity.
     """
     paths = matching(check_folder(folder), "*.ann")
     if not paths:
-        raise InputError(f"{folder}: holds no .ann file")
+        raise InputError(f"{folder}: contains no .ann file")
     for path in paths:
         stem = plain_stem(path)
         text = path.with_name(f"{stem}.txt")
@@ -77,7 +77,7 @@ def _entities(path: Path) -> list[BratEntity]:
             words = cells[1].split() if len(cells) > 1 else []
             if len(cells) < 3 or len(words) < 2:
                 raise InputError(
-                    f"{path}:{line}: a note is its id, kind and entity, and its text, found {content[:60]!r}"
+                    f"{path}:{line}: expected a note with its id, kind, entity and text, found {content[:60]!r}"
                 )
             notes.append((line, words[1], words[2] if content[0] == "N" and len(words) > 2 else "\t".join(cells[2:])))
     for line, entity, note in notes:

@@ -1,4 +1,4 @@
-"""A linking data set out of any terminology: names that training never sees, to be found among those that are left."""
+"""A linking data set from any terminology: held-out names that training never sees, linked to the remaining ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from st_biomed.terminology import Terminology
 
 
 class HeldOutNames(NamedTuple):
-    """What is trained on, and what is linked to it.
+    """The training terminology and the data set that is linked to it.
 
     Attributes:
         train: The terminology without the held-out names.
-        dataset: The held-out names as mentions of their concepts, in the splits ``dev`` and ``test``; the dictionary is
-            ``train``.
+        dataset: The held-out names as mentions of their concepts, in the splits ``dev`` and ``test``; the dictionary
+            is ``train``.
     """
 
     train: Terminology
@@ -26,24 +26,39 @@ class HeldOutNames(NamedTuple):
 
 
 def hold_out_names(
-    terminology: Terminology, *, n_dev: int = 1000, n_test: int = 1000, seed: int = 0, name: str = "held-out-names"
+    terminology: Terminology,
+    *,
+    n_dev: int = 1000,
+    n_test: int = 1000,
+    n_dictionary: int = 0,
+    seed: int = 0,
+    name: str = "held-out-names",
 ) -> HeldOutNames:
-    """Take synonyms out of a terminology: at most one of a concept, never its preferred term, never an ambiguous name.
+    """Remove synonyms from a terminology: at most one of a concept, never its preferred term, never an ambiguous name.
 
-    Where there is no annotated text this measures what linking needs, that an unseen name lies nearest to a name of its
-    concept. A concept that loses a name keeps at least two, so that it is trained on still.
+    Without annotated text, this measures the core of linking: an unseen name should be nearest to a name of its
+    concept. A concept that loses a name keeps at least two, so it is still used in training.
 
     Args:
-        terminology: Concepts with three names or more give the mentions.
+        terminology: Its concepts with three or more names give the mentions.
         n_dev, n_test: Names held out for each split.
-        seed: Of the draw.
+        n_dictionary: Number of concepts whose names are in the dictionary: those of the held-out names, and others
+            drawn up to this number; 0 for all. Embedding the names of several hundred thousand concepts takes longer
+            than all other measurements.
+        seed: Seed of the draw.
         name: Name of the data set.
 
     Raises:
-        InputError: A number below 1, or fewer concepts with three names than names asked for.
+        InputError: A number below 1, fewer concepts with three names than requested names, or a dictionary of fewer
+            concepts than held-out names.
     """
     if n_dev < 1 or n_test < 1:
         raise InputError(f"held-out names: n_dev and n_test must be at least 1, found {n_dev} and {n_test}")
+    if n_dictionary and n_dictionary < n_dev + n_test:
+        raise InputError(
+            f"held-out names: the dictionary needs the concepts of all {n_dev + n_test} names, found "
+            f"n_dictionary={n_dictionary}"
+        )
     kept = np.zeros(terminology.n_texts, dtype=bool)
     kept[terminology.preferred_texts] = True
     kept[terminology.ambiguous_texts] = True
@@ -51,7 +66,8 @@ def hold_out_names(
     rows = np.repeat(np.arange(terminology.n_concepts), names.counts)
     usable = ~kept[names.indices] & (names.counts >= 3)[rows]
     rows, texts = rows[usable], names.indices[usable]
-    order = np.random.default_rng(seed).permutation(len(rows))
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(rows))
     _, first = np.unique(rows[order], return_index=True)
     chosen = order[np.sort(first)][: n_dev + n_test]  # the first name of each concept in random order
     if len(chosen) < n_dev + n_test:
@@ -69,7 +85,13 @@ def hold_out_names(
     tally.keep(len(chosen))
     tally.drop("names that stay in the dictionary", terminology.n_texts - len(chosen))
     splits = {"dev": mentions[:n_dev], "test": mentions[n_dev:]}
-    dictionary = LinkingDictionary.from_terminology(train)
+    linked = train
+    if 0 < n_dictionary < train.n_concepts:
+        meant = [train.concept(codes[rows[i]]) for i in chosen]
+        others = np.setdiff1d(np.arange(train.n_concepts), meant)
+        drawn = rng.choice(others, n_dictionary - len(meant), replace=False)
+        linked = train.subset(np.concatenate([meant, drawn]))
+    dictionary = LinkingDictionary.from_terminology(linked)
     return HeldOutNames(
         train,
         LinkingDataset(name, splits, dictionary, held_out_source(terminology), tallies={"held-out names": tally}),
@@ -77,12 +99,12 @@ def hold_out_names(
 
 
 def held_out_source(terminology: Terminology) -> SourceInfo:
-    """Where names that were held out are from, and whether they may be passed on."""
-    one = len(terminology.sources) == 1
+    """The source of the held-out names, and whether they may be redistributed."""
+    single = len(terminology.sources) == 1
     return SourceInfo(
         name="HELD-OUT",
         title=f"Names of {', '.join(terminology.sources)}",
-        license=next(iter(terminology.sources.values())).license if one else "as each source states",
+        license=next(iter(terminology.sources.values())).license if single else "as each source states",
         url="",
         redistributable=all(info.redistributable for info in terminology.sources.values()),
     )

@@ -1,4 +1,4 @@
-"""Finding concepts by names in languages in which training never saw them."""
+"""Finding concepts by names in languages that training never saw for them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from st_biomed.terminology.subset import mask
 
 
 class HeldOutTranslations(NamedTuple):
-    """What is trained on, and what is linked to its names in the pivot language.
+    """The training terminology, and the data sets that are linked to names in the pivot language.
 
     Attributes:
         train: The terminology without the held-out names.
-        datasets: Language to its held-out names as mentions, in the splits ``dev`` and ``test``; the dictionary of all
-            of them is one.
+        datasets: Language to its held-out names as mentions, in the splits ``dev`` and ``test``, with one common
+            dictionary.
     """
 
     train: Terminology
@@ -41,33 +41,33 @@ def hold_out_translations(
     seed: int = 0,
     name: str = "translations",
 ) -> HeldOutTranslations:
-    """Take all names in other languages from some concepts; they are to find their concept among names of the pivot language.
+    """Remove all names in other languages from some concepts, to link them to names of the pivot language.
 
-    Of a concept that is held out, training keeps the names in the pivot language alone, so that whatever links a
-    translation to it was learned from other concepts. A name that, but for its case, is one of the pivot language, too, and
-    one of several concepts are left where they are: they say nothing.
+    Training keeps only the pivot names of a held-out concept, so linking a translation to it must be learned from
+    other concepts. Names that, ignoring case, are also names in the pivot language, and names of several concepts, are
+    not used: they are not informative.
 
     Args:
         terminology: Names in several languages.
-        languages: ISO 639-1 codes of the languages that are measured; all but the pivot by default. Names in every other
+        languages: ISO 639-1 codes of the languages to measure; all except the pivot by default. Names in every other
             language are held out with them.
         pivot: Language of the dictionary.
         n_dev, n_test: Concepts held out for each split.
-        prefix: What the codes of the concepts begin with, e.g. ``"HP:"``: those that are held out and those in the
+        prefix: Prefix of the codes of the concepts, e.g. ``"HP:"``: those that are held out and those in the
             dictionary; all by default.
-        seed: Of the draw.
-        name: The data sets are called ``<name>-<language>``.
+        seed: Seed of the draw.
+        name: The names of the data sets are ``<name>-<language>``.
 
     Raises:
-        InputError: A number below 1, a language that no name has, fewer concepts with translations than asked for, or a
-            language in which none of the drawn ones has a name.
+        InputError: A number below 1, a language that no name has, fewer concepts with translations than requested, or
+            a language in which no drawn concept has a name.
     """
     if n_dev < 1 or n_test < 1:
         raise InputError(f"held-out translations: n_dev and n_test must be at least 1, found {n_dev} and {n_test}")
     spoken = _languages(terminology, languages, pivot)
     terms = terminology.terms
     concept, text = terms["concept"].to_numpy(), terms["text"].to_numpy()
-    of_pivot, of_spoken = (_spoken_in(terms["language"], one) for one in ([pivot], spoken))
+    of_pivot, of_spoken = (_spoken_in(terms["language"], language_set) for language_set in ([pivot], spoken))
     chosen = pc.starts_with(terminology.concepts["code"], prefix).to_numpy(zero_copy_only=False)
     lower = pc.utf8_lower(terminology.texts["text"].combine_chunks())
     stays = pc.is_in(lower, value_set=lower.take(pa.array(np.unique(text[of_pivot])))).to_numpy(False)
@@ -93,31 +93,31 @@ def hold_out_translations(
         terminology.subset(concepts=chosen if prefix else None, languages=[pivot])
     )
     datasets = {}
-    for one in spoken:
-        rows = np.flatnonzero(held & _spoken_in(terms["language"], [one]))
-        datasets[one] = _dataset(f"{name}-{one}", terminology, concept[rows], text[rows], split, dictionary)
+    for language in spoken:
+        rows = np.flatnonzero(held & _spoken_in(terms["language"], [language]))
+        datasets[language] = _dataset(f"{name}-{language}", terminology, concept[rows], text[rows], split, dictionary)
     return HeldOutTranslations(train, datasets)
 
 
 def _spoken_in(column: pa.ChunkedArray, languages: Sequence[str]) -> np.ndarray:
-    """Which terms are in one of the languages, boolean ``[R]``."""
+    """Whether terms are in one of the languages, boolean ``[R]``."""
     return pc.is_in(column.cast(pa.string()), value_set=pa.array(languages, pa.string())).to_numpy()
 
 
 def _languages(terminology: Terminology, asked: Sequence[str], pivot: str) -> list[str]:
-    """What is measured, sorted where all are."""
+    """The languages to measure, sorted if all are measured."""
     present = terminology.languages
-    for one in (pivot, *asked):
-        if one not in present:
+    for language in (pivot, *asked):
+        if language not in present:
             raise InputError(
-                f"held-out translations: no name has the language {one!r}; there are {', '.join(present)}"
+                f"held-out translations: no name has the language {language!r}; available are {', '.join(present)}"
             )
-    found = list(asked) or [one for one in present if one != pivot]
-    if not found or pivot in found:
+    chosen = list(asked) or [language for language in present if language != pivot]
+    if not chosen or pivot in chosen:
         raise InputError(
-            f"held-out translations: languages other than the pivot {pivot!r} are needed, found {', '.join(found)}"
+            f"held-out translations: expected languages other than the pivot {pivot!r}, found {', '.join(chosen)}"
         )
-    return found
+    return chosen
 
 
 def _dataset(
@@ -141,7 +141,8 @@ def _dataset(
     for part, mentions in splits.items():
         if not mentions:
             raise InputError(
-                f"{name}: none of the concepts drawn for {part!r} has a name in this language; increase the number of concepts"
+                f"{name}: none of the concepts drawn for {part!r} has a name in this language; increase the number of "
+                "concepts"
             )
     return LinkingDataset(
         name,

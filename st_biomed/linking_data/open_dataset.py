@@ -1,4 +1,4 @@
-"""A data set for linking by the name of its format: mentions, dictionary, and what fits between the two."""
+"""Opens a data set for linking by the name of its format: mentions, dictionary, and their coverage."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ def open_linking(
     prefix: str | None = None,
     **options: Any,
 ) -> LinkingDataset:
-    """Read a data set for linking, as it is annotated: no step of preparation is taken.
+    """Read an annotated data set for linking, without any step of preparation.
 
     Args:
         name: Its format, a name of :func:`~st_biomed.linking_data.formats.linking_names`.
         path: Its file or folder.
-        dictionary: What its mentions are linked to: a dictionary, a terminology, or the path of one, see
-            :func:`~st_biomed.linking_data.dictionaries.open_dictionary`; the form is the format's usual one where the
-            path names none. By default the names that the files themselves give, where they do.
-        prefix: CURIE prefix of bare ids, in the mentions and in a dictionary that is read; the format's own by
+        dictionary: The dictionary or terminology to which the mentions are linked, or its path, see
+            :func:`~st_biomed.linking_data.dictionaries.open_dictionary`. The form is the format's usual one if the
+            path has none. By default, the names in the files themselves, if there are any.
+        prefix: CURIE prefix of bare ids, in the mentions and in the dictionary; the format's own by
             default, empty to leave them bare.
         **options: The format's own options.
 
     Returns:
         Mentions by split. ``tallies`` has one for the ``mentions``, one for the ``dictionary`` and, for each split,
-        ``gold ids of <split>``: distinct ids, dropped where the dictionary lacks them (named by ``missing``).
+        ``gold ids of <split>``: distinct ids, dropped if the dictionary lacks them (named by ``missing``).
 
     Raises:
-        InputError: Unknown format or option, no dictionary, no mention, or whatever is wrong in a file.
+        InputError: Unknown format or option, no dictionary, no mention, or an error in a file.
 
     Example:
         ::
@@ -58,7 +58,10 @@ def open_linking(
         raise InputError(f"{path}: no mention was read ({tallies['mentions']})")
     dataset = LinkingDataset(
         name="-".join(filter(None, (name.replace("_", "-"), corpus.variant))),
-        mentions={split: tuple(_prefixed(one, prefix) for one in found) for split, found in corpus.mentions.items()},
+        mentions={
+            split: tuple(_prefixed(mention, prefix) for mention in mentions)
+            for split, mentions in corpus.mentions.items()
+        },
         dictionary=_dictionary(dictionary, corpus, form.DICTIONARY, prefix, tallies["dictionary"]),
         source=form.SOURCE,
         documents=corpus.documents,
@@ -70,7 +73,7 @@ def open_linking(
 
 
 def _prefixed(mention: Mention, prefix: str) -> Mention:
-    gold = tuple(frozenset(with_prefix(one, prefix) for one in group) for group in mention.gold)
+    gold = tuple(frozenset(with_prefix(id_, prefix) for id_ in group) for group in mention.gold)
     return replace(mention, gold=gold)
 
 
@@ -88,9 +91,9 @@ def _dictionary(
     if dictionary is None:
         if not corpus.names:
             raise InputError(
-                "dictionary: the files of this format hold no names of concepts; pass the names with dictionary="
+                "dictionary: the files of this format have no names of concepts; pass the names with dictionary="
             )
-        dictionary = LinkingDictionary.from_entries((name, (with_prefix(one, prefix),)) for name, one in corpus.names)
+        dictionary = LinkingDictionary.from_entries((name, (with_prefix(id_, prefix),)) for name, id_ in corpus.names)
     tally.read(len(dictionary))
     tally.keep(len(dictionary))
     return dictionary
@@ -98,7 +101,7 @@ def _dictionary(
 
 def _coverage(dataset: LinkingDataset, split: str) -> Tally:
     tally, missing = Tally(), dataset.missing(split)
-    n_gold = len({one for mention in dataset.split(split) for one in mention.ids})
+    n_gold = len({id_ for mention in dataset.split(split) for id_ in mention.ids})
     tally.read(n_gold)
     tally.keep(n_gold - len(missing))
     tally.drop("absent from the dictionary", len(missing))

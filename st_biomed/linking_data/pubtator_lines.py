@@ -1,4 +1,4 @@
-"""PubTator: a title line ``id|t|...``, an abstract line ``id|a|...``, and annotations with tabs between their cells."""
+"""PubTator: a title line ``id|t|...``, an abstract line ``id|a|...``, and tab-separated annotations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PubTatorDocument(NamedTuple):
 
     Attributes:
         id: Usually the PubMed id.
-        text: Title and abstract with one space between, which the offsets count.
+        text: Title and abstract, joined by a space that the offsets count.
         mentions: Its annotations, in the order of the file.
     """
 
@@ -34,21 +34,21 @@ class PubTatorDocument(NamedTuple):
 def read_pubtator(path: Path, *, tally: Tally) -> Iterator[PubTatorDocument]:
     """Stream the documents of a file.
 
-    An annotation has the cells document, start, end, mention, type, ids, and, where a composite mention was taken
-    apart by the annotators (BC5CDR), its parts with ``|`` between. Its offsets are kept only where the document has
-    the mention there. A relation has the cells document, type and ids, and perhaps more (BioRED says whether it is
-    novel); relations are passed over. A document that comes again is left out.
+    An annotation has the cells document, start, end, mention, type, ids, and, if the annotators split a composite
+    mention (BC5CDR), its parts separated by ``|``. Its offsets are kept only if the document has the mention there. A
+    relation has the cells document, type and ids, and possibly more (BioRED states whether it is novel); relations are
+    ignored. A repeated document is left out.
 
     Args:
         path: The file, plain or gzipped.
-        tally: Counts annotation rows as read, and as dropped where they are here; the caller keeps or drops the rest.
+        tally: Counts annotation rows as read, and rows dropped here as dropped; the caller counts the rest.
 
     Yields:
         Documents in the order of the file.
 
     Raises:
-        InputError: With file and line: a line of no known form, an annotation with another number of cells than 6 or 7
-            or with offsets that are no numbers, one of another document than the one above it.
+        InputError: With file and line: an unknown line, an annotation with another number of cells than 6 or 7 or with
+            invalid offsets, an annotation of another document than the one above it.
     """
     seen: set[str] = set()
     for block in _blocks(path):
@@ -86,7 +86,7 @@ def _blocks(path: Path) -> Iterator[_Block]:
         if head is None:
             cells = content.split("\t")
             if block is None or cells[0].strip() != block.id:
-                above = f"the document above is {block.id}" if block else "no document stands above"
+                above = f"the document above is {block.id}" if block else "there is no document above"
                 raise InputError(
                     f"{path}:{line}: is not a title (id|t|...) and annotates {cells[0][:30]!r}, but {above}"
                 )
@@ -98,18 +98,16 @@ def _blocks(path: Path) -> Iterator[_Block]:
                 yield block
             block = _Block(document, {}, [])
         elif block is None or document != block.id or block.rows or "a" in block.passages:
-            raise InputError(
-                f"{path}:{line}: an abstract of {document}, which does not follow the title of {document}"
-            )
+            raise InputError(f"{path}:{line}: the abstract of {document} does not follow the title of {document}")
         block.passages[kind] = passage
     if block is not None:
         yield block
 
 
 def _is_relation(cells: list[str], text: str) -> bool:
-    """Whether a line relates concepts: where an annotation has the offset of its beginning, it has a word.
+    """Whether a line is a relation: it has a word in place of the start offset of an annotation.
 
-    An annotation whose beginning is damaged has an end, and a mention that is in the document, still.
+    An annotation with a damaged start offset still has an end offset, and a mention that is in the document.
     """
     if len(cells) < 4 or not cells[1].strip()[:1].isalpha():
         return False
@@ -133,7 +131,7 @@ def _mention(where: str, cells: list[str], text: str) -> Mention:
     return Mention(
         text=mention,
         gold=gold,
-        # The parts are used only where each has its own id: a few rows list fewer.
+        # The parts are used only if each has its own id: a few rows list fewer.
         parts=parts if len(parts) == len(gold) else (),
         document=document,
         start=place,

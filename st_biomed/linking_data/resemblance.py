@@ -1,4 +1,4 @@
-"""Which strings resemble one of some others."""
+"""Finds strings that resemble one of some others."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from st_biomed.errors import InputError
 
-_CHUNK = 1_000_000  # distances at a time
+_CHUNK = 1_000_000  # distances computed at once
 
 
 def resembling(texts: Sequence[str], seen: Sequence[str], distance: float) -> np.ndarray:
-    """Whether a text is within a distance of one that was seen.
+    """Whether a text is within a distance of a seen one.
 
     Args:
         texts: N strings.
-        seen: Others.
+        seen: The seen strings.
         distance: Levenshtein distance divided by the length of the longer of the two, from 0 (equal) to below 1.
 
     Returns:
@@ -32,7 +32,7 @@ def resembling(texts: Sequence[str], seen: Sequence[str], distance: float) -> np
         from rapidfuzz.process import cdist
     except ImportError as error:
         raise InputError("edit distances need rapidfuzz: pip install 'st-biomed[linking]'") from error
-    found = np.zeros(len(texts), dtype=bool)
+    is_near = np.zeros(len(texts), dtype=bool)
     rows = max(1, _CHUNK // max(1, len(seen)))
     for start in range(0, len(texts) if seen else 0, rows):
         distances = cdist(
@@ -42,5 +42,5 @@ def resembling(texts: Sequence[str], seen: Sequence[str], distance: float) -> np
             score_cutoff=distance,
             dtype=np.float64,
         )
-        found[start : start + rows] = (distances <= distance).any(axis=1)
-    return found
+        is_near[start : start + rows] = (distances <= distance).any(axis=1)
+    return is_near

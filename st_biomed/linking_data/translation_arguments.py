@@ -1,4 +1,4 @@
-"""Which translations a recipe holds out of training and links, as arguments."""
+"""The arguments by which a recipe holds translations out of training and links them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from st_biomed.terminology import Terminology
 
 @dataclass
 class TranslationArguments:
-    """How many concepts lose their translations to dev and test, and which."""
+    """The number and choice of concepts whose translations are held out for dev and test."""
 
     held_out_translations: int = field(
         default=0,
@@ -31,14 +31,14 @@ class TranslationArguments:
     split_seed: int = field(default=0, metadata=about("random seed of the held-out concepts", SEED))
 
     def hold_out(self, whole: Terminology, pivot: str) -> tuple[Terminology, list[LinkingDataset]]:
-        """What is trained on, and what links the held-out translations; all and nothing where none is held out.
+        """The training terminology, and the evaluators of held-out translations; all and nothing if none is held out.
 
         Args:
             whole: The terminology.
-            pivot: The language of the names that they are linked to.
+            pivot: The language of the names to which they are linked.
 
         Raises:
-            InputError: As :func:`~st_biomed.linking_data.held_out_translations.hold_out_translations`.
+            InputError: As in :func:`~st_biomed.linking_data.held_out_translations.hold_out_translations`.
         """
         if not self.held_out_translations:
             return whole, []

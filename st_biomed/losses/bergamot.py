@@ -20,6 +20,7 @@ from st_biomed.modules.graph_edges import side_by_side
 from st_biomed.modules.graph_layers import GraphEncoder
 
 if TYPE_CHECKING:
+    from st_biomed.losses.self_distillation import SelfDistillationLoss
     from st_biomed.terminology import Terminology
     from st_biomed.terminology.lookup import ConceptLookup
 
@@ -45,6 +46,8 @@ class BergamotLoss(nn.Module):
     Several processes with ``gather_across_devices`` learn what one process learns from all of their targets: the vectors and
     labels of the targets are gathered, DGI sums up and discriminates all of them, the relation loss is a mean over all edges.
     Edges are permuted within a process, and no edge leads to a concept of another process.
+
+    :meth:`hold` adds the self-distillation of the targets' names.
 
     The graph encoder and the other parameters of the loss need :class:`~st_biomed.losses.LossParametersCallback`. They
     are saved in checkpoints, never in the model.
@@ -122,7 +125,12 @@ class BergamotLoss(nn.Module):
         check_whole("seed", seed, 0)
         self.seed = seed
         self.gather_across_devices = gather_across_devices
+        self.distillation: SelfDistillationLoss | None = None
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+    def hold(self, distillation: SelfDistillationLoss) -> None:
+        """Add self-distillation of the targets' names to the parts; the teacher has a row for each text id."""
+        self.distillation = distillation
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
         """The weighted parts, which add up to the loss."""
@@ -172,8 +180,11 @@ class BergamotLoss(nn.Module):
         edges = graph.distinct_edges()
         n_edges = self._over_processes(edges.new_tensor([edges.shape[1]])).sum()
         names = texts[graph.node_texts]
+        held = {}
         with full_precision(texts):
             columns = list(names[:, : len(labels)])
+            if self.distillation is not None:
+                held["distillation"] = self.distillation.compute_loss_from_embeddings(columns, labels)
             with_graph = bool(n_edges) and any(self.weights[name] for name in ("node", "intermodal", "dgi"))
             if with_graph:
                 columns += self._graph_vectors(names, edges)[:, : len(labels)]
@@ -185,7 +196,8 @@ class BergamotLoss(nn.Module):
         if self.training and torch.is_grad_enabled():
             self.steps += 1
         nothing = texts.sum() * 0
-        return {name: weight * values.get(name, nothing) for name, weight in self.weights.items() if weight}
+        parts = {name: weight * values.get(name, nothing) for name, weight in self.weights.items() if weight}
+        return parts | held
 
     def _text_and_graph(self, columns: tuple[Tensor, ...], labels: Tensor, with_graph: bool) -> dict[str, Tensor]:
         """The parts that all targets share, not weighted, from ``[B, D]`` of texts, graph and corrupted graph."""
@@ -247,12 +259,17 @@ class BergamotLoss(nn.Module):
             "seed": self.seed,
             "gather_across_devices": self.gather_across_devices,
             "multi_similarity": self.loss.get_config_dict(),
+            **({} if self.distillation is None else {"distillation": self.distillation.get_config_dict()}),
         }
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss; the host adds that of the multi-similarity loss."""
-        return """
+        """BibTeX of the loss and of its distillation; the host adds that of the multi-similarity loss."""
+        distillation = "" if self.distillation is None else self.distillation.citation
+        return f"{BERGAMOT}{distillation}"
+
+
+BERGAMOT = """
 @inproceedings{sakhovskiy2024biomedical,
     title = {Biomedical Entity Representation with Graph-Augmented Multi-Objective Transformer},
     author = {Sakhovskiy, Andrey and Semenova, Natalia and Kadurin, Artur and Tutubalina, Elena},

@@ -12,3 +12,13 @@ ITALIAN = """
     primaryClass = {cs.CL}
 }
 """
+
+BIOLORD = """
+@article{remy2024biolord,
+    title = {{BioLORD-2023}: semantic textual representations fusing large language models and clinical knowledge graph insights},
+    author = {Remy, François and Demuynck, Kris and Demeester, Thomas},
+    journal = {Journal of the American Medical Informatics Association},
+    year = {2024},
+    doi = {10.1093/jamia/ocae029}
+}
+"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,14 +47,19 @@ class ItalianLossArguments:
     )
 
     def italian_loss(
-        self, model: nn.Module, terminology: Terminology, graph: Path, *, gather_across_devices: bool = False
+        self,
+        model: nn.Module,
+        terminology: Terminology,
+        graph: Callable[[str], Path],
+        *,
+        gather_across_devices: bool = False,
     ) -> nn.Module:
         """The loss; contexts of one term are positives of each other.
 
         Args:
             model: The encoder.
             terminology: The terminology of the labels.
-            graph: Folder of the graph embeddings, which only v3 reads.
+            graph: Finds the folder of the graph embeddings of a model, which only v3 reads.
             gather_across_devices: Whether the texts of all processes form one batch.
 
         Raises:
@@ -67,5 +73,9 @@ class ItalianLossArguments:
         if self.loss in ("v1", "v2"):
             return MultiSimilarityLoss.from_preset(model, f"italian_{self.loss}", **shared)
         return KGEMarginMultiSimilarityLoss(
-            model, KGETable.load(graph), detach_margin=self.detach_margin, missing=self.missing, **shared
+            model,
+            KGETable.load(graph(self.kge_model)),
+            detach_margin=self.detach_margin,
+            missing=self.missing,
+            **shared,
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -12,9 +12,24 @@ from torch import Tensor, nn
 from st_biomed.errors import InputError
 from st_biomed.losses.arguments import number, one_of
 from st_biomed.losses.cached import CachedLoss
+from st_biomed.losses.citations import BIOLORD
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, unit_rows
 
 TARGETS = ("cosines", "vectors")
+
+
+class Teacher(Protocol):
+    """Vectors ``[N, D]`` that are read by rows: a numpy array, or one that makes them when they are asked for."""
+
+    @property
+    def ndim(self) -> int: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
 
 
 class SelfDistillationLoss(nn.Module):
@@ -26,13 +41,13 @@ class SelfDistillationLoss(nn.Module):
         vectors:  weight / B sum_i (1 - z_i . t_i)
 
     ``cosines`` holds the similarity of each pair of texts and leaves the space free to rotate; teacher and student may have
-    different dimensions. ``vectors`` holds each text in its place, as BioLORD-2023 distills (Remy et al. 2024). The
-    teacher's vectors are computed once, before training.
+    different dimensions. ``vectors`` holds each text in its place, as BioLORD-2023 distills (Remy et al. 2024).
 
     Args:
         model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
-        teacher: The teacher's vectors, ``[N, D]``; may be memory-mapped. It stays on the CPU, a batch's rows go to the
-            device of the embeddings. It belongs to no ``state_dict``.
+        teacher: The teacher's vectors, ``[N, D]``; may be memory-mapped, or a
+            :class:`~st_biomed.training.teacher.TeacherVectors`. It stays on the CPU, a batch's rows go to the device of the
+            embeddings. It belongs to no ``state_dict``.
         weight: Factor of the loss.
         target: ``"cosines"`` or ``"vectors"``.
         gather_across_devices: Whether the texts of all processes form one batch.
@@ -46,15 +61,15 @@ class SelfDistillationLoss(nn.Module):
     def __init__(
         self,
         model: nn.Module | None,
-        teacher: np.ndarray,
+        teacher: Teacher,
         weight: float = 1.0,
         *,
         target: str = "cosines",
         gather_across_devices: bool = False,
     ) -> None:
         super().__init__()
-        if np.ndim(teacher) != 2 or not len(teacher):
-            raise InputError(f"teacher must be vectors [N, D], found shape {list(np.shape(teacher))}")
+        if teacher.ndim != 2 or not len(teacher):
+            raise InputError(f"teacher must be vectors [N, D], found shape {list(teacher.shape)}")
         self.model: Any = model
         self.teacher = teacher
         self.weight = number("weight", weight, above=0.0)
@@ -125,7 +140,9 @@ class SelfDistillationLoss(nn.Module):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss."""
+        """BibTeX of the target's paper."""
+        if self.target == "vectors":
+            return BIOLORD
         return """
 @inproceedings{park2019relational,
     title = {Relational Knowledge Distillation},
@@ -137,19 +154,33 @@ class SelfDistillationLoss(nn.Module):
 """
 
 
+LabelMap = Callable[[Tensor], Tensor]
+"""Maps integers of any shape to integers of the same shape."""
+
+
 class DistilledLoss(nn.Module):
     """A loss together with the self-distillation of the same batch: the texts are embedded once for both.
 
     Args:
         model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
-        loss: A loss of this package whose labels are text ids ``[B]``; made without a model.
-        distillation: A :class:`SelfDistillationLoss` whose teacher has a row for each text id; made without a model.
+        loss: A loss of this package; made without a model.
+        distillation: A :class:`SelfDistillationLoss`; made without a model.
+        rows: Maps labels to rows of the teacher; by default they are equal.
+        labels: Maps labels to those of the loss; by default they are equal.
 
     Raises:
         InputError: A loss that has a model of its own, or that embeds its texts part by part.
     """
 
-    def __init__(self, model: nn.Module | None, loss: nn.Module, distillation: SelfDistillationLoss) -> None:
+    def __init__(
+        self,
+        model: nn.Module | None,
+        loss: nn.Module,
+        distillation: SelfDistillationLoss,
+        *,
+        rows: LabelMap | None = None,
+        labels: LabelMap | None = None,
+    ) -> None:
         super().__init__()
         for name, part in (("loss", loss), ("distillation", distillation)):
             if isinstance(part, CachedLoss):
@@ -159,6 +190,7 @@ class DistilledLoss(nn.Module):
         self.model: Any = model
         self.loss: Any = loss
         self.distillation = distillation
+        self.rows, self.labels = rows, labels
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
         from st_biomed.losses.embed import embed_columns
@@ -166,9 +198,11 @@ class DistilledLoss(nn.Module):
         return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)
 
     def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
-        """The sum of both losses of embeddings ``[B, D]``, one for every text column, and their text ids."""
-        value = self.loss.compute_loss_from_embeddings(embeddings, labels)
-        return value + self.distillation.compute_loss_from_embeddings(embeddings, labels)
+        """The sum of both losses of embeddings ``[B, D]``, one for every text column, and their labels ``[B]`` or ``[B, n]``."""
+        of_loss = labels if self.labels is None else self.labels(labels)
+        of_teacher = labels if self.rows is None else self.rows(labels)
+        value = self.loss.compute_loss_from_embeddings(embeddings, of_loss)
+        return value + self.distillation.compute_loss_from_embeddings(embeddings, of_teacher)
 
     def get_config_dict(self) -> dict[str, Any]:
         """The parameters of both, for cards and records."""
@@ -191,15 +225,26 @@ class CachedDistilledLoss(CachedLoss):
 
 
 def with_distillation(
-    loss: Any, teacher: np.ndarray, *, weight: float, target: str = "cosines"
-) -> DistilledLoss | CachedDistilledLoss:
+    loss: Any,
+    teacher: Teacher,
+    *,
+    weight: float,
+    target: str = "cosines",
+    rows: LabelMap | None = None,
+    labels: LabelMap | None = None,
+) -> Any:
     """A loss that has its model, cached or not, together with self-distillation of its batches.
 
     Args:
-        loss: A loss of this package whose labels are text ids ``[B]``; its model moves to the new loss.
-        teacher: The teacher's vectors by text id, ``[N, D]``.
+        loss: A loss of this package; its model moves to the new loss. One that has a place for the distillation among its
+            own parts (:class:`~st_biomed.losses.BergamotLoss`) takes it there and is returned.
+        teacher: The teacher's vectors, ``[N, D]``.
         weight: Factor of the distillation.
         target: ``"cosines"`` or ``"vectors"``.
+        rows, labels: As for :class:`DistilledLoss`.
+
+    Returns:
+        A :class:`DistilledLoss`, a :class:`CachedDistilledLoss`, or the loss itself.
 
     Raises:
         InputError: As :class:`SelfDistillationLoss`.
@@ -208,13 +253,18 @@ def with_distillation(
     distillation = SelfDistillationLoss(
         None, teacher, weight, target=target, gather_across_devices=inner.gather_across_devices
     )
+    if hasattr(loss, "hold"):
+        loss.hold(distillation)
+        return loss
     model, loss.model = loss.model, None
     if not isinstance(loss, CachedLoss):
-        return DistilledLoss(model, loss, distillation)
+        return DistilledLoss(model, loss, distillation, rows=rows, labels=labels)
     return CachedDistilledLoss(
         model,
         inner,
         distillation,
+        rows=rows,
+        labels=labels,
         mini_batch_size=loss.mini_batch_size,
         mini_batch_num_tokens=loss.mini_batch_num_tokens,
         show_progress_bar=loss.show_progress_bar,

@@ -1,4 +1,4 @@
-"""One file per source. A file in this folder with ``SOURCE`` and ``records`` is a reader; nothing else registers it; others begin with ``_``."""
+"""One file per source. A file with ``SOURCE`` and ``records`` is a reader; names of other files begin with ``_``."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = [
 
 
 class Reader(Protocol):
-    """What a file of this folder offers."""
+    """The attributes of a reader's file."""
 
     SOURCE: SourceInfo
 
     def records(self, path: Path | None, *, tally: Tally, **options: Any) -> Iterator[Record]:
-        """Stream the records of the source at ``path``; ``None`` where the source needs no file."""
+        """Stream the records of the source at ``path``; ``None`` if the source needs no file."""
 
 
 _READERS: Registry[Reader] = Registry(__name__, "reader", "records")
@@ -42,12 +42,12 @@ reader_options, check_options = _READERS.options, _READERS.check_options
 
 
 def parse_options(name: str, pairs: Iterable[str], label: str = "option") -> dict[str, Any]:
-    """``["key=value"]`` as the options of a reader, each of the type that it declares.
+    """The options of a reader from ``["key=value"]``, each converted to the type that the reader declares.
 
     Args:
         name: The reader.
-        pairs: What a person wrote.
-        label: What stands before a key in an error.
+        pairs: The options as written by the user.
+        label: The text before a key in errors.
 
     Raises:
         InputError: Unknown reader or option, or a value of another type.
@@ -58,6 +58,6 @@ def parse_options(name: str, pairs: Iterable[str], label: str = "option") -> dic
 
 
 def resolved_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options that say what was read: a reader whose presets or named steps stand for more has a ``resolved``."""
+    """The options that record what was read; a reader with presets or named steps expands them with ``resolved``."""
     resolve = getattr(reader(name), "resolved", None)
     return options if resolve is None else resolve(**options)

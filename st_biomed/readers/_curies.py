@@ -1,4 +1,4 @@
-"""Names that ontologies give to one thing in many ways: CURIEs, predicates, relations, sources and licenses."""
+"""Names that ontologies write in several ways: CURIEs, predicates, relations, sources and licenses."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _HOMES = {
     "MESH": "https://www.nlm.nih.gov/mesh",
     "OMIM": "https://www.omim.org",
     "ORDO": "https://www.orphadata.com/ordo/",
-}  # of those that the OBO library does not publish
+}  # for prefixes outside of the OBO library
 _OPEN = re.compile(r"CC0-[\d.]+|CC-BY-[\d.]+|public domain\b.*")
 _CREATIVE_COMMONS = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/([a-z-]+)/([\d.]+\d)")
 
-# One prefix for each terminology, whatever an ontology calls it; keys in capitals.
+# One prefix for each terminology, for every prefix that ontologies use for it; keys in capitals.
 _PREFIXES = {
     "ICD-9": "ICD9",
     "ICD-10": "ICD10",
@@ -77,51 +77,51 @@ _MATCH = re.compile(r"(?:skos:|https?://www\.w3\.org/2004/02/skos/core#)?((?:exa
 
 
 def curie(text: str) -> str | None:
-    """A CURIE or IRI as the CURIE that every reader uses for the concept; ``None`` where it is neither.
+    """Convert a CURIE or IRI to the CURIE that every reader uses for the concept; ``None`` if it is neither.
 
-    Prefixes become one per terminology: ``UMLS_CUI`` UMLS, ``MSH`` MESH, ``NCI`` NCIT, ``ORPHA`` and ``Orphanet`` ORDO,
-    ``SCTID`` and every ``SNOMEDCT_US_<date>`` SNOMEDCT, ``ICD-10`` ICD10; others stay as they are written. IRIs are
-    those of OBO, Orphanet, EFO, NCIt, UMLS (linkedlifedata), SNOMED CT and identifiers.org.
+    Each terminology has one prefix: ``UMLS_CUI`` becomes UMLS, ``MSH`` MESH, ``NCI`` NCIT, ``ORPHA`` and ``Orphanet``
+    ORDO, ``SCTID`` and every ``SNOMEDCT_US_<date>`` SNOMEDCT, ``ICD-10`` ICD10. Other prefixes are kept. Known IRIs
+    are those of OBO, Orphanet, EFO, NCIt, UMLS (linkedlifedata), SNOMED CT and identifiers.org.
     """
     for form, prefix in _IRIS:
         if match := form.fullmatch(text):
-            found = prefix or (match[1].upper() if "identifiers.org" in text else match[1])
-            return f"{_PREFIXES.get(found.upper(), found)}:{match[2]}"
+            prefix_text = prefix or (match[1].upper() if "identifiers.org" in text else match[1])
+            return f"{_PREFIXES.get(prefix_text.upper(), prefix_text)}:{match[2]}"
     match = _CURIE.fullmatch(text)
     if not match:
         return None
-    found = _EDITION.sub("", match[1].upper())
-    return f"{_PREFIXES.get(found, match[1])}:{match[2]}"
+    prefix_text = _EDITION.sub("", match[1].upper())
+    return f"{_PREFIXES.get(prefix_text, match[1])}:{match[2]}"
 
 
 def registry_curie(text: str) -> str | None:
-    """A CURIE whose prefix Bioregistry writes, in small letters, as the CURIE that every reader uses: ``doid:1`` DOID:1.
+    """Convert a CURIE with a lower-case prefix of Bioregistry to the CURIE that every reader uses: ``doid:1`` DOID:1.
 
-    ``None`` where it is no CURIE.
+    ``None`` if it is not a CURIE.
     """
     prefix, colon, rest = text.partition(":")
     return curie(f"{_SPELLINGS.get(prefix.lower(), prefix.upper())}:{rest}") if colon else None
 
 
 def match_predicate(text: str) -> str:
-    """``exactMatch`` and its like, whether written with ``skos:``, as an IRI or bare; empty for anything else."""
+    """``exactMatch`` and similar predicates, written with ``skos:``, as an IRI or bare; empty for anything else."""
     match = _MATCH.fullmatch(text)
     return match[1] if match else ""
 
 
 def relation_name(relation: str, label: str = "") -> str:
-    """What a relation is called: its label with underscores for spaces, else its CURIE, else the end of its IRI."""
+    """The name of a relation: its label with underscores for spaces, else its CURIE, else the end of its IRI."""
     return "_".join(label.split()) or curie(relation) or re.split("[#/]", relation)[-1] or relation
 
 
 def describe(prefix: str, *, title: str = "", version: str = "", license: str = "") -> SourceInfo:
-    """The source whose codes have this prefix: its published title and license, else what a file says of it.
+    """The source whose codes have this prefix, with its published title and license, else with those of the file.
 
     Args:
         prefix: The source's name.
-        title: The file's title of it, used where none is known.
+        title: Its title in the file, used if no published one is known.
         version: Its edition.
-        license: The file's license of it, an IRI or a phrase; by default the published one.
+        license: Its license in the file, an IRI or a phrase; by default the published one.
     """
     known_title, known_license = _KNOWN.get(prefix, (title or prefix, "not stated"))
     if match := _CREATIVE_COMMONS.search(license):
@@ -132,12 +132,12 @@ def describe(prefix: str, *, title: str = "", version: str = "", license: str = 
 
 
 class Header(NamedTuple):
-    """What an ontology says of itself.
+    """The metadata in an ontology's header.
 
     Attributes:
         ontology: Its id or IRI, e.g. ``"uberon/basic"`` or ``"http://purl.obolibrary.org/obo/hp.json"``.
         title: Its title.
-        version: Its edition; a date within it is enough.
+        version: Its edition; a date is extracted from it.
         license: Its license.
     """
 
@@ -148,15 +148,15 @@ class Header(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The prefix of the ontology's own codes in capitals: ``"UBERON"``, ``"HP"``; empty where it has no id."""
+        """The prefix of the ontology's own codes in capitals: ``"UBERON"``, ``"HP"``; empty if it has no id."""
         _, obo, below = self.ontology.partition("purl.obolibrary.org/obo/")
         path = [part for part in (below if obo else self.ontology).split("/") if part] or [""]
         segment = path[-1] if "://" in self.ontology and not obo else path[0]
         own = segment.split(".")[0].upper()
-        return _PREFIXES.get(own, own)  # Orphanet's ontology of ORDO codes is called orphanet
+        return _PREFIXES.get(own, own)  # Orphanet's ontology of ORDO codes has the id orphanet
 
     def source(self, prefix: str) -> SourceInfo:
-        """The source of the names, parents and relations of this prefix: the ontology itself, or one it imports."""
+        """The source of the names, parents and relations of this prefix: the ontology itself, or an imported one."""
         date = re.search(r"\d{4}-\d\d-\d\d", self.version)
         version = date[0] if date else self.version
         if self.name in ("", prefix.upper()):

@@ -1,4 +1,4 @@
-"""JSON as sources publish it: documents that can be read to the end, and fields of the kind that they have to be."""
+"""JSON as sources publish it: documents that parse completely, and fields of the expected type."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any, TypeVar
 from st_biomed.errors import InputError
 
 _KINDS = {str: "a text", list: "a list", dict: "an object", bool: "true or false"}
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF, which must not stand alone
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF, invalid on its own
 
 Kind = TypeVar("Kind", str, list, dict, bool)
 
 
 def json_object(path: object, text: str, line: int = 0, expected: str = "JSON object") -> dict[str, Any]:
-    """The object that a text is.
+    """Parse a text as a JSON object.
 
     Args:
-        path: Where the text stands, for errors.
+        path: The file of the text, for errors.
         text: The document.
-        line: The line of the file where it begins; none where it is the whole file.
-        expected: What it has to be, in words.
+        line: The line of the file where the text begins; 0 if it is the whole file.
+        expected: What the document must be, in words.
 
     Raises:
-        InputError: With file and line: no JSON, or none that can be read; no object.
+        InputError: With file and line: not JSON, not readable, or not an object.
     """
     where = f"{path}:{line}" if line else str(path)
     try:
@@ -34,17 +34,17 @@ def json_object(path: object, text: str, line: int = 0, expected: str = "JSON ob
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{max(line, 1) + error.lineno - 1}: is not JSON ({error.msg})") from error
     except (RecursionError, ValueError) as error:  # too deep, a number of thousands of digits, half a character
-        raise InputError(f"{where}: is not JSON that can be read ({type(error).__name__})") from error
+        raise InputError(f"{where}: is not readable JSON ({type(error).__name__})") from error
     if not isinstance(document, dict):
-        raise InputError(f"{where}: is no {expected}, found {text.strip()[:40]!r}")
+        raise InputError(f"{where}: expected a {expected}, found {text.strip()[:40]!r}")
     return document
 
 
 def field(where: str, holder: dict[str, Any], key: str, kind: type[Kind]) -> Kind:
-    """A field of an object; an empty one where it is missing or null.
+    """A field of an object; an empty value if it is missing or null.
 
     Raises:
-        InputError: It is of another kind.
+        InputError: It has another type.
     """
     value = holder.get(key)
     if value is None:
@@ -55,10 +55,10 @@ def field(where: str, holder: dict[str, Any], key: str, kind: type[Kind]) -> Kin
 
 
 def objects(where: str, holder: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """The objects of a field that lists them.
+    """The objects in a field that is a list.
 
     Raises:
-        InputError: It is no list, or holds something else.
+        InputError: It is not a list, or an entry is not an object.
     """
     values = field(where, holder, key, list)
     for i, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""What may be done to a name before it becomes a text: named, versioned, and the same on every machine."""
+"""Normalizers of names: named, versioned, and the same on every machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import unknown_name
 
-_WHITE = r"[\s\v\x1c-\x1f\x{85}\p{Z}]+"  # what ``str.split`` splits at
+_WHITE = r"[\s\v\x1c-\x1f\x{85}\p{Z}]+"  # the separators of ``str.split``
 _BRACKETS = re.compile(r"\(.*?\)")
 
 
@@ -25,11 +25,11 @@ NORMALIZERS: dict[str, tuple[int, Callable[[str], str] | None]] = {
     "lower": (1, str.lower),
     "coder": (1, coder),
 }
-"""Name to version and function; the version goes up with every change of what the function gives."""
+"""Name to version and function; the version increases with every change of the function's result."""
 
 
 def single_spaced_column(texts: pa.Array) -> pa.Array:
-    """What :func:`~st_biomed.records.single_spaced` does, to a column of strings."""
+    """Apply :func:`~st_biomed.records.single_spaced` to a column of strings."""
     return pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, _WHITE, " "))
 
 
@@ -43,7 +43,7 @@ def normalize(texts: pa.Array, name: str) -> pa.Array:
         name: A key of ``NORMALIZERS``.
 
     Raises:
-        InputError: Another name.
+        InputError: Unknown name.
     """
     if name not in NORMALIZERS:
         raise unknown_name("normalizer", name, NORMALIZERS)

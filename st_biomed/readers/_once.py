@@ -1,4 +1,4 @@
-"""The rows of a table, each once."""
+"""Distinct rows of a table."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from st_biomed.records import Tally
 
 
 class Once:
-    """Tells new rows from repeated ones, and counts both.
+    """Distinguishes new rows from repeated ones, and counts both.
 
     Args:
-        tally: What counts them.
-        reason: Why a repeated row is dropped.
+        tally: Counts the rows.
+        reason: The reason to drop a repeated row.
     """
 
     def __init__(self, tally: Tally, reason: str) -> None:
@@ -20,11 +20,11 @@ class Once:
         self._seen: set[tuple[str, ...]] = set()
 
     def knows(self, rows: Iterable[tuple[str, ...]]) -> None:
-        """Take rows for seen without counting them."""
+        """Mark rows as seen without counting them."""
         self._seen.update(rows)
 
     def keeps(self, *row: str) -> bool:
-        """Whether a row is new, and so kept; one that was seen before is dropped."""
+        """Whether a row is new and therefore kept; a row that was seen before is dropped."""
         if row in self._seen:
             self._tally.drop(self._reason)
             return False

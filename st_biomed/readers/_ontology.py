@@ -1,6 +1,6 @@
-"""What the readers of ontologies have in common: scopes of synonyms, and which statements are kept.
+"""The common part of the readers of ontologies: scopes of synonyms, and the choice of statements.
 
-No reader by itself: ``obo``, ``obograph``, ``babelon``, ``sssom`` and ``hpoa`` are built on it.
+This is not a reader; ``obo``, ``obograph``, ``babelon``, ``sssom`` and ``hpoa`` are built on it.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ OTHER = "statements of other kinds (comments, creators, ...)"
 
 @dataclass
 class Statements:
-    """What an ontology says of one term, in its own words.
+    """The statements of an ontology about one term, unconverted.
 
     Attributes:
         id: CURIE or IRI.
-        name: Its label; empty where it has none.
-        obsolete: Whether it is no longer in use.
+        name: Its label; empty if it has none.
+        obsolete: Whether it is obsolete.
         synonyms: Pairs of a scope and a name.
-        definitions: What it is; one at most where the ontology is well-formed.
+        definitions: Its definitions; at most one if the ontology is well-formed.
         types: Subsets and namespaces.
         xrefs: Pairs of a predicate and a CURIE or IRI.
-        edges: Pairs of a relation, empty for is_a, and the CURIE or IRI it leads to.
-        left_out: How many of its statements no reader takes, by reason.
+        edges: Pairs of a relation, empty for is_a, and the CURIE or IRI of the target.
+        left_out: The number of its statements that no reader takes, by reason.
     """
 
     id: str
@@ -52,9 +52,9 @@ class Statements:
 
 
 class Ontology:
-    """From statements to records. Rows of the tally are terms that are dropped whole, and each statement of the others.
+    """Converts statements to records. Rows of the tally are dropped terms, and the statements of all other terms.
 
-    Call :meth:`begin` with the header, then :meth:`term` and :meth:`edge`, in the end :meth:`finish`.
+    Call :meth:`begin` with the header, then :meth:`term` and :meth:`edge`, and :meth:`finish` at the end.
     """
 
     def __init__(
@@ -86,16 +86,16 @@ class Ontology:
         self._edges: list[tuple[str, str, str]] = []
 
     def begin(self, header: Header) -> None:
-        """A file or a graph of it begins."""
+        """Begin a file, or a graph in a file."""
         self.header = header
         self._here, self._sources = set(), {}
 
     def term(self, term: Statements, where: str) -> Iterator[Record]:
-        """The records of a term, its edges aside.
+        """The records of a term, except its edges.
 
         Args:
-            term: What is said of it.
-            where: ``file:line`` or the like, for errors.
+            term: The statements about it.
+            where: ``file:line`` or similar, for errors.
 
         Raises:
             InputError: The term is defined twice in one graph.
@@ -132,22 +132,22 @@ class Ontology:
             self.tally.drop(reason, n)
 
     def edge(self, child: str, relation: str, parent: str) -> None:
-        """Keep an edge for the end, when it is known which concepts have a name; ``relation`` is empty for is_a."""
+        """Store an edge until it is known which concepts have a name; ``relation`` is empty for is_a."""
         self._edges.append((curie(child) or child, relation, curie(parent) or parent))
 
     def finish(self, labels: Mapping[str, str]) -> Iterator[Record]:
         """The edges.
 
         Args:
-            labels: What relations are called.
+            labels: The names of relations.
 
         Raises:
-            InputError: No term has a prefix that was asked for.
+            InputError: No term has a requested prefix.
         """
         for prefix in self.prefixes:
             if prefix not in self._found:
                 raise InputError(
-                    f"{self.path}: no term has prefix {prefix!r}; there are {', '.join(sorted(self._found)) or 'none'}"
+                    f"{self.path}: no term has prefix {prefix!r}; found {', '.join(sorted(self._found)) or 'none'}"
                 )
         edges = Once(self.tally, "repeated parents and relations")
         for child, relation, parent in self._edges:
@@ -161,7 +161,7 @@ class Ontology:
                 yield Relation(child, name, parent, source) if relation else Parent(child, parent, source)
 
     def _reason(self, code: str, prefix: str, name: str, obsolete: bool) -> str:
-        """Why a term is dropped; empty where it is kept."""
+        """The reason for dropping a term; empty if it is kept."""
         if obsolete and not self.obsolete:
             return "obsolete terms"
         if not name:

@@ -1,4 +1,4 @@
-"""ATC: the Anatomical Therapeutic Chemical classification of medicines, a tree whose levels are the lengths of its codes."""
+"""ATC: the Anatomical Therapeutic Chemical classification, a tree whose levels are the lengths of its codes."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ _LENGTHS = (5, 4, 3, 1)  # of the codes above, from the nearest
 def records(
     path: Path | None = None, *, tally: Tally, dialect: str | None = None, encoding: str = ""
 ) -> Iterator[Record]:
-    """Read codes and names; a code's parent is the longest code that it begins with: A10BA02, A10BA, A10B, A10, A.
+    """Read codes and names; a code's parent is the longest code that is a prefix of it: A10BA02, A10BA, A10B, A10, A.
 
-    The first name of a code is preferred, another name is a synonym. Tables of daily doses list a code once for each
-    dose; the repeats are counted.
+    The first name of a code is preferred, its other names are synonyms. Tables of daily doses list a code once for
+    each dose; the repeated rows are counted.
 
     Args:
-        path: A table with a header, e.g. ``ATC code,ATC level name``; other columns are passed over.
+        path: A table with a header, e.g. ``ATC code,ATC level name``; other columns are ignored.
         tally: Counts the rows.
-        dialect: A key of ``tables.DIALECTS``; by default the file's suffix tells: ``.csv`` or ``.tsv``.
-        encoding: Of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 where it begins with its byte order mark.
+        dialect: A key of ``tables.DIALECTS``; by default the suffix of the file decides: ``.csv`` or ``.tsv``.
+        encoding: Encoding of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 if it begins with a byte order
+            mark.
 
     Raises:
-        InputError: With file and line: a code that is none, an empty name, a malformed row. Also: no such file, no
+        InputError: With file and line: an invalid code, an empty name, a malformed row. Also: no such file, no
             such column.
     """
     if path is None:
@@ -54,7 +55,9 @@ def records(
         code, name = (cell.strip() for cell in row)
         tally.read()
         if not _CODE.fullmatch(code):
-            raise InputError(f"{path}:{line}: {code!r} is no ATC code; they look like A, A10, A10B, A10BA and A10BA02")
+            raise InputError(
+                f"{path}:{line}: {code!r} is not an ATC code; they look like A, A10, A10B, A10BA and A10BA02"
+            )
         if not name:
             raise InputError(f"{path}:{line}: ATC code {code} has an empty name")
         known = names.setdefault(code, set())

@@ -1,7 +1,7 @@
-"""Translations of an ontology's names and definitions: Babelon tables, such as those of HPO, and the tables of synonyms beside them.
+"""Translations of an ontology's names and definitions: Babelon tables, such as those of HPO, and tables of synonyms.
 
-The codes are the ontology's own, so that ``Terminology.merge`` puts the names beside the English ones; each language
-is a source of its own, ``HP-IT`` for the Italian names of HPO.
+The codes are those of the ontology, so that ``Terminology.merge`` combines the names with the English ones. Each
+language is a separate source, ``HP-IT`` for the Italian names of HPO.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SOURCE = SourceInfo(
     url="https://github.com/monarch-initiative/babelon",
 )
 
-# Babelon's name of each column, and DOID's.
+# The name of each column in Babelon and in DOID's tables.
 _COLUMNS = {
     "subject_id": ("subject_id", "source_id"),
     "translation_value": ("translation_value", "translation_text"),
@@ -38,7 +38,7 @@ _COLUMNS = {
 _NEEDED = ("subject_id", "translation_value")
 _STATUSES = ("OFFICIAL", "TRANSLATED", "MANUALLY TRANSLATED", "CANDIDATE", "UNDER_REVIEW", "NOT_TRANSLATED")
 _STATUS = re.compile(r"[A-Z][A-Z_ ]*")
-_STATUS_OF_SYNONYMS = ("status", "comment")  # some tables of synonyms have it where others have remarks
+_STATUS_OF_SYNONYMS = ("status", "comment")  # some tables of synonyms have the status in the column of remarks
 _SYNONYM = re.compile(
     r"(?:oboInOwl|oio):has(Exact|Broad|Narrow|Related)Synonym|oio:(exact|broad|narrow|related)Synonym"
 )
@@ -49,7 +49,7 @@ _TEMPLATE = re.compile(r"AL? (\S+?)(?:@([\w-]+))?(?: SPLIT=(\S))?")
 
 
 class _Wanted(NamedTuple):
-    """Which translations are read."""
+    """The translations to read."""
 
     statuses: Sequence[str]
     scopes: Sequence[str]
@@ -76,24 +76,25 @@ def records(
 ) -> Iterator[Record]:
     """Read translated labels as preferred names, translated synonyms as synonyms, and translated definitions.
 
-    Of several labels of a term the first is preferred, the others are synonyms; a term without a label in what is read
-    has its first synonym as preferred name. The definition of a term without any name in what is read is left out.
+    The first label of a term is preferred, its other labels are synonyms. A term without a label has its first synonym
+    as preferred name. The definition of a term without any name is left out.
 
     Args:
         path: A Babelon table (``hp-it.babelon.tsv``), a table of synonyms (``hp-it.synonyms.tsv``, whose second line
             is a ROBOT template that names the language), or DOID's ``doid-es-translated.tsv``.
-        tally: Counts the names and definitions of both tables; a cell of a table of synonyms holds several with ``|`` between.
-        synonyms: A table of synonyms to read along; by default none.
-        statuses: Statuses of the translations to read, with commas between: ``OFFICIAL``, ``TRANSLATED`` and ``MANUALLY
-            TRANSLATED`` by default. ``CANDIDATE`` are proposals, many of a machine's, ``UNDER_REVIEW`` too;
-            ``NOT_TRANSLATED`` are in the source language. Any other has to be in the tables. A table without statuses
-            counts as ``OFFICIAL``.
-        scopes: Scopes of the synonyms to read, with commas between: ``EXACT`` (default), ``BROAD``, ``NARROW``,
+        tally: Counts the names and definitions of both tables; a cell of a table of synonyms holds several with ``|``
+            between.
+        synonyms: A table of synonyms to read as well; by default none.
+        statuses: Statuses of the translations to read, separated by commas: ``OFFICIAL``, ``TRANSLATED`` and
+            ``MANUALLY TRANSLATED`` by default. ``CANDIDATE`` and ``UNDER_REVIEW`` are proposals, many of them by a
+            machine; ``NOT_TRANSLATED`` are in the source language. Any other status must occur in the tables. Tables
+            without statuses count as ``OFFICIAL``.
+        scopes: Scopes of the synonyms to read, separated by commas: ``EXACT`` (default), ``BROAD``, ``NARROW``,
             ``RELATED``.
-        definitions: Whether to read definitions, as by default.
+        definitions: Whether to read definitions; on by default.
 
     Raises:
-        InputError: With file and line: a code that is no CURIE, no language, an unknown predicate. Also: a table
+        InputError: With file and line: a code that is not a CURIE, no language, an unknown predicate. Also: a table
             without the columns, an unknown status or scope.
     """
     if path is None:
@@ -110,7 +111,7 @@ def records(
                 names.setdefault((row.code, row.language), []).append(row)
     for status in wanted.statuses:
         if status not in {*_STATUSES, *met}:
-            # Remarks that stand where other tables have statuses would make a long list.
+            # Remarks in the column of statuses would make a long list.
             allowed = {*_STATUSES, *filter(_STATUS.fullmatch, met)}
             raise unknown_name("status of reader 'babelon' (no translation has it)", status, allowed)
     sources: dict[tuple[str, str], str] = {}
@@ -124,10 +125,12 @@ def records(
             yield own  # declares the prefix
             title = f"{own.title}, names in language {language!r}"
             yield replace(own, name=sources[prefix, language], title=title)
-        source, found = sources[prefix, language], names.get((code, language), [])
-        ordered = dict.fromkeys(name.text for name in sorted(found, key=lambda name: name.predicate != "rdfs:label"))
+        source, translations = sources[prefix, language], names.get((code, language), [])
+        ordered = dict.fromkeys(
+            name.text for name in sorted(translations, key=lambda name: name.predicate != "rdfs:label")
+        )
         tally.keep(len(ordered))
-        tally.drop("repeated names of a concept", len(found) - len(ordered))
+        tally.drop("repeated names of a concept", len(translations) - len(ordered))
         for i, text in enumerate(ordered):
             yield Term(code, text, "synonym" if i else "preferred", language, source)
         for text in map(single_spaced, defined.pop((code, language), ())):
@@ -137,7 +140,7 @@ def records(
 
 
 def _texts(path: Path, tally: Tally, wanted: _Wanted, met: set[str]) -> Iterator[_Text]:
-    """The names and definitions of a table that are wanted; every other one is read and dropped. ``met`` takes up its statuses."""
+    """The requested names and definitions of a table; all others are dropped. The statuses are added to ``met``."""
     header = {"_".join(name.lower().split()) for name in read_header(path, dialect="tsv_quoted")}
     columns = dict(_COLUMNS)
     if not header & set(columns["translation_language"]):
@@ -150,7 +153,7 @@ def _texts(path: Path, tally: Tally, wanted: _Wanted, met: set[str]) -> Iterator
         if cell["subject_id"] == "ID":
             template = _TEMPLATE.fullmatch(cell["translation_value"])
             if template is None:
-                raise InputError(f"{where}: is no template of synonyms, found {cell['translation_value'][:40]!r}")
+                raise InputError(f"{where}: is not a template of synonyms, found {cell['translation_value'][:40]!r}")
             tally.read()
             tally.drop("template lines")
             continue
@@ -158,9 +161,11 @@ def _texts(path: Path, tally: Tally, wanted: _Wanted, met: set[str]) -> Iterator
         predicate, tongue = cell.get("predicate_id", predicate), cell.get("translation_language", tongue)
         code, language = curie(cell["subject_id"]), _LANGUAGE.fullmatch(tongue)
         if code is None:
-            raise InputError(f"{where}: {cell['subject_id'][:40]!r} is no code of an ontology, such as HP:0000001")
+            raise InputError(f"{where}: {cell['subject_id'][:40]!r} is not a code of an ontology, such as HP:0000001")
         if language is None:
-            raise InputError(f"{where}: {tongue[:40]!r} is no language, such as 'it'; 'translation_language' names it")
+            raise InputError(
+                f"{where}: {tongue[:40]!r} is not a language, such as 'it'; 'translation_language' names it"
+            )
         status = cell.get("translation_status", "OFFICIAL")
         met.add(status)
         reason = _reason(where, predicate, status, wanted)
@@ -174,15 +179,15 @@ def _texts(path: Path, tally: Tally, wanted: _Wanted, met: set[str]) -> Iterator
 
 
 def _reason(where: str, predicate: str, status: str, wanted: _Wanted) -> str:
-    """Why a name or definition is dropped; empty where it is kept."""
+    """The reason for dropping a name or definition; empty if it is kept."""
     synonym = _SYNONYM.fullmatch(predicate)
     scope = (synonym[1] or synonym[2]).upper() if synonym else ""
     if predicate == _DEFINITION and not wanted.definitions:
         return "definitions"
     if not synonym and predicate not in ("rdfs:label", _DEFINITION):
         raise InputError(
-            f"{where}: predicate {predicate[:40]!r} is none of rdfs:label, IAO:0000115 and oboInOwl:hasExactSynonym (or "
-            "Broad, Narrow, Related)"
+            f"{where}: predicate {predicate[:40]!r} must be one of rdfs:label, IAO:0000115 or "
+            "oboInOwl:hasExactSynonym (or Broad, Narrow, Related)"
         )
     if scope and scope not in wanted.scopes:
         return f"{scope} synonyms"

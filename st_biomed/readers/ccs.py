@@ -26,15 +26,15 @@ _NAMES = ["ICD-9-CM_code", *(f"CCS_lvl_{i}{end}" for i in range(1, _LEVELS + 1) 
 _COLUMNS = [(name.lower(), f"'{name.lower()}'") for name in _NAMES]
 _ICD = re.compile(r"\d{3,5}|V\d{2,4}|E\d{3,4}")
 _CATEGORY = re.compile(r"\d+(\.\d+)*")
-# The single-level categories that a label stands for: "Tuberculosis [1.]", "... all E codes [259. and 260.]".
+# The single-level categories of a label: "Tuberculosis [1.]", "... all E codes [259. and 260.]".
 _SINGLE = re.compile(r"\s*\[(\d+)\.?(?: and (\d+)\.?)?\]$")
 
 
 def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
-    """Read categories of four levels, and the ICD-9-CM codes that each of the lowest ones contains.
+    """Read categories of four levels, and the ICD-9-CM codes of each lowest category.
 
-    The codes become cross-references ``contains`` of the lowest category that a row names, e.g. from ``CCS:1.1.1`` to
-    ``ICD9CM:010.00``. The number of the single-level category at the end of a label is no part of the name; it
+    The codes become cross-references ``contains`` of the lowest category in their row, e.g. from ``CCS:1.1.1`` to
+    ``ICD9CM:010.00``. The number of the single-level category at the end of a label is not part of the name; it
     becomes a cross-reference ``xref`` to ``CCS_SINGLE:``.
 
     Args:
@@ -42,8 +42,8 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
         tally: Counts the rows, one for each ICD-9-CM code.
 
     Raises:
-        InputError: With file and line: a code that is none, a category without a label, below another category than
-            its number says, or none at all. Also: no such file, no such column.
+        InputError: With file and line: an invalid code, a category without a label, a category whose number does not
+            continue that of the category above, a row without a category. Also: no such file, no such column.
     """
     if path is None:
         raise InputError("reader 'ccs' needs the path of the multi-level table, e.g. ccs_multi_dx_tool_2015.csv")
@@ -57,7 +57,7 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
         tally.read()
         if not _ICD.fullmatch(icd):
             raise InputError(
-                f"{path}:{line}: {icd!r} is no ICD-9-CM diagnosis code; they look like 25000, V290 or E8000"
+                f"{path}:{line}: {icd!r} is not an ICD-9-CM diagnosis code; they look like 25000, V290 or E8000"
             )
         above = ""
         for category, label in _named(f"{path}:{line}", levels):
@@ -87,14 +87,14 @@ def _named(where: str, levels: list[str]) -> Iterator[tuple[str, str]]:
     for i, (category, label) in enumerate(zip(levels[::2], levels[1::2])):
         if not category and not label and i:
             if any(levels[2 * i :]):
-                raise InputError(f"{where}: level {i + 1} is empty, and a lower one is not")
+                raise InputError(f"{where}: level {i + 1} is empty, but a lower level is not")
             return
         if not _CATEGORY.fullmatch(category) or not label:
             raise InputError(
                 f"{where}: level {i + 1} needs a number like 1.1.2 and a label, found {category!r}, {label!r}"
             )
         if category.rpartition(".")[0] != above:
-            raise InputError(f"{where}: category {category!r} is not below {above!r} by its number")
+            raise InputError(f"{where}: category {category!r} does not continue the number of {above!r}")
         yield category, label
         above = category
 

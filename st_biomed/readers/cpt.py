@@ -1,4 +1,4 @@
-"""CPT: the user's own table of Current Procedural Terminology, with its headings. The AMA licenses it."""
+"""CPT: the user's own table of Current Procedural Terminology with its headings, licensed by the AMA."""
 
 from __future__ import annotations
 
@@ -43,23 +43,24 @@ def records(
 ) -> Iterator[Record]:
     """Read descriptions and the hierarchy of headings and procedures.
 
-    The columns are called ``code``, ``parent`` and ``description``, or one of the usual other names (``CPT code``,
-    ``parent code``, ``long description``...). Every row has a name and, unless it is a root's, a parent. A code of
-    five characters is a procedure (99213, 0001F, 0075T); any other, a range or a number of the table's own, is a
-    heading. A code may stand in several rows: with several parents, or with further descriptions, which are synonyms.
+    The columns are named ``code``, ``parent`` and ``description``, or by one of the usual other names (``CPT code``,
+    ``parent code``, ``long description``...). Every row has a name and, unless it is a root, a parent. A code of
+    five characters is a procedure (99213, 0001F, 0075T); any other, a range or a number of the table itself, is a
+    heading. A code may have several rows, with several parents or with further descriptions, which are synonyms.
 
     Args:
         path: A table with a header.
-        tally: Counts the names, one for each description in a row, and the parents, one for each that a row names.
-        dialect: A key of ``tables.DIALECTS``; by default the file's suffix tells: ``.csv`` or ``.tsv``.
-        synonyms: Columns with further names, e.g. ``"medium_description,short_description"``, by their names in lower
-            case with spaces as underscores; by default none. Empty cells are counted.
-        hierarchy: Whether there is a column of parents, as by default.
-        headings: Whether headings are concepts, as by default; where not, their rows and the parents that they are are
-            counted.
-        missing: What to do with a parent that has no row of its own: ``"error"`` (default), or ``"drop"``, which leaves
+        tally: Counts the names, one for each description in a row, and the parents, one for each in a row.
+        dialect: A key of ``tables.DIALECTS``; by default the suffix of the file decides: ``.csv`` or ``.tsv``.
+        synonyms: Columns with further names, e.g. ``"medium_description,short_description"``. Write their names in
+            lower case, with underscores for spaces; by default none. Empty cells are counted.
+        hierarchy: Whether the table has a column of parents; on by default.
+        headings: Whether headings are concepts; on by default. Otherwise, their rows and the parents that are headings
+            are counted.
+        missing: The treatment of a parent without its own row: ``"error"`` (default), or ``"drop"``, which leaves
             the parent out and counts it.
-        encoding: Of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 where it begins with its byte order mark.
+        encoding: Encoding of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 if it begins with a byte order
+            mark.
 
     Raises:
         InputError: With file and line: a code without a description, a description without a code, a code that is its
@@ -107,17 +108,15 @@ def records(
         elif missing == "drop":
             tally.drop("parents without a row of their own")
         else:
-            raise InputError(
-                f"{path}:{line}: parent {parent!r} of {code!r} has no row of its own; missing=drop leaves it out"
-            )
+            raise InputError(f"{path}:{line}: parent {parent!r} of {code!r} has no row; missing=drop leaves it out")
 
 
 def _check(where: str, code: str, description: str, parent: str) -> None:
-    """Refuse a row that is no concept's."""
+    """Reject a row that does not describe a concept."""
     if not code:
         raise InputError(f"{where}: description {description!r} has no code")
     if not _CURIE_PART.fullmatch(code):
-        raise InputError(f"{where}: code {code!r} holds more than letters, digits, '.', '-' and '_'")
+        raise InputError(f"{where}: code {code!r} contains characters other than letters, digits, '.', '-' and '_'")
     if not description:
         raise InputError(f"{where}: code {code!r} has an empty description")
     if code == parent:

@@ -1,4 +1,4 @@
-"""DrugBank's open vocabulary: drugs, their synonyms, and their identifiers elsewhere."""
+"""DrugBank's open vocabulary: drugs, their synonyms, and their identifiers in other sources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PREFIXES = ("CAS", "UNII", "INCHIKEY")  # of the last three columns
 def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
     """Read common names as preferred names, synonyms, and cross-references.
 
-    The file does not say what language a synonym is in ("Cétuximab"); all of them are given as English. Former and
+    The file does not state the language of a synonym ("Cétuximab"); all are read as English. Former and
     secondary accession numbers become cross-references ``alt_id`` to ``DRUGBANK:``; CAS numbers, UNII and InChI keys
     become cross-references ``xref`` to ``CAS:``, ``UNII:`` and ``INCHIKEY:``.
 
@@ -44,7 +44,7 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
         tally: Counts the names: one for each row of the table, and one for each synonym in it.
 
     Raises:
-        InputError: With file and line: a code that is none, a code listed twice, a drug without a name, a malformed
+        InputError: With file and line: an invalid code, a code listed twice, a drug without a name, a malformed
             row. Also: no such file, no such column.
     """
     if path is None:
@@ -54,7 +54,7 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
     for line, row in read_table(path, _COLUMNS, dialect="csv"):
         number, name, synonyms, accessions, *elsewhere = (cell.strip() for cell in row)
         if not _CODE.fullmatch(number):
-            raise InputError(f"{path}:{line}: {number!r} is no DrugBank ID; they look like DB00001")
+            raise InputError(f"{path}:{line}: {number!r} is not a DrugBank ID; they look like DB00001")
         if number in listed:
             raise InputError(f"{path}:{line}: DrugBank ID {number} is listed twice")
         if not name:
@@ -82,5 +82,5 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
 
 
 def _parts(cell: str) -> list[str]:
-    """What stands between the bars of a cell; nothing where it is empty."""
+    """The entries of a cell, which are separated by bars; nothing if it is empty."""
     return [part.strip() for part in re.split(rf"\s+\{_SEPARATOR}\s+", cell) if part.strip()]

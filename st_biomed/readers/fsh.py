@@ -1,4 +1,4 @@
-"""Code systems in FHIR Shorthand, the form in which national bodies publish their editions of classifications."""
+"""Code systems in FHIR Shorthand, the format in which national bodies publish their editions of classifications."""
 
 from __future__ import annotations
 
@@ -39,21 +39,22 @@ def records(
     license: str = "not stated",
     replace: str = "",
 ) -> Iterator[Record]:
-    """Read codes, displays and, where codes stand below one another, parents.
+    """Read codes, displays and, for nested codes, parents.
 
     Args:
         path: A file with one ``CodeSystem``.
         tally: Counts its rules: concepts are kept, metadata and properties are dropped.
         name: Short name of the source; by default the code system's ``Id`` in capitals.
         prefix: Prefix of the codes, e.g. ``ICD9CM``; by default the source's name. With the prefix of another
-            terminology its concepts get these names when the two are merged.
+            terminology, its concepts get these names in a merge.
         language: ISO 639-1 code of the displays; ``en`` by default.
-        license: Its license; "not stated" by default. Its names are never redistributed.
-        replace: What an export has garbled, with commas between, nothing by default: ``"@=À,PIY=PIÙ"``.
+        license: License of the source; "not stated" by default. Its names are never redistributed.
+        replace: Replacements for damaged characters of an export, separated by commas, none by default:
+            ``"@=À,PIY=PIÙ"``.
 
     Raises:
-        InputError: With file and line: no ``CodeSystem``, a second one, a concept without a display, a code twice, one below
-            a code that is not there, a rule that cannot be read.
+        InputError: With file and line: no ``CodeSystem``, a second one, a concept without a display, a code that is
+            listed twice, a parent code that is not listed before, a rule that cannot be read.
     """
     if path is None:
         raise InputError("reader 'fsh' needs the path of a code system in FHIR Shorthand, e.g. icd9cm.fsh")
@@ -79,14 +80,14 @@ def records(
         if code in names:
             raise InputError(f"{where}: code {code} is listed twice")
         if above and above not in names:
-            raise InputError(f"{where}: {code} stands below {above}, which is not listed before it")
+            raise InputError(f"{where}: {code} is below {above}, which is not listed before it")
         for garbled, meant in repairs.items():
             display = display.replace(garbled, meant)
         names[code] = display
         parents += [(code, above)] if above else []
         tally.keep()
     if not names:
-        raise InputError(f"{path}: holds no code; expected 'CodeSystem: NAME' and lines like * #1 \"name\"")
+        raise InputError(f"{path}: no code found; expected 'CodeSystem: NAME' and lines like * #1 \"name\"")
     source = name or re.sub(r"[^\w.-]+", "_", about.get("Id", about["CodeSystem"])).upper()
     title = about.get("Title", "").strip('"') or about["CodeSystem"]
     if prefix and prefix != source:
@@ -102,12 +103,12 @@ def _repairs(replace: str) -> Mapping[str, str]:
     pairs = [pair.partition("=") for pair in listed("replace", replace)]
     for garbled, equals, _ in pairs:
         if not garbled or not equals:
-            raise InputError(f"replace of reader 'fsh' is written FROM=TO,..., found {replace!r}")
+            raise InputError(f"replace of reader 'fsh' must be FROM=TO,..., found {replace!r}")
     return {garbled: meant for garbled, _, meant in pairs}
 
 
 def _rules(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines with something on them, and those of one triple-quoted text as one; comments go."""
+    """The non-empty lines without comments; a triple-quoted text over several lines is one line."""
     started, open_text = 0, ""
     for line, content in read_lines(path):
         if open_text or content.count('"""') % 2:
@@ -121,27 +122,27 @@ def _rules(path: Path) -> Iterator[tuple[int, str]]:
             yield started or line, rule
         started = 0
     if open_text:
-        raise InputError(f'{path}:{started}: a text that begins with """ does not end')
+        raise InputError(f'{path}:{started}: a text that begins with """ has no end')
 
 
 def _take_header(where: str, about: dict[str, str], key: str, value: str) -> None:
     if not about and key != "CodeSystem":
         raise InputError(f"{where}: expected 'CodeSystem: NAME', found {key!r}")
     if key in about:
-        raise InputError(f"{where}: a second {key!r}; a file with one code system is needed")
+        raise InputError(f"{where}: a second {key!r}; a file must contain one code system")
     if not value:
         raise InputError(f"{where}: {key} is empty")
     about[key] = value
 
 
 def _concept(where: str, rule: str) -> tuple[str, str, str]:
-    """Code, display, and the code above it."""
-    found = _CONCEPT.fullmatch(rule)
-    if not found:
+    """Code, display, and the parent code."""
+    match = _CONCEPT.fullmatch(rule)
+    if not match:
         raise InputError(f'{where}: expected * #code "name", found {rule[:60]!r}')
-    code = found["code_quoted"] if found["code"] is None else found["code"]
-    display = " ".join(re.sub(r"\\(.)", r"\1", (found["display"] or "")[1:-1]).split())
+    code = match["code_quoted"] if match["code"] is None else match["code"]
+    display = " ".join(re.sub(r"\\(.)", r"\1", (match["display"] or "")[1:-1]).split())
     if not code.strip() or not display:
-        raise InputError(f"{where}: a code and a display are needed, found {rule[:60]!r}")
-    above = re.findall(r'#(?:"([^"\\]*)"|(\S+))', found["above"])
+        raise InputError(f"{where}: expected a code and a display, found {rule[:60]!r}")
+    above = re.findall(r'#(?:"([^"\\]*)"|(\S+))', match["above"])
     return code.strip(), display, "".join(above[-1]) if above else ""

@@ -1,4 +1,4 @@
-"""HPO annotations, ``phenotype.hpoa``: which phenotypes the diseases of OMIM, Orphanet and DECIPHER have."""
+"""HPO annotations, ``phenotype.hpoa``: the phenotypes of the diseases of OMIM, Orphanet and DECIPHER."""
 
 from __future__ import annotations
 
@@ -49,28 +49,29 @@ def records(path: Path | None = None, *, tally: Tally, ontology: str | Path | No
     """Read diseases as concepts and their annotations as relations to the terms of HPO.
 
     The relation is ``has_phenotype``; the other aspects have ``has_inheritance``, ``has_clinical_course``,
-    ``has_clinical_modifier`` and ``has_past_medical_history``. Annotations that deny (qualifier NOT, frequency 0) are
-    dropped; frequencies, onset and evidence are not read. Orphanet's diseases are ORDO's codes. Of several names
-    of a disease the first is preferred, the others are synonyms.
+    ``has_clinical_modifier`` and ``has_past_medical_history``. Negative annotations (qualifier NOT, frequency 0) are
+    dropped. Frequencies, onset and evidence are not read. Orphanet's diseases have ORDO's codes. The first name of a
+    disease is preferred, its other names are synonyms.
 
-    The file holds no names of phenotypes, so that the ontology is needed: each term with an annotation comes with its
-    preferred name and the ontology's own source. For its synonyms and hierarchy merge with what ``obograph`` or ``obo``
-    reads from the same file.
+    The file has no names of phenotypes, so the ontology is required: each annotated term is read with its preferred
+    name and with the ontology's source. For its synonyms and hierarchy, merge with the result of ``obograph`` or
+    ``obo`` for the same file.
 
     Args:
         path: The annotations.
         tally: Counts the annotations.
-        ontology: HPO as OBO graph (``hp.json``) or in OBO format (``hp.obo``), best of the annotations' date; it has
-            no default. An alternative id counts for the term that has it, any other that is not there is dropped.
+        ontology: HPO as OBO graph (``hp.json``) or in OBO format (``hp.obo``), ideally from the annotations' date. It
+            is required and has no default. An alternative id counts for its current term. Annotations of unknown terms
+            are dropped.
 
     Raises:
-        InputError: No ontology; with file and line: a row of another length, a code that is no CURIE, a disease without
-            a name, an unknown aspect. Also: a file without annotations.
+        InputError: No ontology; with file and line: a row of another length, a code that is not a CURIE, a disease
+            without a name, an unknown aspect. Also: a file without annotations.
     """
     if path is None or ontology is None:
         raise InputError(
-            "reader 'hpoa' needs the path of phenotype.hpoa and ontology=FILE, which is hp.json or hp.obo: the names of "
-            "the phenotypes, which phenotype.hpoa does not hold"
+            "reader 'hpoa' needs the path to phenotype.hpoa, and ontology=FILE (hp.json or hp.obo) for the names of "
+            "the phenotypes, which phenotype.hpoa does not contain"
         )
     path = check_file(path)
     yield replace(SOURCE, version=_edition(path))
@@ -104,35 +105,35 @@ def records(path: Path | None = None, *, tally: Tally, ontology: str | Path | No
                 yield names[phenotype]
             yield Relation(disease, relation, phenotype)
     if not diseases:
-        raise InputError(f"{path}: holds no annotations")
+        raise InputError(f"{path}: contains no annotations")
 
 
 def _annotations(path: Path) -> Iterator[tuple[str, _Annotation]]:
-    """``file:line`` and what each row says."""
+    """``file:line`` and the cells of each row."""
     for line, text in read_lines(path):
         cells = [cell.strip() for cell in text.split("\t")]
         if not text or text.startswith("#") or cells[0].lower() in _FIRST_COLUMN:
             continue
         where = f"{path}:{line}"
         if len(cells) != _N_COLUMNS:
-            raise InputError(f"{where}: {len(cells)} cells, an annotation has {_N_COLUMNS}, split at tabs")
+            raise InputError(f"{where}: found {len(cells)} cells separated by tabs, expected {_N_COLUMNS}")
         disease, name, qualifier, phenotype, _, _, _, frequency, _, _, aspect, _ = cells
         codes = [curie(code) for code in (disease, phenotype)]
         if codes[0] is None or codes[1] is None:
             wrong = phenotype if codes[0] else disease
-            raise InputError(f"{where}: {wrong[:40]!r} is no code such as OMIM:100100 or HP:0000001")
+            raise InputError(f"{where}: {wrong[:40]!r} is not a code such as OMIM:100100 or HP:0000001")
         if not name:
             raise InputError(f"{where}: disease {disease} has no name")
         if aspect not in _RELATIONS:
-            raise InputError(f"{where}: aspect {aspect[:40]!r} is none of {', '.join(_RELATIONS)}")
+            raise InputError(f"{where}: aspect {aspect[:40]!r} must be one of {', '.join(_RELATIONS)}")
         if qualifier not in ("", "NOT"):
-            raise InputError(f"{where}: qualifier {qualifier[:40]!r} is neither NOT nor empty")
+            raise InputError(f"{where}: qualifier {qualifier[:40]!r} must be NOT or empty")
         denied = qualifier == "NOT" or bool(_NEVER.fullmatch(frequency))
         yield where, _Annotation(codes[0], name, _RELATIONS[aspect], codes[1], denied)
 
 
 def _edition(path: Path) -> str:
-    """The date in the ``#`` lines on top."""
+    """The date in the ``#`` lines at the top."""
     top = takewhile(lambda text: text.startswith("#"), (text for _, text in read_lines(path)))
     return next((match[1] for match in map(_EDITION.fullmatch, top) if match), "")
 

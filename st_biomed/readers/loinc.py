@@ -1,4 +1,4 @@
-"""LOINC: observations and the parts that they are made of, from the folder that a release unpacks to."""
+"""LOINC: observations and their parts, from the unpacked folder of a release."""
 
 from __future__ import annotations
 
@@ -45,34 +45,35 @@ def records(
 ) -> Iterator[Record]:
     """Read LOINC codes and, as their ancestors, LP parts.
 
-    A code's preferred name is its ``LONG_COMMON_NAME``, a part's its ``CODE_TEXT`` in the hierarchy. A code may have
-    several parents. The version is the newest ``VersionLastChanged`` in the table.
+    The preferred name of a code is its ``LONG_COMMON_NAME``, that of a part its ``CODE_TEXT`` in the hierarchy. A code
+    may have several parents. The version is the newest ``VersionLastChanged`` in the table.
 
     Args:
-        path: The unpacked release (``Loinc_2.77``), or a folder with its tables; they may be gzipped. Looked for are
-            ``LoincTableCore.csv``, or else ``Loinc.csv``, and ``ComponentHierarchyBySystem.csv``, or else
-            ``MultiAxialHierarchy.csv``, in the folders of a release and in the folder itself.
+        path: The unpacked release (``Loinc_2.77``), or a folder with its tables, which may be gzipped. The tables are
+            ``LoincTableCore.csv`` or else ``Loinc.csv``, and ``ComponentHierarchyBySystem.csv`` or else
+            ``MultiAxialHierarchy.csv``, in the folders of a release or in the folder itself.
         tally: Counts the rows of both tables.
-        synonyms: Columns whose cells are synonyms, of ``SHORTNAME``, ``DisplayName`` and ``CONSUMER_NAME`` (both in
-            ``Loinc.csv`` alone) and ``COMPONENT``, which names what is measured and so is broader than the code; e.g.
-            ``"SHORTNAME,COMPONENT"``, or ``""`` for none; by default ``SHORTNAME``. An empty cell, and one equal to an earlier name, is none.
-        statuses: The codes to read, of ``ACTIVE``, ``TRIAL``, ``DISCOURAGED`` and ``DEPRECATED``, by default all but the
-            last; others are counted.
-        hierarchy: Whether to read the hierarchy, and with it the parts, as by default.
+        synonyms: Columns whose cells are synonyms, among ``SHORTNAME``, ``DisplayName`` and ``CONSUMER_NAME`` (both
+            only in ``Loinc.csv``) and ``COMPONENT``, which names what is measured and is broader than the code; e.g.
+            ``"SHORTNAME,COMPONENT"``, or ``""`` for none; by default ``SHORTNAME``. Empty cells and repeated names are
+            not synonyms.
+        statuses: The codes to read, among ``ACTIVE``, ``TRIAL``, ``DISCOURAGED`` and ``DEPRECATED``; by default all
+            but the last. Others are counted.
+        hierarchy: Whether to read the hierarchy and its parts; on by default.
 
     Raises:
-        InputError: With file and line: a code that is none or is listed twice, an empty name, an unknown status, a
-            code that is its own parent, a malformed row. Also: no such folder, table or column.
+        InputError: With file and line: an invalid code or a code that is listed twice, an empty name, an unknown
+            status, a code that is its own parent, a malformed row. Also: no such folder, table or column.
     """
     if path is None:
-        raise InputError("reader 'loinc' needs the path of the folder that a release unpacks to, e.g. Loinc_2.77")
+        raise InputError("reader 'loinc' needs the path of the unpacked folder of a release, e.g. Loinc_2.77")
     path = Path(path)
     if not path.is_dir():
-        raise InputError(f"{path}: no such folder; the one that a LOINC release unpacks to is needed")
+        raise InputError(f"{path}: no such folder; expected the unpacked folder of a LOINC release")
     chosen = listed("synonyms of reader 'loinc'", synonyms, _SYNONYMS)
     kept = listed("statuses of reader 'loinc'", statuses, _STATUSES)
     table = _find(path, _TABLES, "")
-    parts = _find(path, _HIERARCHIES, "; hierarchy=False reads codes alone") if hierarchy else None
+    parts = _find(path, _HIERARCHIES, "; hierarchy=False reads only the codes") if hierarchy else None
     known: set[str] = set()
     yield from _codes(table, tally, chosen, kept, known)
     if parts is not None:
@@ -80,11 +81,11 @@ def records(
 
 
 def _find(folder: Path, names: Sequence[str], advice: str) -> Path:
-    """The first of several files that is there, plain or gzipped."""
+    """The first of several files that exists, plain or gzipped."""
     for name in names:
         if file := plain_or_gzipped(folder / name):
             return file
-    raise InputError(f"{folder}: holds none of {', '.join(names)}{advice}")
+    raise InputError(f"{folder}: contains none of {', '.join(names)}{advice}")
 
 
 def _codes(path: Path, tally: Tally, chosen: Sequence[str], kept: Sequence[str], known: set[str]) -> Iterator[Record]:
@@ -97,11 +98,11 @@ def _codes(path: Path, tally: Tally, chosen: Sequence[str], kept: Sequence[str],
     for line, row in read_table(path, columns, dialect="csv"):
         number, status, *names = (cell.strip() for cell in row)
         if not _CODE.fullmatch(number):
-            raise InputError(f"{path}:{line}: {number!r} is no LOINC code; they look like 2345-7")
+            raise InputError(f"{path}:{line}: {number!r} is not a LOINC code; they look like 2345-7")
         if number in there:
             raise InputError(f"{path}:{line}: LOINC code {number} is listed twice")
         if status not in _STATUSES:
-            raise InputError(f"{path}:{line}: STATUS is one of {', '.join(_STATUSES)}, found {status!r}")
+            raise InputError(f"{path}:{line}: STATUS must be one of {', '.join(_STATUSES)}, found {status!r}")
         there.add(number)
         tally.read()
         if len(columns) > 3 + len(chosen):
@@ -124,7 +125,7 @@ def _hierarchy(path: Path, tally: Tally, known: set[str]) -> Iterator[Record]:
     """The names of the parts, and the parents of parts and codes.
 
     Args:
-        path: The hierarchy, whose rows may come in any order.
+        path: The hierarchy, with its rows in any order.
         tally: Counts its rows.
         known: The codes with a name; the parts are added.
     """
@@ -132,7 +133,9 @@ def _hierarchy(path: Path, tally: Tally, known: set[str]) -> Iterator[Record]:
     for line, row in read_table(path, ["IMMEDIATE_PARENT", "CODE", "CODE_TEXT"], dialect="csv"):
         parent, code, text = (cell.strip() for cell in row)
         if not _PART.fullmatch(code) and not _CODE.fullmatch(code):
-            raise InputError(f"{path}:{line}: CODE is a part like LP14449-0 or a code like 2345-7, found {code!r}")
+            raise InputError(
+                f"{path}:{line}: CODE must be a part like LP14449-0 or a code like 2345-7, found {code!r}"
+            )
         if code == parent:
             raise InputError(f"{path}:{line}: code {code!r} is its own parent")
         tally.read()

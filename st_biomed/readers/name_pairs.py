@@ -1,4 +1,4 @@
-"""The papers' text files of synonyms: ``label||name1||name2``, as SapBERT's training files have it."""
+"""The text files of synonyms of the papers, ``label||name1||name2``, as in SapBERT's training files."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ def records(
     redistributable: bool = False,
     encoding: str = "",
 ) -> Iterator[Record]:
-    """Read the concepts and their names; each name once, the first one of a concept as its preferred name.
+    """Read the concepts and their distinct names, the first one of a concept as its preferred name.
 
-    A row is a name on a line: a line of two names is two rows.
+    A row is one name: a line with two names counts as two rows.
 
     Args:
-        path: Lines of a label and at least one name, with ``||`` between. A label that is a CURIE (``UMLS:C0000000``)
-            becomes part of the code behind the source's name, as a bare one does.
+        path: Lines of a label and at least one name, separated by ``||``. A label, bare or a CURIE
+            (``UMLS:C0000000``), becomes the part of the code after the source's name.
         tally: Counts the names.
-        name: Short name of the source; by default made of the file's name.
+        name: Short name of the source; by default derived from the file's name.
         language: ISO 639-1 code of the names; ``en`` by default.
-        redistributable: Whether the names may appear in a released file; by default not.
-        encoding: Of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 where it begins with its byte order mark.
+        redistributable: Whether the names may appear in a released file; off by default.
+        encoding: Encoding of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 if it begins with a byte order
+            mark.
 
     Raises:
         InputError: With file and line: no label, no name, an empty name. Also: no such file.
@@ -62,13 +63,13 @@ def records(
         if not names:
             raise InputError(f"{path}:{line}: label {label!r} has no name, expected label||name1||name2")
         known = seen.setdefault(label, set())
-        for each in names:
+        for term in names:
             tally.read()
-            if not each:
+            if not term:
                 raise InputError(f"{path}:{line}: label {label!r} has an empty name")
-            if each in known:
+            if term in known:
                 tally.drop("repeated names of a concept")
             else:
                 tally.keep()
-                yield Term(f"{source}:{label}", each, "synonym" if known else "preferred", language, source)
-                known.add(each)
+                yield Term(f"{source}:{label}", term, "synonym" if known else "preferred", language, source)
+                known.add(term)

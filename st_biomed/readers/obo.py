@@ -24,7 +24,7 @@ _HEAD = re.compile(r"\[([A-Za-z]+)\]\s*(!.*)?")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(\w*)')
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "W": " "}
-# A value ends at its qualifiers, {key="value"}, or at a comment, a lone exclamation mark.
+# A value ends at its qualifiers, {key="value"}, or at a comment, which begins with a separate exclamation mark.
 _END = re.compile(r'(?<!\S)(?:!(?!\S)|\{(?=[^{}"]*="))')
 _LOGICAL = {"intersection_of", "union_of", "equivalent_to", "disjoint_from"}
 _SYNONYM_SCOPE = {"synonym": "RELATED"} | {
@@ -35,7 +35,7 @@ _ZERO = re.compile(r'\{.*\b(?:c|maxC)ardinality="0"')
 
 
 class _Stanza(NamedTuple):
-    """Lines of a stanza: its kind and number, and ``(line, tag, value)`` of each; the header has no kind."""
+    """Lines of a stanza: its kind and number, and ``(line, tag, value)`` of each line; the header has no kind."""
 
     line: int
     kind: str
@@ -54,29 +54,30 @@ def records(
 ) -> Iterator[Record]:
     """Read names, synonyms, definitions, is_a, relationships, cross-references and types.
 
-    ``alt_id`` is a cross-reference of that predicate, and so are property values such as ``exactMatch``; a subset and a
-    namespace that the term itself names are types. A relation is called what its typedef is, with underscores for
-    spaces. Left out and counted are the parts of logical definitions (``intersection_of`` and the like), relations of
-    cardinality 0 and whatever holds only under a condition (``gci_relation``).
+    ``alt_id`` and property values such as ``exactMatch`` are cross-references with that predicate. Subsets and the
+    namespaces that a term states are types. The name of a relation is that of its typedef, with underscores for
+    spaces. Parts of logical definitions (``intersection_of`` and similar), relations of cardinality 0 and statements
+    under a condition (``gci_relation``) are left out and counted.
 
-    The license is what the header says (``property_value: http://purl.org/dc/terms/license``, an IRI), else the published
-    one of a known ontology; CC0 and CC-BY allow names to be redistributed.
+    The license is that of the header (``property_value: http://purl.org/dc/terms/license``, an IRI), else the
+    published license of a known ontology. CC0 and CC-BY allow redistribution of names.
 
-    Codes that an ontology imports have a source of their own, e.g. ``CHEBI-GO`` for those of ChEBI in a file of GO.
+    Imported codes have their own source, e.g. ``CHEBI-GO`` for those of ChEBI in a file of GO.
 
     Args:
         path: The file, e.g. ``doid.obo``.
         tally: Counts the terms that are dropped whole, each statement (a line) of the others, and other stanzas.
-        scopes: Scopes of the synonyms to read, with commas between: ``EXACT`` (default), ``BROAD``, ``NARROW``,
+        scopes: Scopes of the synonyms to read, separated by commas: ``EXACT`` (default), ``BROAD``, ``NARROW``,
             ``RELATED``.
-        obsolete: Whether to read obsolete terms too; by default not.
-        prefixes: Prefixes of the terms to read, with commas between, e.g. ``"CL,UBERON"``; all by default.
+        obsolete: Whether to read obsolete terms too; off by default.
+        prefixes: Prefixes of the terms to read, separated by commas, e.g. ``"CL,UBERON"``; all by default.
         language: ISO 639-1 code of the names and definitions; ``en`` by default.
-        definitions: Whether to read definitions, as by default.
+        definitions: Whether to read definitions; on by default.
 
     Raises:
         InputError: With file and line: no ``tag: value``, a term without an id, with two names or defined twice, a
-            synonym or definition without quotes, a synonym of an unknown scope. Also: no term at all, a prefix that no term has.
+            synonym or definition without quotes, a synonym of an unknown scope. Also: no terms, a prefix that no term
+            has.
     """
     if path is None:
         raise InputError("reader 'obo' needs the path of an ontology, e.g. doid.obo")
@@ -121,7 +122,7 @@ def _stanzas(path: Path) -> Iterator[_Stanza]:
             continue
         tag, colon, value = text.partition(":")
         if not colon:
-            raise InputError(f"{path}:{line}: is neither 'tag: value' nor a stanza like '[Term]', found {text[:40]!r}")
+            raise InputError(f"{path}:{line}: expected 'tag: value' or a stanza like '[Term]', found {text[:40]!r}")
         stanza.tags.append((line, tag.rstrip(), value.strip()))
     yield stanza
 
@@ -155,15 +156,17 @@ def _term(path: Path, stanza: _Stanza) -> Statements:
         elif tag in _SYNONYM_SCOPE:
             quoted = _QUOTED.match(value)
             if not quoted:
-                raise InputError(f"{where}: a synonym is a text in double quotes and a scope, found {value[:40]!r}")
+                raise InputError(
+                    f"{where}: expected a synonym with a text in double quotes and a scope, found {value[:40]!r}"
+                )
             scope = quoted[2] or _SYNONYM_SCOPE[tag]
             if scope not in SCOPES:
-                raise InputError(f"{where}: scope {scope[:40]!r} of a synonym is none of {', '.join(SCOPES)}")
+                raise InputError(f"{where}: scope {scope[:40]!r} of a synonym must be one of {', '.join(SCOPES)}")
             term.synonyms.append((scope, _unescaped(quoted[1])))
         elif tag == "def":
             quoted = _QUOTED.match(value)
             if not quoted:
-                raise InputError(f"{where}: a definition is a text in double quotes, found {value[:40]!r}")
+                raise InputError(f"{where}: expected a definition in double quotes, found {value[:40]!r}")
             term.definitions.append(_unescaped(quoted[1]))
         elif tag in ("is_a", "relationship"):
             words = _plain(value).split()

@@ -1,4 +1,4 @@
-"""Ontologies as OBO graphs in JSON, the form in which HPO, NCIt, MAxO and their like are published beside OWL."""
+"""Ontologies as OBO graphs in JSON, the form that HPO, NCIt, MAxO and others publish beside OWL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOURCE = SourceInfo(
 _SYNONYM = re.compile(r"has(Exact|Broad|Narrow|Related)Synonym")
 _NOT_CLASSES = {"PROPERTY": "properties", "INDIVIDUAL": "individuals", "": "nodes without a type"}
 _AXIOMS = ("logicalDefinitionAxioms", "equivalentNodesSets", "domainRangeAxioms", "propertyChainAxioms")
-# Where a property value becomes a type or a cross-reference; properties are compared by the end of their IRI.
+# Property values that become types or cross-references; properties are compared by the end of their IRI.
 _NAMESPACE, _ALTERNATIVE = "hasOBONamespace", "hasAlternativeId"
 
 
@@ -40,22 +40,22 @@ def records(
 ) -> Iterator[Record]:
     """Read names, synonyms, definitions, is_a, other edges, cross-references and types of the classes of every graph.
 
-    Alternative ids are cross-references with the predicate ``alt_id``, SKOS matches with theirs (``exactMatch``); subsets
-    and namespaces are types. A relation is called what its property is, with underscores for spaces. IRIs become
-    CURIEs: ``.../obo/HP_0000001`` HP:0000001, ``.../ORDO/Orphanet_123`` ORDO:123. Terms are obsolete that are
-    deprecated or below an ``ObsoleteClass``.
+    Alternative ids are cross-references with the predicate ``alt_id``, SKOS matches with theirs (``exactMatch``).
+    Subsets and namespaces are types. The name of a relation is that of its property, with underscores for spaces. IRIs
+    become CURIEs: ``.../obo/HP_0000001`` HP:0000001, ``.../ORDO/Orphanet_123`` ORDO:123. Obsolete terms are those that
+    are deprecated or below an ``ObsoleteClass``.
 
-    Codes that an ontology imports have a source of their own, e.g. ``HP-MAXO`` for those of HPO in MAxO's file.
+    Imported codes have their own source, e.g. ``HP-MAXO`` for those of HPO in MAxO's file.
 
     Args:
         path: The file, e.g. ``hp.json``.
         tally: Counts the nodes that are dropped whole, each statement of the others, edges, and axioms.
-        scopes: Scopes of the synonyms to read, with commas between: ``EXACT`` (default), ``BROAD``, ``NARROW``,
+        scopes: Scopes of the synonyms to read, separated by commas: ``EXACT`` (default), ``BROAD``, ``NARROW``,
             ``RELATED``.
-        obsolete: Whether to read obsolete terms too; by default not.
-        prefixes: Prefixes of the terms to read, with commas between, e.g. ``"MAXO,HP"``; all by default.
+        obsolete: Whether to read obsolete terms too; off by default.
+        prefixes: Prefixes of the terms to read, separated by commas, e.g. ``"MAXO,HP"``; all by default.
         language: ISO 639-1 code of the names and definitions; ``en`` by default.
-        definitions: Whether to read definitions, as by default.
+        definitions: Whether to read definitions; on by default.
 
     Raises:
         InputError: No JSON (with its line), no OBO graph, a field of the wrong kind, a term that is defined twice in
@@ -94,7 +94,7 @@ def records(
                 tally.read()
                 tally.drop(_NOT_CLASSES[kind])
             else:
-                raise InputError(f"{at}: 'type' is CLASS, PROPERTY or INDIVIDUAL, found {kind[:40]!r}")
+                raise InputError(f"{at}: 'type' must be CLASS, PROPERTY or INDIVIDUAL, found {kind[:40]!r}")
         for child, relation, parent in edges:
             ontology.edge(child, relation, parent)
         n_axioms = sum(len(field(where, graph, key, list)) for key in _AXIOMS)
@@ -127,7 +127,7 @@ def _term(where: str, node: dict[str, Any]) -> Statements:
         predicate = field(f"{at}.synonyms", synonym, "pred", str)
         scope = _SYNONYM.fullmatch(_end(predicate))
         if not scope:
-            raise InputError(f"{at}: 'pred' of a synonym is hasExactSynonym or the like, found {predicate[:40]!r}")
+            raise InputError(f"{at}: 'pred' of a synonym must be hasExactSynonym or similar, found {predicate[:40]!r}")
         term.synonyms.append((scope[1].upper(), field(f"{at}.synonyms", synonym, "val", str)))
     if definition := field(at, meta, "definition", dict):
         term.definitions.append(field(f"{at}.definition", definition, "val", str))
@@ -152,12 +152,12 @@ def _edge(where: str, edge: dict[str, Any]) -> tuple[str, str, str]:
     """Child, relation (empty for is_a) and parent."""
     child, relation, parent = (field(where, edge, end, str) for end in ("sub", "pred", "obj"))
     if not (child and relation and parent):
-        raise InputError(f"{where}: an edge has 'sub', 'pred' and 'obj', found {str(edge)[:80]!r}")
+        raise InputError(f"{where}: an edge needs 'sub', 'pred' and 'obj', found {str(edge)[:80]!r}")
     return child, "" if relation == "is_a" else relation, parent
 
 
 def _values(where: str, meta: dict[str, Any]) -> list[tuple[str, str]]:
-    """Property and value of each ``basicPropertyValues``."""
+    """Property and value of each entry of ``basicPropertyValues``."""
     where += ".basicPropertyValues"
     return [
         (field(where, value, "pred", str), field(where, value, "val", str))
@@ -167,10 +167,10 @@ def _values(where: str, meta: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _text(where: str, value: object) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{where}: must hold texts, found {str(value)[:40]!r}")
+        raise InputError(f"{where}: must contain texts, found {str(value)[:40]!r}")
     return value
 
 
 def _end(iri: str) -> str:
-    """What stands behind the last slash or hash."""
+    """The part after the last slash or hash."""
     return re.split("[#/]", iri)[-1]

@@ -1,7 +1,7 @@
-"""Any hierarchy in two tables, a parent-child map and a code-string map, HiPrBERT's input; or in one with both.
+"""Any hierarchy in two tables, a parent-child map and a code-string map (HiPrBERT's input), or in a combined table.
 
-A code-string table without parents, or a ``code||name`` file, gives a terminology of synonyms without a hierarchy. Names in
-several languages stand in one table that has a column for it; a third table may hold relations.
+A code-string table without parents, or a ``code||name`` file, gives a terminology of synonyms without a hierarchy.
+Names in several languages can be in one table with a column for the language; a third table can hold relations.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SOURCE = SourceInfo(
     url="not stated",
 )
 
-# Names of columns that are known without being told, the likeliest first.
+# Usual names of columns, the most likely first.
 _USUAL_NAMES = {
     "parent": ("parent", "parent_code", "parent_id", "immediate_parent"),
     "child": ("child", "child_code", "child_id", "code", "id"),
@@ -40,7 +40,7 @@ _USUAL_NAMES = {
 }
 
 
-def records(  # noqa: PLR0913 - whatever a person's tables may differ in
+def records(  # noqa: PLR0913 - all differences between users' tables
     path: Path | None = None,
     *,
     tally: Tally,
@@ -63,50 +63,50 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
 ) -> Iterator[Record]:
     """Read a parent-child map, its code-string map, and a table of relations.
 
-    The first string of a code is its preferred name, the others are synonyms. A row of the map without a parent is a
-    root's and counted as such. A code may have several parents.
+    The first string of a code is its preferred name, the others are synonyms. A row of the map without a parent
+    belongs to a root and is counted. A code may have several parents.
 
-    A code-string table alone that has a column of parents, too (``code,name,parent``), is the map as well: it is read
-    as the one table and then as the other. Columns beyond those below are passed over.
+    A code-string table that also has a column of parents (``code,name,parent``) is the map as well: it is read
+    as one table and then as the other. Other columns are ignored.
 
     Args:
-        path: The parent-child map; where ``strings`` is not given, the code-string table.
-        tally: Counts the rows of all tables; those of a table of strings and parents, twice; and the definitions.
+        path: The parent-child map, or the code-string table if ``strings`` is not given.
+        tally: Counts the rows of all tables; those of a combined table, twice; and the definitions.
         strings: The code-string table. By default ``path`` is it.
         relations: A table of triples, by default none: ``head`` (or ``subject``, ``subject_id``, ``source``),
             ``relation`` (``predicate``, ``predicate_id``, ``rela``, ``rel``) and ``tail`` (``object``, ``object_id``,
             ``target``); head and tail are codes of the code-string table.
-        dialect: Of all tables, a key of ``tables.DIALECTS``; by default each file's suffix tells: ``.csv``,
-            ``.tsv``, or ``.txt`` for ``code||name``.
-        header: Whether line 1 names the columns, as by default; if not, they are parent and child, code and string, or
-            head, relation and tail, in this order. ``code||name`` files never have a header.
-        parent: Name of the column with the parent's code; by default one of the usual names: ``parent``,
+        dialect: Dialect of all tables, a key of ``tables.DIALECTS``; by default the suffix of each file decides:
+            ``.csv``, ``.tsv``, or ``.txt`` for ``code||name``.
+        header: Whether line 1 names the columns; on by default. Otherwise the columns are parent and child, code and
+            string, or head, relation and tail, in this order. ``code||name`` files never have a header.
+        parent: Name of the column with the parent's code; by default ``parent``,
             ``parent_code``, ``parent_id``, ``immediate_parent``.
         child: Name of the column with the child's code; by default ``child``, ``child_code``, ``child_id``, ``code``,
-            ``id``, or where one table is both, its code column.
+            ``id``, or, for a combined table, its code column.
         code: Name of the code column of the code-string table; by default ``code``, ``id``, ``concept``,
             ``concept_id``, ``cui``, ``curie``.
         string: Name of its string column; by default ``string``, ``str``, ``name``, ``term``, ``label``, ``text``,
             ``code_text``, ``description``.
-        definition: Name of its column of definitions, whose cells may be empty; by default ``definition`` or ``def``,
-            where there is one. A definition is of the code, in the language of its row.
-        name: Short name of the source and prefix of its codes; by default made of the file's name.
-        version: Edition of the source; by default 12 hexadecimal digits of the tables' SHA-256, so that two different
-            tables of one name are two versions, which ``Terminology.merge`` refuses. Tables of one name that you
-            give one version are parts of one source to it.
-        license: Its license; "not stated" by default.
-        language: ISO 639-1 code of the strings; ``en`` by default. A column ``language`` or ``lang`` of the code-string
-            table says it for each string, and this for those where it is empty.
-        redistributable: Whether the strings may appear in a released file; by default not.
-        missing: What to do with a row of the map or of the relations whose code has no string: ``"error"`` (default), or
-            ``"drop"``, which leaves the row out and counts it.
-        encoding: Of all tables, e.g. ``cp1252``; by default each is UTF-8, or UTF-16 where it begins with its byte order
-            mark.
+        definition: Name of its column of definitions, with empty cells allowed; by default ``definition`` or ``def``
+            if there is one. A definition belongs to the code and has the language of its row.
+        name: Short name of the source and prefix of its codes; by default derived from the file's name.
+        version: Edition of the source; by default 12 hexadecimal digits of the tables' SHA-256. Two different tables
+            with the same name are then two versions, which ``Terminology.merge`` rejects; with an explicit version
+            they are parts of one source.
+        license: License of the source; "not stated" by default.
+        language: ISO 639-1 code of the strings; ``en`` by default. A column ``language`` or ``lang`` of the
+            code-string table sets it for each string; this value is for empty cells.
+        redistributable: Whether the strings may appear in a released file; off by default.
+        missing: The treatment of a row of the map or of the relations whose code has no string: ``"error"`` (default),
+            or ``"drop"``, which leaves the row out and counts it.
+        encoding: Encoding of all tables, e.g. ``cp1252``; by default each is UTF-8, or UTF-16 if it begins with a byte
+            order mark.
 
     Raises:
         InputError: With file and line: a code without a string, a string without a code, an empty string, a code that
-            is its own parent, a triple that lacks a part, a malformed row. Also: no table, no column of that name, no row
-            with a parent in a map or in a column of parents that is named.
+            is its own parent, an incomplete triple, a malformed row. Also: no table, no such column, no row
+            with a parent in a map or in a named column of parents.
     """
     if missing not in ("error", "drop"):
         raise unknown_name("missing of reader 'parent_child'", missing, ("error", "drop"))
@@ -120,7 +120,7 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
     version = version or _content_version([*tables, *triples])
     yield SourceInfo(name, name, version, license, "not stated", redistributable)
 
-    # A table that is strings and map in one is settled once.
+    # The form of a combined table is determined once.
     forms = {
         table: _Form(dialect or dialect_name(table), header, settled(table, encoding, tally))
         for table in dict.fromkeys([*tables, *triples])
@@ -142,7 +142,7 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
         if meaning:
             yield Definition(f"{name}:{concept}", meaning, spoken, name)
     for table in triples:
-        rows = _rows(table, {one: _USUAL_NAMES[one] for one in ("head", "relation", "tail")}, forms[table])
+        rows = _rows(table, {role: _USUAL_NAMES[role] for role in ("head", "relation", "tail")}, forms[table])
         for head, relation, tail in _triples(rows, tally, known, None if missing == "drop" else tables[-1]):
             yield Relation(f"{name}:{head}", relation, f"{name}:{tail}", name)
     columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or _USUAL_NAMES["child"]}
@@ -156,19 +156,19 @@ def records(  # noqa: PLR0913 - whatever a person's tables may differ in
         yield Parent(f"{name}:{below}", f"{name}:{above}", name)
         empty = False
     if empty:
-        raise InputError(f"{tables[0]}: no row with a parent and a child was read, the hierarchy is empty")
+        raise InputError(f"{tables[0]}: no row has a parent and a child; the hierarchy is empty")
 
 
 def _content_version(tables: Sequence[Path]) -> str:
     sha = hashlib.sha256()
     for table in tables:
-        with opened(table) as (stream, _):  # unpacked, since two gzip files of one table differ
+        with opened(table) as (stream, _):  # unpacked, because two gzip files of one table may differ
             sha.update(hashlib.file_digest(stream, "sha256").digest())
     return sha.hexdigest()[:12]
 
 
 class _Form(NamedTuple):
-    """How a table is read: arguments of :func:`~st_biomed.files.tables.read_table`, and whether it has a header."""
+    """The form of a table: arguments of :func:`~st_biomed.files.tables.read_table`, and whether it has a header."""
 
     dialect: str
     has_header: bool
@@ -176,7 +176,7 @@ class _Form(NamedTuple):
 
 
 def _columns(path: Path, form: _Form) -> set[str]:
-    """The names of a table's columns, as the usual names are written; none where it has no header."""
+    """The normalized names of a table's columns; none if it has no header."""
     if not form.has_header or form.dialect == "double_pipe":
         return set()
     header = read_header(path, dialect=form.dialect, encoding=form.encoding)
@@ -184,13 +184,13 @@ def _columns(path: Path, form: _Form) -> set[str]:
 
 
 def _has(path: Path, column: str, given: str | None, form: _Form) -> bool:
-    """Whether a table of strings is to be read for a further column: it is named, or has one of the usual names.
+    """Whether to read a table of strings for another column: the column is named, or has one of the usual names.
 
     Args:
         path: The table.
         column: A key of ``_USUAL_NAMES``.
-        given: The name that it was given.
-        form: How the table is read.
+        given: The name given by the user.
+        form: The form of the table.
 
     Raises:
         InputError: A column is named, but the table has no header.
@@ -199,7 +199,7 @@ def _has(path: Path, column: str, given: str | None, form: _Form) -> bool:
     if columns:
         return given is not None or not columns.isdisjoint(_USUAL_NAMES[column])
     if given is not None:
-        raise InputError(f"{path}: has no header, so that no column can be called {given!r} ({column})")
+        raise InputError(f"{path}: has no header, so no column can have the name {given!r} ({column})")
     return False
 
 
@@ -218,7 +218,7 @@ def _strings(
 ) -> Iterator[tuple[str, str, str, str]]:
     """Code, string, language and definition of each row.
 
-    A string or definition that is repeated or not there is empty; a language that is not there is ``language``.
+    A repeated or missing string or definition is empty; a missing language is ``language``.
     """
     strings, definitions = Once(tally, "repeated strings of a code"), Once(tally, "repeated definitions of a code")
     for where, row in rows:
@@ -242,7 +242,7 @@ def _strings(
 def _pairs(
     rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
 ) -> Iterator[tuple[str, str]]:
-    """The distinct ``(parent, child)`` rows; codes without a string are an error where their table is given."""
+    """The distinct ``(parent, child)`` rows; codes without a string are an error if their table is given."""
     pairs = Once(tally, "repeated map rows")
     for where, (parent, child) in rows:
         tally.read()
@@ -264,7 +264,7 @@ def _pairs(
 def _triples(
     rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
 ) -> Iterator[tuple[str, str, str]]:
-    """The distinct ``(head, relation, tail)`` rows; codes without a string are an error where their table is given."""
+    """The distinct ``(head, relation, tail)`` rows; codes without a string are an error if their table is given."""
     triples = Once(tally, "repeated relations")
     for where, (head, relation, tail) in rows:
         tally.read()

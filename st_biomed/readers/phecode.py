@@ -1,6 +1,6 @@
-"""PheCodes 1.2 and X: phenotypes for the health record, each a small tree whose levels are the decimals of its code.
+"""PheCodes 1.2 and X: phenotypes for health records, each a small tree whose levels are the decimals of its code.
 
-Codes are strings: "008.50" would be a child of "008.5", and "8.5" is a code that a spreadsheet has damaged.
+Codes are strings: "008.50" would be a child of "008.5", and "8.5" is a code damaged by a spreadsheet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SOURCE_X = SourceInfo(
     url="https://github.com/PheWAS/PhecodeXVocabulary",
 )
 
-# phecode_definitions1.2.csv calls the name "phenotype", phecodeX_R_labels.csv calls the code so.
+# phecode_definitions1.2.csv names the column of names "phenotype", phecodeX_R_labels.csv uses it for codes.
 _CODE = ("phecode", "phenotype")
 _NAME = ("phecode_string", "description", "phenotype")
 _CATEGORY = ("category", "group")
@@ -38,7 +38,7 @@ _ICD_NAME = (
     *("icd_string", "icd10_string", "icd10cm_string", "icd9_string", "icd9cm_string"),
     *("icd_str", "icd10_str", "icd10cm_str", "icd9_str", "icd9cm_str"),
 )
-# Of a map from ICD codes to phecodes: the code, and the vocabulary that it is of, where one column does not say both.
+# A map from ICD codes to phecodes has the code and its vocabulary, unless one column has both.
 _ICD_CODE = ("code", "icd", "icd_code", "icdcode", "icd10cm", "icd10", "icd9cm", "icd9")
 _VOCABULARY = ("vocabulary_id", "vocabulary", "flag")
 _VOCABULARIES = {
@@ -49,7 +49,7 @@ _VOCABULARIES = {
     "9": "ICD9CM",
     "10": "ICD10CM",
 }
-# Of version X, a few have a letter in front of the number: NB_N000.5.
+# A few codes of version X have letters in front of the number: NB_N000.5.
 _FORMS = {SOURCE: re.compile(r"\d{3,4}(\.\d{1,2})?"), SOURCE_X: re.compile(r"[A-Z]{2}_[A-Z]?\d{3,4}(\.\d{1,3})?")}
 
 
@@ -61,28 +61,28 @@ def records(
     icd_map: str | Path | None = None,
     encoding: str = "",
 ) -> Iterator[Record]:
-    """Read the definitions of all phecodes; the form of the codes tells the version.
+    """Read the definitions of all phecodes; the form of the codes determines the version.
 
-    A phecode's parent is the longest shorter code that is defined: 008.51 is below 008.5, that below 008. Its
-    category is its type. The asterisk that marks names of ICD-10 only in version X is left out.
+    A phecode's parent is the longest defined code that is shorter: 008.51 is below 008.5, and 008.5 below 008. The
+    type is the category. The asterisk after names that are only in ICD-10 in version X is left out.
 
     Args:
         path: The definitions as CSV, e.g. ``phecode_definitions1.2.csv`` or ``phecodeX_info.csv``.
         tally: Counts the rows of all tables.
         icd_names: A CSV with the columns ``phecode`` and ``ICD string`` (or ``ICD9 String``, ``ICD10 String``), e.g.
             ``phecode_icd10.csv`` or ``phecodeX_ICD_CM_map_flat.csv``: the names of the ICD codes that a phecode
-            contains become its synonyms, as HiPrBERT has it. Most are narrower than the phecode; by default none.
+            contains become its synonyms, as in HiPrBERT. Most are narrower than the phecode; by default none.
         icd_map: A CSV with the columns ``phecode``, ``code`` and ``vocabulary_id``, e.g.
             ``phecode_map_icd9cm_icd10cm.csv``: each ICD code becomes a cross-reference ``contains`` of its phecode, to
-            ``ICD9CM:``, ``ICD10CM:`` or ``ICD10:``. The code's column may also be called by its vocabulary
-            (``ICD10CM``, ``ICD9``), and the vocabulary be a ``flag`` of 9 or 10. Lower-case placeholders ("T36.0x1A")
-            become upper case, as ICD-10-CM writes them. By default none.
-        encoding: Of all tables, e.g. ``latin-1``; by default each is read as UTF-8 or, if it is not, as ``cp1252``, in
-            which the catalog publishes some (``phecodeX_info.csv``, ``Phecode_map_v1_2_icd10cm_beta.csv``); what
-            was taken is said.
+            ``ICD9CM:``, ``ICD10CM:`` or ``ICD10:``. The column of codes may also have the name of its vocabulary
+            (``ICD10CM``, ``ICD9``), and the vocabulary may be a ``flag`` of 9 or 10. Lower-case placeholders
+            ("T36.0x1A") become upper case, as in ICD-10-CM. By default none.
+        encoding: Encoding of all tables, e.g. ``latin-1``; by default each is read as UTF-8 or, if it is not UTF-8, as
+            ``cp1252``, the encoding of some files of the catalog (``phecodeX_info.csv``,
+            ``Phecode_map_v1_2_icd10cm_beta.csv``). The encoding is recorded.
 
     Raises:
-        InputError: With file and line: a code of neither or the other version's form, a repeated code, an empty name,
+        InputError: With file and line: a code of no version or of the other version, a repeated code, an empty name,
             an unknown vocabulary.
     """
     if path is None:
@@ -94,8 +94,8 @@ def records(
         source = source if names else next((s for s, form in _FORMS.items() if form.fullmatch(code)), SOURCE)
         if not _FORMS[source].fullmatch(code):
             raise InputError(
-                f"{path}:{line}: {code!r} is no phecode of version {source.version}; they look like 008.51 (1.2, zeros "
-                "in front are part of it) or CM_705.11 (X)"
+                f"{path}:{line}: {code!r} is not a phecode of version {source.version}; they look like 008.51 (1.2, "
+                "zeros in front are part of it) or CM_705.11 (X)"
             )
         if code in names:
             raise InputError(f"{path}:{line}: phecode {code!r} is defined twice")
@@ -120,12 +120,12 @@ def records(
 
 
 def _settled(path: str | Path, encoding: str, tally: Tally) -> str:
-    """The encoding of a table: the one that is asked for, or else UTF-8 or the catalog's code page."""
+    """The encoding of a table: the requested one, otherwise UTF-8 or the catalog's code page."""
     return settled(check_file(path), encoding, tally, fallback=WINDOWS)
 
 
 def _definitions(path: Path, encoding: str) -> Iterator[tuple[int, str, str, str]]:
-    """Line, code, name and category (empty where the table has none)."""
+    """Line, code, name and category (empty if the table has none)."""
     columns: list[str | tuple[str, ...]] = [_CODE, _NAME]
     if {name.lower() for name in read_header(path, encoding=encoding)} & set(_CATEGORY):
         columns.append(_CATEGORY)
@@ -135,7 +135,7 @@ def _definitions(path: Path, encoding: str) -> Iterator[tuple[int, str, str, str
 
 
 def _parent(code: str, defined: dict[str, str]) -> str:
-    """The longest defined code that is ``code`` less some of its decimals; empty for a root."""
+    """The longest defined code that is ``code`` with fewer decimals; empty for a root."""
     root, _, decimals = code.partition(".")
     shorter = [f"{root}.{decimals[:n]}" for n in range(len(decimals) - 1, 0, -1)]
     return next((above for above in (*shorter, root) if above != code and above in defined), "")
@@ -160,7 +160,7 @@ def _icd_codes(path: Path, encoding: str, tally: Tally, names: dict[str, str], s
     for where, phecode, code, vocabulary in _links(path, encoding):
         tally.read()
         if vocabulary not in _VOCABULARIES:
-            raise InputError(f"{where}: vocabulary is one of {', '.join(_VOCABULARIES)}, found {vocabulary!r}")
+            raise InputError(f"{where}: vocabulary must be one of {', '.join(_VOCABULARIES)}, found {vocabulary!r}")
         target = f"{_VOCABULARIES[vocabulary]}:{code}"
         if phecode not in names:
             tally.drop("ICD codes of no defined phecode")
@@ -175,7 +175,7 @@ def _links(path: Path, encoding: str) -> Iterator[tuple[str, str, str, str]]:
     header = {"_".join(name.lower().split()): name.upper() for name in read_header(path, encoding=encoding)}
     columns: list[str | tuple[str, ...]] = [("phecode",), _ICD_CODE]
     named = [column for column in _VOCABULARY if column in header]
-    # Without such a column the code's own says it, if it is called by a vocabulary: ICD10CM.
+    # Without such a column, the name of the code's column may be the vocabulary: ICD10CM.
     otherwise = next((header[column] for column in _ICD_CODE if column in header), "")
     if named or otherwise not in _VOCABULARIES:
         columns.append(_VOCABULARY)

@@ -1,7 +1,7 @@
 """RxNorm: drugs by ingredient, strength and form, from the RRF files of a release.
 
-Relations follow the convention of UMLS: a row ``RXCUI1 REL RXCUI2 RELA`` says what the second concept is to the
-first, and is read as ``RXCUI2 RELA RXCUI1``.
+Relations follow the convention of UMLS: a row ``RXCUI1 REL RXCUI2 RELA`` states the relation of the second concept to
+the first, and is read as ``RXCUI2 RELA RXCUI1``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HEADERS = {
         "SABIN SSN SCIT"
     ),
 }
-# The name that RxNorm makes for a concept, of which there is one, then prescribable names and synonyms.
+# The one name that RxNorm creates for a concept, then prescribable names and synonyms.
 _PREFERRED = (
     *("IN", "PIN", "MIN", "BN", "SCD", "SBD", "GPCK", "BPCK", "SCDC", "SBDC", "SCDF", "SBDF", "SCDFP", "SBDFP"),
     *("SCDG", "SBDG", "SCDGP", "DF", "DFG", "PSN", "SY", "TMSY", "ET"),
@@ -56,24 +56,26 @@ def records(
 ) -> Iterator[Record]:
     """Read names, relations, ``isa`` as parents, semantic types and the version.
 
-    A concept's preferred name is the first by source (in the order of ``sources``, RXNORM first where all are read),
-    one that is not suppressed before one that is, then by term type: ``IN PIN MIN BN SCD SBD GPCK BPCK SCDC SBDC SCDF SBDF SCDFP SBDFP SCDG SBDG SCDGP DF DFG PSN SY
-    TMSY ET``, then any other; then the first in the file. Its other names are synonyms. Names and relations of another
-    source than RXNORM carry a source of their own, e.g. ``RXNORM_MTHSPL``, which may not be redistributed.
+    The preferred name of a concept is the first by source (in the order of ``sources``; RXNORM first if all are read),
+    then by suppression (names that are not suppressed come first), then by term type (``IN PIN MIN BN SCD SBD GPCK
+    BPCK SCDC SBDC SCDF SBDF SCDFP SBDFP SCDG SBDG SCDGP DF DFG PSN SY TMSY ET``, then any other), then by position in
+    the file. All other names are synonyms. Names and relations of sources other than RXNORM have their own source,
+    e.g. ``RXNORM_MTHSPL``, which may not be redistributed.
 
     Args:
-        path: The folder with ``RXNCONSO.RRF``, or the one above its ``rrf``; the files may be gzipped. ``RXNSTY.RRF``
-            and ``RXNSAB.RRF`` are read where they are there.
+        path: The folder with ``RXNCONSO.RRF``, or the folder above its ``rrf``; the files may be gzipped.
+            ``RXNSTY.RRF`` and ``RXNSAB.RRF`` are read if they exist.
         tally: Counts the rows of RXNCONSO, RXNREL and RXNSTY.
-        sources: The sources (SAB) to read names and relations of, e.g. ``"RXNORM,MTHSPL"``, or ``"all"``; by default
-            ``RXNORM``. Each has to have a name.
-        term_types: The term types (TTY) to read names of, e.g. ``"IN,BN,SY"``, or ``"all"`` (default). Some name has to
-            have each.
-        keep_suppressed: Whether to read what RxNorm suppresses, too (obsolete, editor's or source's choice); by default
-            not.
-        relations: The relations (RELA, or REL where a row has none) to read, e.g. ``"has_ingredient,tradename_of"``;
-            ``"all"`` has each in both directions, ``""`` none. By default those that HiPrBERT learns from: ``consists_of``,
-            ``has_precise_ingredient``, ``has_part``, ``has_ingredient`` and ``form_of``. Parents are read in any case. Relations between single names (RXAUI) are counted. One that you name has to be there.
+        sources: The sources (SAB) of the names and relations to read, e.g. ``"RXNORM,MTHSPL"``, or ``"all"``; by
+            default ``RXNORM``. Each must have a name.
+        term_types: The term types (TTY) of the names to read, e.g. ``"IN,BN,SY"``, or ``"all"`` (default). Each must
+            have a name.
+        keep_suppressed: Whether to read suppressed rows (obsolete, or by an editor's or source's choice); off by
+            default.
+        relations: The relations (RELA, or REL for rows without one) to read, e.g. ``"has_ingredient,tradename_of"``.
+            ``"all"`` reads each in both directions, ``""`` none. By default those of HiPrBERT: ``consists_of``,
+            ``has_precise_ingredient``, ``has_part``, ``has_ingredient`` and ``form_of``. Parents are always read.
+            Relations between single names (RXAUI) are counted. Each named relation must occur.
 
     Raises:
         InputError: No such folder; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty, no ``RXNREL.RRF``. With file
@@ -84,12 +86,12 @@ def records(
     folder = _folder(Path(path))
     wanted, asked = _chosen(sources), _chosen(relations)
     if not wanted:
-        raise InputError("sources of reader 'rxnorm' needs at least one source, e.g. RXNORM, found none")
+        raise InputError("sources of reader 'rxnorm' needs at least one source, e.g. RXNORM")
     conso, related = (plain_or_gzipped(folder / name) for name in ("RXNCONSO.RRF", "RXNREL.RRF"))
     if conso is None:
-        raise InputError(f"{folder}: holds no RXNCONSO.RRF")
+        raise InputError(f"{folder}: contains no RXNCONSO.RRF")
     if related is None and asked:
-        raise InputError(f"{folder}: holds no RXNREL.RRF; an empty relations reads names alone")
+        raise InputError(f"{folder}: contains no RXNREL.RRF; an empty value of relations reads only names")
     suppressed = ("", *"NOEY") if keep_suppressed else _CURRENT
     described = _described(plain_or_gzipped(folder / "RXNSAB.RRF"))
     yield described.get(SOURCE.name, SOURCE)
@@ -110,7 +112,7 @@ def records(
 
 
 class _All:
-    """Holds everything."""
+    """A container of everything."""
 
     def __contains__(self, member: object) -> bool:
         return True
@@ -126,7 +128,7 @@ def _chosen(value: str | Sequence[str]) -> _All | tuple[str, ...]:
 
 def _folder(path: Path) -> Path:
     if not path.is_dir():
-        raise InputError(f"{path}: no such folder; the one with RXNCONSO.RRF is needed")
+        raise InputError(f"{path}: no such folder; expected the folder with RXNCONSO.RRF")
     below = path / "rrf"
     return below if below.is_dir() and plain_or_gzipped(path / "RXNCONSO.RRF") is None else path
 
@@ -148,8 +150,8 @@ def _imported(sab: str, title: str = "", version: str = "", level: str = "") -> 
 
 
 def _described(path: Path | None) -> dict[str, SourceInfo]:
-    """Name to description of the sources in RXNSAB; empty where there is no such file."""
-    found: dict[str, SourceInfo] = {}
+    """Name to description of the sources in RXNSAB; empty if there is no such file."""
+    sources: dict[str, SourceInfo] = {}
     rows = iter(()) if path is None else _rows(path, "RSAB", "SON", "SVER", "SRL", "CURVER")
     for where, (sab, title, version, level, current) in rows:
         if not sab:
@@ -157,12 +159,12 @@ def _described(path: Path | None) -> dict[str, SourceInfo]:
         if current != "N":
             own = sab == SOURCE.name
             info = replace(SOURCE, version=version) if own else _imported(sab, title, version, level)
-            found[info.name] = info
-    return found
+            sources[info.name] = info
+    return sources
 
 
 _Name = tuple[tuple[int, bool, int], str, str, str]
-"""Rank (of its source, suppressed, of its term type), string, language, source."""
+"""Rank (of its source, suppression, term type), string, language, source."""
 
 
 def _names(
@@ -172,7 +174,7 @@ def _names(
     types: _All | tuple[str, ...],
     suppressed: Container[str],
 ) -> dict[str, list[_Name]]:
-    """Code to its names, as they come; those that stay are not tallied yet."""
+    """Code to its names, in the order of the file; kept names are not tallied yet."""
     ranks = {tty: rank for rank, tty in enumerate(_PREFERRED)}
     order = {SOURCE.name: 0} if isinstance(wanted, _All) else {sab: rank for rank, sab in enumerate(wanted)}
     names: dict[str, list[_Name]] = {}
@@ -204,9 +206,9 @@ def _names(
 
 
 def _terms(names: dict[str, list[_Name]], tally: Tally) -> Iterator[Term]:
-    for code, found in names.items():
+    for code, concept_names in names.items():
         distinct, kind = Once(tally, "repeated names of a concept"), "preferred"
-        for _, text, language, sab in sorted(found, key=itemgetter(0)):
+        for _, text, language, sab in sorted(concept_names, key=itemgetter(0)):
             if distinct.keeps(text, language):
                 yield Term(f"{SOURCE.name}:{code}", text, kind, language, _source(sab))
                 kind = "synonym"
@@ -220,7 +222,7 @@ def _relations(
     suppressed: Container[str],
     names: Container[str],
 ) -> Iterator[Parent | Relation]:
-    """The rows that are asked for, and ``isa`` in any case."""
+    """The requested rows, and always ``isa``."""
     relations = Once(tally, "repeated relations")
     there: set[str] = set()
     columns = ("RXCUI1", "STYPE1", "REL", "RXCUI2", "STYPE2", "RELA", "SAB", "SUPPRESS")

@@ -1,4 +1,4 @@
-"""Tables of names for many ontologies' concepts at once, as SSSOM's sibling for lexical mappings, SSSLM: Biolexica's files."""
+"""Tables of names for the concepts of many ontologies (SSSLM, the lexical sibling of SSSOM), such as Biolexica's."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ LABEL = "rdfs:label"
 
 @dataclass
 class _Concept:
-    """What the rows say of one code.
+    """The rows of one code.
 
     Attributes:
-        name: As the column has it, which may be empty.
-        label: The first text that is kept as its label.
-        names: Text and language to the prefix of the ontology that has it.
+        name: The text of the column ``name``, which may be empty.
+        label: The first kept text that is a label.
+        names: Text and language to the prefix of its ontology.
     """
 
     name: str
@@ -52,27 +52,28 @@ def records(
 ) -> Iterator[Record]:
     """Read the texts of each code as its names.
 
-    The preferred name is what the column ``name`` calls the code, or its first label where the column is empty; every
-    other text is a synonym, labels included: where an ontology's concept was merged into another's, the table has a
-    label of each. Codes stay as they were merged. A code whose texts are all left out is no concept. Codes are written as in ontologies (``doid:9900001`` is
-    DOID:9900001).
+    The preferred name is the column ``name``, or the first label of the code if the column is empty. Every other text
+    is a synonym, including labels: if an ontology's concept was merged into another's, the table has a label of each.
+    Codes stay as they were merged. A code whose texts are all left out is not a concept. Codes are written as in
+    ontologies (``doid:9900001`` is DOID:9900001).
 
-    The source of a name is that of the ontology in the column ``source``, else that of its code's prefix:
+    The source of a name is the ontology in the column ``source``, or the prefix of its code:
     ``DOID-SSSLM``, so that the names can be merged with the ontology in another version.
 
     Args:
         path: The table, e.g. ``phenotype.ssslm.tsv``.
-        tally: Counts the texts, and the names that no text of their code is equal to.
-        predicates: What makes a text a name, with commas between: ``rdfs:label,oboInOwl:hasExactSynonym`` by default;
+        tally: Counts the texts, and the names that differ from all texts of their code.
+        predicates: The predicates of names, separated by commas: ``rdfs:label,oboInOwl:hasExactSynonym`` by default;
             ``oboInOwl:hasRelatedSynonym``, ``hasBroadSynonym`` and ``hasNarrowSynonym`` are others.
-        without_types: Types of synonyms to leave out, with commas between, e.g. ``omo:0003012`` for acronyms or
+        without_types: Types of synonyms to leave out, separated by commas, e.g. ``omo:0003012`` for acronyms or
             ``owl:deprecated``; none by default.
         prefixes: Prefixes of the codes to read, as ontologies write them, e.g. ``"DOID,MONDO"``; all by default.
-        language: ISO 639-1 code of the texts whose row names none; ``en`` by default.
+        language: ISO 639-1 code of the texts whose row has none; ``en`` by default.
 
     Raises:
-        InputError: With file and line: a column that is missing, a row of another length, a stray quote, a code that
-            is no CURIE, a code that the column calls by two names, no predicate. Also: a prefix that no code has.
+        InputError: With file and line: a missing column, a row of the wrong length, a stray quote, a code that
+            is not a CURIE, a code with two values in the column ``name``, no predicate. Also: a prefix that no code
+            has.
     """
     if path is None:
         raise InputError("reader 'ssslm' needs the path of a table of names, e.g. phenotype.ssslm.tsv")
@@ -88,18 +89,20 @@ def records(
         tally.read()
         code = registry_curie(row["curie"])
         if code is None:
-            raise InputError(f"{where}: {row['curie'][:40]!r} is no code such as doid:0001816")
+            raise InputError(f"{where}: {row['curie'][:40]!r} is not a code such as doid:0001816")
         if not predicate:
             raise InputError(f"{where}: a text of {code} has no predicate, such as {LABEL}")
         spoken = _LANGUAGE.fullmatch(row["language"] or language)
         if spoken is None:
-            raise InputError(f"{where}: {row['language'][:40]!r} is no language, such as 'it'")
+            raise InputError(f"{where}: {row['language'][:40]!r} is not a language, such as 'it'")
         prefix, key = code.partition(":")[0], (text, spoken[1])
         met.add(prefix)
         concept = concepts.setdefault(code, _Concept(name))
         concept.name = concept.name or name
         if name and name != concept.name:
-            raise InputError(f"{where}: {code} is called {name[:40]!r} here and {concept.name[:40]!r} above")
+            raise InputError(
+                f"{where}: {code} has the name {name[:40]!r} here and {concept.name[:40]!r} in an earlier row"
+            )
         if kept_prefixes and prefix not in kept_prefixes:
             tally.drop("texts of other prefixes")
         elif predicate not in wanted:
@@ -118,7 +121,7 @@ def records(
                 concept.label = text
     for prefix in kept_prefixes:
         if prefix not in met:
-            raise InputError(f"{path}: no code has prefix {prefix!r}; there are {', '.join(sorted(met)) or 'none'}")
+            raise InputError(f"{path}: no code has prefix {prefix!r}; found {', '.join(sorted(met)) or 'none'}")
     yield from _terms(concepts, tally, language)
 
 
@@ -149,7 +152,7 @@ def _terms(concepts: dict[str, _Concept], tally: Tally, language: str) -> Iterat
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """``file:line`` and the stripped cells of each row; columns that a table may lack are empty there."""
+    """``file:line`` and the stripped cells of each row; optional columns that a table lacks are empty."""
     header = read_header(path, dialect="tsv_quoted")
     columns = [*_NEEDED, *(column for column in _FURTHER if column in header)]
     for line, cells in read_table(path, columns, dialect="tsv_quoted"):

@@ -21,25 +21,25 @@ SOURCE = SourceInfo(
 )
 
 _COLUMNS = ("subject_id", "subject_label", "predicate_id", "object_id")
-_MODIFIER = "predicate_modifier"  # "Not" where the mapping is denied; few tables have the column
+_MODIFIER = "predicate_modifier"  # "Not" for a negated mapping; few tables have the column
 _NOTHING = "NoTermFound"
 
 
 def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
-    """Read each mapping as a cross-reference of its subject, which is named by its label.
+    """Read each mapping as a cross-reference of its subject, whose name is its label.
 
-    The predicate is written without its prefix: ``exactMatch``. Codes are written as those of ontologies
-    (``ORPHA:123`` is ORDO:123). Of several labels of a subject the first is preferred, the others are synonyms; a
-    subject without any has no mappings. The source is ``MONDO-SSSOM`` where subjects are Mondo's, so that the
-    labels can be merged with the ontology in another version.
+    The predicate is written without its prefix: ``exactMatch``. Codes are written as in ontologies (``ORPHA:123`` is
+    ORDO:123). The first label of a subject is preferred, its other labels are synonyms; a subject without labels has
+    no mappings. The source is ``MONDO-SSSOM`` for subjects of Mondo, so that the labels can be merged with the
+    ontology in another version.
 
     Args:
-        path: The table, e.g. ``mondo_exactmatch_umls.sssom.tsv``; its metadata are the ``#`` lines on top.
+        path: The table, e.g. ``mondo_exactmatch_umls.sssom.tsv``; its metadata are the ``#`` lines at the top.
         tally: Counts the mappings.
 
     Raises:
-        InputError: With file and line: a column that is missing, a row of another length, a stray quote, a code that
-            is no CURIE, no predicate.
+        InputError: With file and line: a missing column, a row of the wrong length, a stray quote, a code that
+            is not a CURIE, no predicate.
     """
     if path is None:
         raise InputError("reader 'sssom' needs the path of a mapping table, e.g. mondo_exactmatch_umls.sssom.tsv")
@@ -52,7 +52,7 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
         tally.read()
         code, other, predicate = curie(subject), curie(target), re.split("[:#/]", predicate)[-1]
         if code is None or other is None:
-            raise InputError(f"{where}: {(target if code else subject)[:40]!r} is no code such as MONDO:0000001")
+            raise InputError(f"{where}: {(target if code else subject)[:40]!r} is not a code such as MONDO:0000001")
         if not predicate:
             raise InputError(f"{where}: the mapping of {code} has no predicate, such as skos:exactMatch")
         prefix = code.partition(":")[0]
@@ -85,7 +85,7 @@ def _source(prefix: str, metadata: dict[str, str]) -> SourceInfo:
 
 
 def _reason(label: str, modifier: str, other: str, repeated: bool) -> str:
-    """Why a mapping is dropped; empty where it is kept."""
+    """The reason for dropping a mapping; empty if it is kept."""
     if modifier.lower() == "not":
         return "mappings that are denied"
     if other.endswith(f":{_NOTHING}"):
@@ -96,14 +96,14 @@ def _reason(label: str, modifier: str, other: str, repeated: bool) -> str:
 
 
 def _metadata(path: Path) -> dict[str, str]:
-    """The ``# key: value`` lines on top."""
+    """The ``# key: value`` lines at the top."""
     lines = takewhile(lambda text: text.startswith("#"), (text for _, text in read_lines(path)))
     pairs = (text.lstrip("# ").partition(":") for text in lines)
     return {key.strip(): value.strip().strip("'\"") for key, _, value in pairs}
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
-    """``file:line`` and the stripped cells of each mapping, the modifier last."""
+    """``file:line`` and the stripped cells of each mapping; the modifier is the last cell."""
     columns = [*_COLUMNS, _MODIFIER]
     if _MODIFIER not in read_header(path, dialect="tsv_quoted", comment="#"):
         columns = [*_COLUMNS]

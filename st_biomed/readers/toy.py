@@ -1,8 +1,8 @@
-"""An invented terminology of any size: glands nobody has and the diseases they suffer from; for tests and examples.
+"""An invented terminology of any size, for tests and examples: glands that nobody has, and their diseases.
 
-The names teach what real ones teach. Siblings share a head ("grudthic flumpa disease", "skarkic flumpa disease"), a
-child adds a word to its parent, and synonyms are a few regular turns of phrase ("grudthic disease of the flumpa"), so
-that a tiny encoder can learn them on some trees and be measured on others.
+The names have the regularities of real ones. Siblings share a head ("grudthic flumpa disease", "skarkic flumpa
+disease"), a child adds a word to its parent, and synonyms follow a few patterns ("grudthic disease of the flumpa"). A
+tiny encoder can learn them on some trees and be measured on others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SOURCE = SourceInfo(
     redistributable=True,
 )
 
-# Pairwise coprime in number, so that walking all three lists in step gives 12 * 5 * 7 different stems.
+# The lengths are pairwise coprime, so that iterating over the three lists together gives 12 * 5 * 7 different stems.
 _ONSETS = ("fl", "gr", "sk", "v", "n", "br", "kl", "m", "dr", "t", "pr", "zh")
 _VOWELS = ("u", "a", "i", "o", "e")
 _CODAS = ("mp", "dth", "rk", "gl", "bz", "lph", "rst")
@@ -40,9 +40,9 @@ def records(
     synonyms: int = 3,
     definitions: bool = False,
 ) -> Iterator[Record]:
-    """Invent diseases of ``trees`` glands, each a tree of concepts, and the glands themselves.
+    """Invent the diseases of ``trees`` glands, each a tree of concepts, and the glands.
 
-    Every other pair of neighboring trees also shares one disease with two parents and one string that names a
+    Every second pair of neighboring trees also shares one disease with two parents and one string that names a
     disease in both. Relations are ``has_site``, ``adjacent_to`` and ``progresses_to``; types ``disorder`` and
     ``organ``. The same arguments always give the same records.
 
@@ -52,14 +52,15 @@ def records(
         trees: Number of glands, and so of disease trees; 7 by default.
         depth: Levels of each tree; 3 by default.
         branching: Children of each disease that is not a leaf; 4 by default.
-        synonyms: Most synonyms of a disease, 0 to 3 (default); successive concepts have 0, 1, ... of them in turn.
-        definitions: Whether four in five of the diseases, and all glands, have a definition; by default not.
+        synonyms: Maximum number of synonyms of a disease, 0 to 3 (default); successive concepts have 0, 1, ...
+            synonyms in turn.
+        definitions: Whether four in five of the diseases, and all glands, have a definition; off by default.
 
     Raises:
         InputError: A path was given, or a number is out of range.
     """
     if path is not None:
-        raise InputError(f"reader 'toy' reads no file, found path {str(path)!r}")
+        raise InputError(f"reader 'toy' takes no path, found {str(path)!r}")
     for name, value in (("trees", trees), ("depth", depth), ("branching", branching)):
         if value < 1:
             raise InputError(f"{name} of reader 'toy' must be at least 1, found {value}")
@@ -67,7 +68,7 @@ def records(
         raise InputError(f"synonyms of reader 'toy' must be 0 to 3, found {synonyms}")
     if trees + (depth - 1) * branching > _N_STEMS:
         raise InputError(
-            f"reader 'toy' has {_N_STEMS} words: trees + (depth - 1) * branching must not be more, "
+            f"reader 'toy' has {_N_STEMS} words: trees + (depth - 1) * branching must not exceed this, "
             f"found {trees + (depth - 1) * branching}"
         )
     for record in _records(trees, depth, branching, synonyms):
@@ -81,7 +82,7 @@ def records(
 
 def _records(trees: int, depth: int, branching: int, synonyms: int) -> Iterator[Record]:
     glands = [_stem(tree) + "a" for tree in range(trees)]
-    # One list of adjectives per level, shared by all trees: only the gland tells one tree from another.
+    # One list of adjectives per level, shared by all trees: only the gland distinguishes the trees.
     adjectives = [
         [_stem(trees + level * branching + child) + "ic" for child in range(branching)] for level in range(depth - 1)
     ]
@@ -121,7 +122,7 @@ def _glands(glands: list[str]) -> Iterator[Record]:
 
 
 def _names(code: str, words: list[str], gland: str, number: int, synonyms: int) -> Iterator[Term]:
-    """The preferred name and ``number % (synonyms + 1)`` of three turns of phrase, another first each time."""
+    """The preferred name and ``number % (synonyms + 1)`` of three phrase patterns, with a changing first pattern."""
     yield Term(code, " ".join([*words, gland, "disease"]))
     turns = (
         " ".join([*words, "disease of the", gland]),
@@ -133,7 +134,7 @@ def _names(code: str, words: list[str], gland: str, number: int, synonyms: int) 
 
 
 def _definition(words: list[str], gland: str) -> str:
-    """What a disease is: what is above it, and what the first of its adjectives adds."""
+    """The definition of a disease: its parent, and the property that its first adjective adds."""
     if not words:
         return f"A condition in which the {gland} makes too much or too little of its juice."
     above = " ".join([*words[1:], gland, "disease"])
@@ -141,7 +142,7 @@ def _definition(words: list[str], gland: str) -> str:
 
 
 def _shared(tree: int, glands: list[str], adjectives: list[list[str]]) -> Iterator[Record]:
-    """What a tree has in common with the next one: a disease with two parents, and an ambiguous string."""
+    """The shared part of a tree and the next one: a disease with two parents, and an ambiguous string."""
     code, here, there = f"TOY:S{tree}", glands[tree], glands[tree + 1]
     yield Term(code, f"{here} and {there} disease")
     yield Term(code, f"disease of the {here} and the {there}", "synonym")

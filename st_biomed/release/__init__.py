@@ -1,3 +1,3 @@
-"""From a trained model and the record of its run to a folder that may be published."""
+"""Builds a publishable folder from a trained model and the record of its run."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Put a scorecard into a release that stands: its record and its card, the folder replaced whole."""
+"""Adds a scorecard to an existing release: to its record and its card, with the folder replaced as a whole."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ def add_scorecard(
     allow_sources: Collection[str] = (),
     base_model: str | Path | None = None,
 ) -> str:
-    """Write a scorecard into ``run.json`` and the card of a release, in place of an earlier one against the same base.
+    """Write a scorecard into ``run.json`` and the card of a release; it replaces an earlier one against the same base.
 
-    The new folder is built beside the release under its lock, judged as one that is about to leave
-    (:func:`~st_biomed.release.recheck.recheck`), and takes its place; where anything is refused the release stays as it was.
+    The new folder is built beside the release under its lock, checked like one to be published
+    (:func:`~st_biomed.release.recheck.recheck`), and replaces it. If the check fails, the release stays unchanged.
 
     Args:
         folder: The release folder.
-        scorecards: Of any models; that of this one is taken, which is told by what it computes.
-        terminologies, allow_sources, base_model: As of :func:`~st_biomed.release.recheck.recheck`.
+        scorecards: Scorecards of any models; that of this model is used, found by the digest of its computation.
+        terminologies, allow_sources, base_model: As in :func:`~st_biomed.release.recheck.recheck`.
 
     Returns:
-        What the check on licensed names found, in a few lines.
+        The findings of the check on licensed names, in a few lines.
 
     Raises:
-        InputError: No release folder, no scorecard of this model, a card that was changed by hand, another process that
-            writes there, or what the check refuses.
+        InputError: No release folder, no scorecard of this model, a card that was changed by hand, another process
+            that writes there, or a violation of the rule.
     """
     folder = Path(folder)
-    read_run(folder / "run.json")  # before anything is made beside it
+    read_run(folder / "run.json")  # before anything is created beside it
     with replacing(folder) as draft:
         run = read_run(folder / "run.json")
         model = load_encoder(folder, device="cpu")
@@ -54,36 +54,38 @@ def add_scorecard(
         written = folder / "README.md"
         if written.is_file() and written.read_text("utf-8") != BiomedCard.from_run(run).render(model):
             raise InputError(
-                f"{written}: is not the card that run.json gives (it was changed by hand, or written by another version), and what "
-                "it says would be lost: keep a copy and remove it, it is then written anew"
+                f"{written}: is not the card that run.json gives (it was changed by hand, or written by another "
+                "version), and its contents would be lost: keep a copy and remove it; it is then written again"
             )
         new = with_scorecard(run, scorecard)
         shutil.copytree(folder, draft, dirs_exist_ok=True, copy_function=copy_file)
         for name in _WRITTEN:
-            (draft / name).unlink(missing_ok=True)  # a second name of the file that stands
+            (draft / name).unlink(missing_ok=True)  # a second name of the present file
         write_run(new, draft / "run.json")
         (draft / "README.md").write_text(BiomedCard.from_run(new).render(model), "utf-8")
         return recheck(draft, new, terminologies, allow_sources=allow_sources, base_model=base_model, place=folder)
 
 
 def with_scorecard(run: RunData, scorecard: ScorecardData) -> RunData:
-    """A record with a scorecard, the newest first; it says where no file lies.
+    """Add a scorecard to a record, the newest first; paths of files are not recorded.
 
     Raises:
-        InputError: It is no scorecard.
+        InputError: It is not a scorecard.
     """
     own: ScorecardData = plain(scorecard)
-    others = [one for one in run["scorecards"] if one["base_digest"] != own["base_digest"]]
+    others = [scorecard_ for scorecard_ in run["scorecards"] if scorecard_["base_digest"] != own["base_digest"]]
     new: RunData = {**run, "scorecards": [own, *others]}
     check_run(new, "scorecard")
     return new
 
 
 def _of_this_model(folder: Path, digest: str, scorecards: Sequence[ScorecardData]) -> ScorecardData:
-    found = next((one for one in scorecards if one["model_digest"] == digest), None)
-    if found is None:
-        others = ", ".join(f"{one['model']} ({one['model_digest'][:8]})" for one in scorecards) or "none"
-        raise InputError(
-            f"{folder}: no scorecard of this model (digest {digest[:8]}), there are {others}: measure this folder"
+    own_scorecard = next((scorecard for scorecard in scorecards if scorecard["model_digest"] == digest), None)
+    if own_scorecard is None:
+        others = (
+            ", ".join(f"{scorecard['model']} ({scorecard['model_digest'][:8]})" for scorecard in scorecards) or "none"
         )
-    return found
+        raise InputError(
+            f"{folder}: no scorecard of this model (digest {digest[:8]}); available are {others}: measure this folder"
+        )
+    return own_scorecard

@@ -1,4 +1,4 @@
-"""What a card says of averaged weights: a few sentences, and the figures they were chosen by."""
+"""The card's text on averaged weights: a few sentences, and the figures of the choice."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from st_biomed.release.run_data import AveragingData
 
 
 def averaging_sentences(averaging: AveragingData) -> list[str]:
-    """What was averaged, and how the share was chosen.
+    """Sentences on the averaged models and the choice of the share.
 
     Args:
-        averaging: Of a record; of a recipe where it has a base and a trained model, and of ``st-biomed average`` otherwise.
+        averaging: The averaging of a record: of a base and a trained model if the last model is called ``trained``, otherwise of
+            several encoders.
     """
     models = averaging["models"]
     if not models:
@@ -18,7 +19,7 @@ def averaging_sentences(averaging: AveragingData) -> list[str]:
         parts = [f"{model['weight']:g} of {model['name']} (`{model['digest'][:12]}`)" for model in models]
         return [f"The weights are the average of {len(models)} encoders: {', '.join(parts)}."]
     base, weight = models[0]["name"], models[-1]["weight"]
-    said = [
+    sentences = [
         f"The weights are averages of those that were trained and those of {base}, where training started: a share of "
         f"{weight:g} is the trained one's (WiSE-FT, arXiv:2109.01903)."
         if weight
@@ -27,15 +28,15 @@ def averaging_sentences(averaging: AveragingData) -> list[str]:
     ]
     if averaging["curve"]:
         lost = f"more than {averaging['tolerance']:g} of its largest value" if averaging["tolerance"] else "anything"
-        said.append(
-            f"The share was chosen on {', '.join(f'`{name}`' for name in averaging['metrics'])}: the one with the largest mean "
-            f"gain over {base} of those at which no metric loses {lost}, the smallest of equal ones."
+        sentences.append(
+            f"The share was chosen on {', '.join(f'`{name}`' for name in averaging['metrics'])}: the one with the "
+            f"largest mean gain over {base} of those at which no metric loses {lost}, the smallest of equal ones."
         )
-    return said
+    return sentences
 
 
 def averaging_table(averaging: AveragingData) -> str:
-    """The figures at each share as a Markdown table; empty where there are none."""
+    """The figures at each share as a Markdown table; empty if there are none."""
     if not averaging["curve"]:
         return ""
     names, chosen = averaging["metrics"], averaging["models"][-1]["weight"]

@@ -1,4 +1,4 @@
-"""The models that a release came from, as far as they are within reach."""
+"""The base models of a release, as far as they are available."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from st_biomed.release.run_data import began_from, read_run
 
 
 def base_model_folder(base_model: str | Path) -> Path:
-    """The folder of a base model: itself, or in the Hub's cache.
+    """The folder of a base model: the folder itself, or in the Hub's cache.
 
     Raises:
-        InputError: Neither.
+        InputError: There is neither.
     """
     if (folder := model_folder(base_model)) is not None:
         return folder
@@ -24,18 +24,18 @@ def base_model_folder(base_model: str | Path) -> Path:
             if (folder := cached_folder(repository)) is not None:
                 return folder
         except ValueError:
-            break  # no id of the Hub
+            break  # not an id of the Hub
     raise InputError(f"base model {str(base_model)!r}: neither a folder nor in the local Hub cache")
 
 
 def first_model_folder(base_model: Path) -> Path | None:
-    """The model of others that a base model came from: where runs made it, what the first of them started from.
+    """The original base model: the start of the first of several runs.
 
     Args:
         base_model: A folder.
 
     Returns:
-        Its folder, ``base_model`` itself where no run made it; nothing where it is not within reach.
+        Its folder, ``base_model`` itself if no run produced it; nothing if it is not available.
     """
     record = base_model / "run.json"
     if not record.is_file():

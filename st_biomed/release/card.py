@@ -1,7 +1,7 @@
-"""The model card, made from the record of a run; no string of the training data gets into it.
+"""The model card, generated from the record of a run, without strings of the training data.
 
-The host's card shows rows of the datasets as widget, as samples and in the usage snippet. :class:`BiomedCard` takes
-these away, also for the cards that the trainer writes beside its checkpoints:
+The host's card shows rows of the datasets as widget, as samples and in the usage snippet. :class:`BiomedCard` removes
+these, also from the cards that the trainer writes beside its checkpoints:
 ``SentenceTransformer(base_model, model_card_data=BiomedCard())``.
 """
 
@@ -33,7 +33,7 @@ class BiomedCard(SentenceTransformerModelCardData):
     """Card data of a term encoder.
 
     Args:
-        run: The run record that every figure of the card is copied from; nothing is known of the run by default.
+        run: The run record from which all figures of the card are copied; by default an empty record.
     """
 
     run: RunData = field(default_factory=empty_run, repr=False)
@@ -52,7 +52,7 @@ class BiomedCard(SentenceTransformerModelCardData):
         """The card of a finished run.
 
         Args:
-            run: What :func:`~st_biomed.release.run_data.read_run` or ``RunRecord.to_dict`` gives.
+            run: The result of :func:`~st_biomed.release.run_data.read_run` or ``RunRecord.to_dict``.
 
         Raises:
             InputError: It is not a complete run record.
@@ -77,17 +77,17 @@ class BiomedCard(SentenceTransformerModelCardData):
         self.register_model(model)
         self.own_code = code_of(model)
         self.folded_markers = folded_markers(model)
-        self.markers = next((list(found) for module in model if (found := vars(module).get("markers"))), [])
+        self.markers = next((list(markers) for module in model if (markers := vars(module).get("markers"))), [])
         self.pooling_alone, self.is_normalized = pooling_alone(model), is_normalized(model)
         return RepoCard.from_template(self, template_path=str(self.template_path)).content
 
     def rendered_empty(self, model: SentenceTransformer) -> str:
-        """The card of the same model with nothing of the run but its papers: what the template itself says."""
+        """The card of the same model without the run except its papers: the text of the template itself."""
         kept = {name: self.run[name] for name in ("citations", "recipe", "language")}
         return BiomedCard(run={**empty_run(), **kept}, local_files_only=True).render(model)  # type: ignore[typeddict-item]
 
     def to_dict(self) -> dict[str, Any]:
-        """The template's variables; the host writes those that the Hub knows into the card's head."""
+        """The template's variables; the host writes those known to the Hub into the card's head."""
         card = super().to_dict()
         tables = {benchmark: results_table(self.run, benchmark) for benchmark in self.run["results"]}
         results = [
@@ -108,8 +108,12 @@ class BiomedCard(SentenceTransformerModelCardData):
         card.update(
             results_tables=tables,
             scorecards=[
-                {"base": one["base"], "summary": scorecard_summary(one), "table": scorecard_table(one)}
-                for one in self.run["scorecards"]
+                {
+                    "base": scorecard["base"],
+                    "summary": scorecard_summary(scorecard),
+                    "table": scorecard_table(scorecard),
+                }
+                for scorecard in self.run["scorecards"]
             ],
             began_from=began_from(self.run),
             averaging_sentences=averaging_sentences(self.run["averaging"]),
@@ -125,22 +129,22 @@ class BiomedCard(SentenceTransformerModelCardData):
         return card
 
     def run_usage_snippet(self) -> None:
-        """Encode nothing: the template has its own example."""
+        """Do not encode anything: the template has its own example."""
 
     def set_widget_examples(self, dataset: object) -> None:
-        """Take no example from the data."""
+        """Take no examples from the data."""
 
     def compute_dataset_metrics(  # type: ignore[override]  # versions of the host differ in what else they pass
         self, dataset: Any, dataset_info: dict[str, Any], loss: Any, **options: Any
     ) -> dict[str, Any]:
-        """Sizes, columns and loss of a dataset as the host has them, without its rows and without counts of its labels."""
+        """The host's sizes, columns and loss of a dataset, without its rows and counts of its labels."""
         metrics = super().compute_dataset_metrics(dataset, dataset_info, loss, **options)
         shown = ("examples", "_example_columns", "examples_table", "stats", "stats_table")
         return {name: value for name, value in metrics.items() if name not in shown}
 
 
 def recipe_text(recipe: str) -> dict[str, str]:
-    """Heading to text of what ``model_cards`` has of a recipe; empty where it has nothing.
+    """Heading to text of a recipe's file in ``model_cards``; empty if there is none.
 
     Args:
         recipe: Its name.
@@ -151,5 +155,5 @@ def recipe_text(recipe: str) -> dict[str, str]:
 
 
 def _shortened(line: str) -> str:
-    """A line of the architecture without the inside of what is long: a module may hold a vocabulary."""
+    """A line of the architecture, shortened if it is long: a module may hold a vocabulary."""
     return line if len(line) <= _LINE else f"{line[: _LINE // 2]} ... {line[-_LINE // 2 :]}"

@@ -1,4 +1,4 @@
-"""The definitions of terminologies that stand in what a release says: whole, or a run of their words."""
+"""The definitions of terminologies in the files of a release: whole, or several consecutive words of them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from st_biomed.release.vocabulary_rule import Vocabulary
 from st_biomed.terminology import Terminology
 
 RUN = 8
-"""Words in a row that give a definition away, most of them with a letter. Two definitions share as many where they are
-written to one pattern, which is no matter: both are of a source. Ordinary text that has them is excused."""
+"""Consecutive words that identify a definition; most must have a letter. Two definitions with a common pattern may
+share as many, which is irrelevant: both are of a source. Ordinary text with these words is excused."""
 
 RUNS = f"of at least {RUN} words, of which no {RUN} stand in a row"
 WHOLE = (
@@ -28,11 +28,11 @@ WHOLE = (
 )
 UNTOLD = "definitions of fewer words"
 
-_ROWS = 100_000  # definitions folded at a time
+_ROWS = 100_000  # definitions folded at once
 
 
 class Found(NamedTuple):
-    """A definition, by its row, what of it occurs, in words, and the places."""
+    """A definition, by its row, its occurring words, and their places."""
 
     row: int
     words: str
@@ -40,11 +40,11 @@ class Found(NamedTuple):
 
 
 def find_definitions(texts: pa.Array | pa.ChunkedArray, search: TermSearch) -> Iterator[Found]:
-    """The definitions that occur: telling ones whole, as names do, and of longer ones any :data:`RUN` words in a row.
+    """The occurring definitions: telling ones whole, like names, and any :data:`RUN` consecutive words of longer ones.
 
     Args:
         texts: Strings ``[K]``.
-        search: What they are looked for in.
+        search: The searched texts.
     """
     runs, heads = _Runs(search), pa.array(sorted(search.heads), pa.string())
     for start in range(0, len(texts), _ROWS):
@@ -56,51 +56,53 @@ def find_definitions(texts: pa.Array | pa.ChunkedArray, search: TermSearch) -> I
         for row, kind in zip(rows.tolist(), kinds_of(few)):
             if kind is Kind.TELLING and (places := search.where(words[row].as_py())):
                 yield Found(start + row, words[row].as_py(), frozenset(places))
-        for found in runs.find(words):
-            yield found._replace(row=start + found.row)
+        for occurrence in runs.find(words):
+            yield occurrence._replace(row=start + occurrence.row)
 
 
 def search_definitions(
     terminologies: Sequence[Terminology], passages: Mapping[str, Iterable[str]], vocabulary: Vocabulary, own_text: str
 ) -> tuple[list[str], set[str]]:
-    """Look for the definitions that may not be redistributed.
+    """Search for definitions that may not be redistributed.
 
     Args:
-        terminologies: Theirs, and open ones, whose definitions and names are excused.
+        terminologies: The terminologies, including open ones, whose definitions and names are excused.
         passages: File to its strings: free text.
         vocabulary: The tokenizer's strings.
-        own_text: What is ordinary besides :mod:`st_biomed.release.own_text`.
+        own_text: Ordinary text in addition to :mod:`st_biomed.release.own_text`.
 
     Returns:
-        The breaches, a line for each place and definition, and the words that stand in ordinary text too.
+        The violations, a line for each place and definition, and the words that also occur in ordinary text.
     """
     defined = [terminology for terminology in terminologies if terminology.n_definitions]
     if not defined:
         return [], set()
     search = TermSearch({name: [*strings, *vocabulary.searched.get(name, ())] for name, strings in passages.items()})
-    found: list[tuple[str, list[Found]]] = []  # of each definition, whose it is and what of it occurs
+    definitions: list[tuple[str, list[Found]]] = []  # of each definition, whose it is and what of it occurs
     for terminology in defined:
         rows = np.flatnonzero(~_is_open(terminology))
         sources = terminology.definitions["source"]
         occurring = find_definitions(terminology.definitions["text"].take(pa.array(rows)), search)
-        for row, of_row in groupby(sorted(occurring, key=lambda one: one.row), key=lambda one: one.row):
-            found.append((sources[int(rows[row])].as_py(), list(of_row)))
-    if not found:
+        for row, of_row in groupby(
+            sorted(occurring, key=lambda occurrence: occurrence.row), key=lambda occurrence: occurrence.row
+        ):
+            definitions.append((sources[int(rows[row])].as_py(), list(of_row)))
+    if not definitions:
         return [], set()
-    phrases = {one.words for _, of_definition in found for one in of_definition}
+    phrases = {occurrence.words for _, of_definition in definitions for occurrence in of_definition}
     excused = _in_open_texts(terminologies, phrases)
     ordinary = TermSearch({"": chain([own_text], labels_of(terminologies))}), package()
     usual = {words for words in phrases - excused if any(text.where(words) for text in ordinary)}
     lines: dict[str, dict[str, set[str]]] = {}
-    for source, of_definition in found:
-        told: set[str] = set()
-        for one in of_definition:
-            runs = set(_runs_of(one.words))
-            if one.words in excused | usual or (runs and runs <= excused | usual):
+    for source, of_definition in definitions:
+        reported: set[str] = set()
+        for occurrence in of_definition:
+            runs = set(_runs_of(occurrence.words))
+            if occurrence.words in excused | usual or (runs and runs <= excused | usual):
                 continue
-            for place in one.places - told:
-                lines.setdefault(place, {}).setdefault(one.words, set()).add(source)
-            told |= one.places
+            for place in occurrence.places - reported:
+                lines.setdefault(place, {}).setdefault(occurrence.words, set()).add(source)
+            reported |= occurrence.places
     return [
         f"{place}: holds {words!r}, of a definition known only from {', '.join(sorted(sources))}, which may not be "
         "redistributed"
@@ -110,7 +112,7 @@ def search_definitions(
 
 
 def count_definitions(terminologies: Sequence[Terminology]) -> dict[str, Counter[str]]:
-    """Source to how many definitions it has that may not be redistributed, by how they are looked for.
+    """Source to the number of its definitions that may not be redistributed, by the kind of search.
 
     Keys of the counters are ``RUNS``, ``WHOLE`` and ``UNTOLD``.
     """
@@ -127,13 +129,13 @@ def count_definitions(terminologies: Sequence[Terminology]) -> dict[str, Counter
 
 
 def _is_open(terminology: Terminology) -> np.ndarray:
-    """Which definitions have a redistributable source, bool ``[K]``."""
+    """Whether definitions have a redistributable source, bool ``[K]``."""
     names = [source.name for source in terminology.sources.values() if source.redistributable]
     return pc.is_in(terminology.definitions["source"], value_set=pa.array(names, pa.string())).to_numpy()
 
 
 def _in_open_texts(terminologies: Sequence[Terminology], phrases: Iterable[str]) -> set[str]:
-    """Which phrases, given by their words, stand in a definition or a name that may be redistributed."""
+    """The phrases, given by their words, that occur in a redistributable definition or name."""
     letters = {words.replace(" ", ""): words for words in phrases}
     wanted = pa.array(list(letters), pa.string())
     runs, held = _Runs(TermSearch({"": letters.values()})), set()
@@ -144,19 +146,21 @@ def _in_open_texts(terminologies: Sequence[Terminology], phrases: Iterable[str])
             for start in range(0, len(texts), _ROWS):
                 written = texts.slice(start, _ROWS).combine_chunks()
                 folded = letters_of(written)
-                held |= {letters[one] for one in folded.filter(pc.is_in(folded, value_set=wanted)).to_pylist()}
-                held |= {found.words for found in runs.find(words_of(written))}
+                held |= {
+                    letters[letters_] for letters_ in folded.filter(pc.is_in(folded, value_set=wanted)).to_pylist()
+                }
+                held |= {occurrence.words for occurrence in runs.find(words_of(written))}
     return held
 
 
 def _runs_of(words: str) -> Iterator[str]:
-    """Every :data:`RUN` words in a row of a phrase."""
+    """All :data:`RUN` consecutive words of a phrase."""
     parts = words.split(" ")
     return (" ".join(parts[i : i + RUN]) for i in range(len(parts) - RUN + 1))
 
 
 class _Runs:
-    """Every :data:`RUN` words in a row of some passages, in each of their readings; most of them have to have a letter."""
+    """All :data:`RUN` consecutive words of some passages, in each of their readings; most words must have a letter."""
 
     def __init__(self, search: TermSearch) -> None:
         lines = [(place, line.split(" ")) for place, line in search.lines() if line.count(" ") >= RUN - 1]
@@ -173,7 +177,7 @@ class _Runs:
         """The runs that occur in some texts.
 
         Args:
-            words: The words of each text, with a space between, ``[N]``.
+            words: The words of each text, separated by spaces, ``[N]``.
         """
         if not self._places:
             return

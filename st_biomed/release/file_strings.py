@@ -1,4 +1,4 @@
-"""The strings that a file holds, and whether it is what its name says."""
+"""The strings in a file, and whether its content matches its name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 READ_BYTES = 5_000_000
-"""Of files that are refused anyhow a larger one is not read, and of an archive no more is unpacked."""
+"""Limit in bytes for reading files that are rejected anyway, and for unpacking an archive."""
 
 _WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 _ENCODINGS = (*_WIDE, "cp1252", "gb18030", "big5", "shift_jis", "euc_jp", "euc_kr")
-"""What text that is not UTF-8 may be in."""
+"""Possible encodings of text that is not UTF-8."""
 
 _LATIN = rb"[\x20-\x7e\xa0-\xff]"
 _WIDE_RUNS = {
@@ -38,17 +38,17 @@ _DAMAGED = (
     zlib.error,
     lzma.LZMAError,
 )
-"""What an archive that is locked or damaged raises; no archive may leave, whatever it holds."""
+"""Exceptions for locked or damaged archives; no archive may be published."""
 
 _CONTROL = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _RUN = re.compile("[^\x00-\x08\x0e-\x1f\x7f\ufffd]{4,}")
 
 
 def fault_of(path: Path) -> str:
-    """What keeps a file from being searched as a whole; empty where nothing does.
+    """The reason that a file cannot be searched completely; empty if it can be.
 
-    A ``.safetensors`` file has to be a header and the tensors that this describes, without a gap and with nothing behind
-    the last; any other file UTF-8 text without a zero byte, and JSON where it is named so.
+    A ``.safetensors`` file must be a header and the tensors that it describes, without gaps or trailing bytes. Any
+    other file must be UTF-8 text without a zero byte, and JSON if its name says so.
     """
     if path.suffix == ".safetensors":
         try:
@@ -58,24 +58,24 @@ def fault_of(path: Path) -> str:
             return f"is not a whole safetensors file and nothing else ({error})"
     content = path.read_bytes()
     if not _is_text(content):
-        return "is not UTF-8 text, so that it cannot be searched"
+        return "is not UTF-8 text, so it cannot be searched"
     try:
         if path.suffix == ".json":
             json.loads(content)
     except ValueError as error:
         return f"is not JSON ({error})"
     except RecursionError:
-        return "is not JSON that can be read (nested too deep)"
+        return "is not readable JSON (nested too deep)"
     return ""
 
 
 def strings_in(path: Path) -> list[str]:
-    """The strings that a file holds.
+    """The strings in a file.
 
-    JSON is parsed (keys and values), pickles, archives and those of ``torch.save`` are read without being executed, of
-    safetensors the header holds text; any other file is one string. What is not UTF-8 is read in every encoding that it
-    may be in; of a binary file, the runs of printable characters. Strings that a binary block stores without a separator
-    between them are not told apart.
+    JSON is parsed (keys and values). Pickles, archives and those of ``torch.save`` are read without being executed.
+    The text of safetensors is in the header. Any other file is one string. A file that is not UTF-8 is read in every
+    possible encoding; of a binary file, the runs of printable characters are read. Strings that a binary block stores
+    without separators are not separated.
     """
     if path.suffix == ".safetensors" and not fault_of(path):
         with path.open("rb") as file:
@@ -87,7 +87,7 @@ def strings_in(path: Path) -> list[str]:
 
 
 def json_strings(text: str) -> Iterator[str]:
-    """All keys and string values of a JSON text; the text itself where it is not JSON."""
+    """All keys and string values of a JSON text; the text itself if it is not JSON."""
     try:
         value = json.loads(text, object_pairs_hook=list)  # pairs: a repeated key hides nothing
     except (ValueError, RecursionError):
@@ -103,14 +103,14 @@ def json_strings(text: str) -> Iterator[str]:
 
 
 def decodings(content: bytes) -> list[str]:
-    """The texts that bytes may be.
+    """The possible texts of some bytes.
 
     Args:
         content: A file's content, or a part of it.
 
     Returns:
-        UTF-8; where the bytes are not that, or hold a zero byte, also every other encoding in which they are text from
-        beginning to end, and the runs of two- and four-byte characters among them.
+        UTF-8. If the bytes are not UTF-8, or contain a zero byte, also every other encoding in which they are text
+        from beginning to end, and the runs of two- and four-byte characters among them.
     """
     text = content.decode("utf-8", "replace")
     if _is_text(content):
@@ -163,7 +163,7 @@ def _pickled_strings(content: bytes) -> Iterator[str]:
             for _, argument, _ in pickletools.genops(stream):
                 if isinstance(argument, str):
                     yield argument
-                    argument = argument.encode("latin-1", "replace")  # how the older protocols write bytes
+                    argument = argument.encode("latin-1", "replace")  # the bytes of the older protocols
                 if isinstance(argument, (bytes, bytearray)):
                     yield from decodings(bytes(argument))
         except ValueError:

@@ -1,4 +1,4 @@
-"""Fold what can be folded exactly into built-in modules, so that a model loads without ``trust_remote_code=True``."""
+"""Folds modules exactly into built-in modules, so that a model loads without ``trust_remote_code=True``."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from st_biomed.release.fold_residual import fold_residual
 def fold_modules(model: SentenceTransformer) -> SentenceTransformer:
     """A model of built-in modules with the same vectors of bare terms.
 
-    Mention pooling becomes weights of words, 0 for special tokens and markers, and mean pooling. That is exact for bare
-    terms only: of text with markers it gives the mean of all tokens, not of those between the markers. An encoder whose
-    injection of knowledge is off becomes the encoder alone. Each few-shot encoder becomes two ``Dense``, wherever it stands
-    and however many there are; a ``Normalize`` before it stays.
+    Mention pooling becomes weights of words, 0 for special tokens and markers, and mean pooling. This is exact only
+    for bare terms: for text with markers it gives the mean of all tokens, not of those between the markers. An encoder
+    with knowledge injection turned off becomes a plain encoder. Each few-shot encoder becomes two ``Dense`` modules; a
+    ``Normalize`` before it stays.
 
     Args:
-        model: Stays as it is; the new one shares its encoder.
+        model: The model; it is not changed, and the new one shares its encoder.
 
     Returns:
         A new model.
 
     Raises:
-        InputError: Injection is on, which nothing built in can do, or vectors come from a table of names.
+        InputError: Injection is on, which built-in modules cannot do, or vectors come from a table of names.
     """
     transformer: Any = encoder_of(model) if isinstance(model[0], Transformer) else None
     modules: list[Any] = []
     module: Any
     for module in model:
-        name = type(module).__name__  # a model that was loaded with its own file of code has classes of its own
+        name = type(module).__name__  # a model loaded with its own file of code has its own classes
         if name == KnowledgeInjectedTransformer.__name__:
             try:
                 modules.append(module.export_plain())
@@ -52,7 +52,7 @@ def fold_modules(model: SentenceTransformer) -> SentenceTransformer:
             modules += fold_residual(module)
         elif name == NameVectors.__name__:
             raise InputError(
-                "NameVectors is a table for training: put what was trained behind the encoder that made it"
+                "NameVectors is a table for training: put the trained modules after the encoder of its vectors"
             )
         else:
             modules.append(module)
@@ -69,7 +69,7 @@ def fold_modules(model: SentenceTransformer) -> SentenceTransformer:
 
 
 def folded_markers(model: SentenceTransformer) -> list[str]:
-    """The markers of a mention pooling that :func:`fold_modules` folded; none where there was none."""
+    """The markers of a mention pooling that :func:`fold_modules` folded; none if there was none."""
     for module in model:
         if isinstance(module, WordWeights):
             ids = special_ids(model.tokenizer, ())
@@ -80,12 +80,12 @@ def folded_markers(model: SentenceTransformer) -> list[str]:
 
 
 def _word_weights(tokenizer: Any, markers: list[str]) -> WordWeights:
-    """1 for every token but special ones."""
+    """Weight 1 for every token except special ones."""
     ids = special_ids(tokenizer, markers)
     count = max(tokenizer.get_vocab().values()) + 1
     vocabulary = [token or "" for token in tokenizer.convert_ids_to_tokens(list(range(count)))]
     weights = {vocabulary[id_]: 0.0 for id_ in ids}
-    # The host looks a word up in lower case where it is not listed itself.
+    # The host looks up a word in lower case if it is not listed itself.
     weights |= {word: 1.0 for word in vocabulary if word not in weights and word.lower() in weights}
     module = WordWeights(vocabulary, weights, 1.0)
     module.requires_grad_(False)

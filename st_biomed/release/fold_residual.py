@@ -1,4 +1,4 @@
-"""A residual feed-forward as two layers that sentence-transformers has."""
+"""Converts a residual feed-forward into two layers of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from st_biomed.modules.residual_feed_forward import ResidualFeedForward
 
 @torch.no_grad()
 def fold_residual(module: ResidualFeedForward) -> list[Dense]:
-    r"""Two ``Dense`` that give the vectors of a residual feed-forward without dropout, but for rounding.
+    r"""Two ``Dense`` with the same vectors as a residual feed-forward without dropout, up to rounding.
 
     With ``u = relu(u) - relu(-u)`` the input passes through the hidden layer::
 
         (W2 relu(W1 u + b1) + b2 + u) / 2 = [W2/2, I/2, -I/2] relu([W1; I; -I] u + [b1; 0; 0]) + b2/2
 
     Args:
-        module: Of width D with a hidden layer of H; stays as it is.
+        module: The module, of width D with a hidden layer of H; it is not changed.
 
     Returns:
         D to H + 2D with ReLU, then H + 2D to D with no activation, on the device and in the precision of the module.

@@ -1,4 +1,4 @@
-"""The release folder: a model that plain ``SentenceTransformer(path)`` loads, its card, its license and its run record."""
+"""The release folder: a model that ``SentenceTransformer(path)`` loads, its card, its license and its run record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ An identifier of the SPDX list (https://spdx.org/licenses/) stands for the licen
 terms of the publisher, given where this folder is published. The licenses of the training data are named in README.md.
 """
 PROBES = ["heart attack", "broken wrist"]
-"""Terms that a saved model is tried on; they are in the card's template, too."""
+"""The terms for testing a saved model; they are also in the card's template."""
 
 
 def save_release(
@@ -38,25 +38,26 @@ def save_release(
 ) -> Path:
     """Save a model for publication.
 
-    Nothing is left at ``folder`` unless every check passes: modules of sentence-transformers or this package only, the rule of
-    :mod:`st_biomed.release.privacy`, and that the saved model loads and encodes as the one in memory. A model with
-    bottleneck adapters, mention pooling or injected knowledge carries the files of code it needs, says so on its card, and is
-    loaded in a fresh process without this package. Checkpoints and ``training_args.bin`` stay in the trainer's own output folder.
+    Nothing is left at ``folder`` unless every check passes: only modules of sentence-transformers or this package, the
+    rule of :mod:`st_biomed.release.privacy`, and a test that the saved model loads and encodes like the one in memory.
+    A model with bottleneck adapters, mention pooling or injected knowledge contains the necessary files of code,
+    states this on its card, and is loaded in a fresh process without this package. Checkpoints and
+    ``training_args.bin`` stay in the trainer's own folder.
 
     Args:
         model: The trained model.
         folder: A new or empty folder.
         run: The run record; the card is made from it and it is saved as ``run.json``.
-        terminologies: All that the model was trained or measured on.
-        base_model: Folder or cached Hub id of the model that training started from, to compare tokenizers with; without
-            it the tokenizer may hold single words only.
+        terminologies: All terminologies of training or measurement.
+        base_model: Folder or cached Hub id of the model that training started from, to compare tokenizers; without it
+            the tokenizer may contain only single words.
 
     Returns:
         The folder.
 
     Raises:
-        InputError: A foreign module, an incomplete record, a folder in use, a breach of the privacy rule, or a model that
-            does not load back.
+        InputError: A foreign module, an incomplete record, a folder in use, a violation of the privacy rule, or a
+            model that does not load back.
     """
     folder = Path(folder)
     check_free(folder)
@@ -73,15 +74,15 @@ def fill_release(
     terminologies: Sequence[Terminology],
     base_model: str | Path | None = None,
 ) -> None:
-    """Write and check what :func:`save_release` saves.
+    """Write and check the contents of :func:`save_release`.
 
     Args:
         model: The trained model.
-        draft: An empty folder, which only takes its place where nothing is raised.
-        run, terminologies, base_model: As of :func:`save_release`.
+        draft: An empty folder, which is moved to its place only if there is no error.
+        run, terminologies, base_model: As in :func:`save_release`.
 
     Raises:
-        InputError: As :func:`save_release`.
+        InputError: As in :func:`save_release`.
     """
     check_run(run)
     check_built_in(model)
@@ -100,18 +101,18 @@ def fill_release(
 
 
 def check_free(folder: str | Path) -> None:
-    """Refuse an output folder that is in use.
+    """Reject an output folder that is in use.
 
     Raises:
-        InputError: A file is in the way, the folder is not to be written to, or it holds something.
+        InputError: A file has its name, the folder is not writable, or it is not empty.
     """
     folder = check_writable(Path(folder))
     if folder.is_dir() and (held := next(folder.iterdir(), None)) is not None:
-        raise InputError(f"{folder}: is not empty (it holds {held.name}); choose a new folder or empty this one")
+        raise InputError(f"{folder}: is not empty (it contains {held.name}); choose a new folder or empty this one")
 
 
 def check_built_in(model: SentenceTransformer) -> None:
-    """Refuse modules of others that would need ``trust_remote_code=True``, and those of this package that are not shipped.
+    """Reject foreign modules that would need ``trust_remote_code=True``, and modules of this package for training.
 
     Raises:
         InputError: With the name and class of each.
@@ -131,7 +132,7 @@ def check_built_in(model: SentenceTransformer) -> None:
 
 
 _MOST_ROUNDING = 0.05
-"""Share of its length that half precision may move a vector by; bf16 moves those of a small BERT by about .01."""
+"""Allowed change of a vector by half precision, as a share of its length; for bf16 and a small BERT it is about .01."""
 
 
 def _check_loads_back(model: SentenceTransformer, folder: Path) -> None:
@@ -154,5 +155,5 @@ def _check_equal(model: SentenceTransformer, vectors: torch.Tensor) -> None:
     if not (moved < _MOST_ROUNDING).all():
         raise InputError(
             f"the saved model encodes differently from the one in memory (vectors move by {moved.max():.2g} of their "
-            f"length, rounding by less than {_MOST_ROUNDING}): a module does not save all it is"
+            f"length, rounding by less than {_MOST_ROUNDING}): a module does not save its whole state"
         )

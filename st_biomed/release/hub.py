@@ -1,7 +1,7 @@
-"""Publish a release folder on the Hub: first what would happen, then that, by the Hub's own client.
+"""Publishes a release folder on the Hub: first a plan of the push, then the push by the Hub's own client.
 
-Private unless asked otherwise, one commit, and the local folder stays as it is: what differs on the Hub (the model's id on
-the card and in ``run.json``) is sent from memory. Retries are those of the client.
+Repositories are private by default, and a push is one commit. The local folder is not changed: files that differ on
+the Hub (with the model's id on the card and in ``run.json``) are sent from memory. The client does retries.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from st_biomed.release.run_data import RunData, read_run
 from st_biomed.terminology import Terminology
 
 PLACEHOLDER = "sentence_transformers_model_id"
-"""What the card of a model that is published nowhere has for its id, as the host's own cards do."""
+"""The id on the card of an unpublished model, as on the host's own cards."""
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """What a push left on the Hub.
+    """The result of a push.
 
     Attributes:
         commit: Its hash.
-        changed: Whether there is a new commit; not where the Hub had every file as it is.
+        changed: Whether there is a new commit; there is none if all files were unchanged.
         url: The commit, or the pull request.
-        collection: The address of the collection; empty where none was asked for.
+        collection: The address of the collection; empty if none was requested.
     """
 
     commit: str
@@ -47,12 +47,12 @@ class Pushed:
 
 
 def look_up(api: HfApi, repo_id: str, branch: str = "") -> Repository:
-    """What the Hub has under a name, and as whom it is asked.
+    """The Hub's information on a name, and the user of the token.
 
     Args:
         api: The Hub's client.
         repo_id: ``owner/name``.
-        branch: That is to be written to; main by default.
+        branch: The branch to write to; main by default.
 
     Raises:
         InputError: No token, one that the Hub does not know, or no connection.
@@ -60,25 +60,25 @@ def look_up(api: HfApi, repo_id: str, branch: str = "") -> Repository:
     if is_offline_mode():
         raise InputError(f"{repo_id}: HF_HUB_OFFLINE is set: unset it to reach the Hub")
     with one_line(repo_id):
-        told = api.whoami()
-        user = told["name"]
-        role = told.get("auth", {}).get("accessToken", {}).get("role")
+        answer = api.whoami()
+        user = answer["name"]
+        role = answer.get("auth", {}).get("accessToken", {}).get("role")
         try:
-            found = api.model_info(repo_id)
+            info = api.model_info(repo_id)
         except GatedRepoError:  # which the client counts among those that are not found
             raise
         except RepositoryNotFoundError:
             return Repository(repo_id, user, reads_only=role == "read")
         refs = api.list_repo_refs(repo_id)
-        heads = {each.name: each.target_commit for each in refs.branches}
-        at_branch = api.model_info(repo_id, revision=branch) if branch in heads else found
+        heads = {branch_ref.name: branch_ref.target_commit for branch_ref in refs.branches}
+        at_branch = api.model_info(repo_id, revision=branch) if branch in heads else info
         return Repository(
             repo_id,
             user,
             reads_only=role == "read",
             exists=True,
-            private=bool(found.private),
-            files=tuple(file.rfilename for file in found.siblings or []),
+            private=bool(info.private),
+            files=tuple(file.rfilename for file in info.siblings or []),
             target=tuple(file.rfilename for file in at_branch.siblings or []),
             heads=heads,
             tags=tuple(tag.name for tag in refs.tags),
@@ -86,10 +86,10 @@ def look_up(api: HfApi, repo_id: str, branch: str = "") -> Repository:
 
 
 def check_target(api: HfApi, options: PushOptions) -> Repository:
-    """What the Hub has under a name, where a push with these options may go there; recipes ask before they train.
+    """The Hub's information on a name, if a push with these options is possible; recipes check this before training.
 
     Raises:
-        InputError: What :func:`look_up` and :meth:`PushOptions.check` refuse.
+        InputError: Errors of :func:`look_up` and :meth:`PushOptions.check`.
     """
     repository = look_up(api, options.repo_id, options.branch)
     options.check(repository)
@@ -105,35 +105,35 @@ def plan_push(
     base_model: str | Path | None = None,
     api: HfApi | None = None,
 ) -> HubPlan:
-    """What a push would do; nothing is sent.
+    """Plan a push; nothing is sent.
 
     Args:
         folder: A release folder, with its ``run.json``.
-        options: Where to, and how.
-        terminologies: What the model was trained and measured on, for :func:`~st_biomed.release.recheck.recheck`, as are
-            the next two.
-        allow_sources: Sources whose names may leave.
-        base_model: What training started from.
-        api: The Hub's client; by default with the token and the address that its environment variables name.
+        options: Target and options of the push.
+        terminologies: The terminologies of training and measurement, for :func:`~st_biomed.release.recheck.recheck`,
+            like the next two arguments.
+        allow_sources: Sources whose names may be published.
+        base_model: The model that training started from.
+        api: The Hub's client; by default with the token and address of its environment variables.
 
     Returns:
-        The plan. Where the Hub cannot be asked, or would refuse, it says why in ``obstacle``.
+        The plan. If the Hub cannot be reached, or would reject the push, ``obstacle`` has the reason.
 
     Raises:
-        InputError: No release folder, or one that may not leave.
+        InputError: No release folder, or one that may not be published.
     """
     folder = Path(folder)
     with unreplaced(folder):
         run = read_run(folder / "run.json")
         if not (folder / "modules.json").is_file() or not (folder / "README.md").is_file():
-            raise InputError(f"{folder}: lacks modules.json or README.md, a release folder has both")
+            raise InputError(f"{folder}: lacks modules.json or README.md; a release folder has both")
         verdict = recheck(folder, run, terminologies, allow_sources=allow_sources, base_model=base_model)
         files = tuple(
             PlannedFile(path.relative_to(folder).as_posix(), path.stat().st_size)
             for path in sorted(folder.rglob("*"))
             if path.is_file()
         )
-        found = identity(folder)
+        folder_identity = identity(folder)
     repository, obstacle = Repository(options.repo_id, ""), ""
     try:
         repository = look_up(api or HfApi(), options.repo_id, options.branch)
@@ -142,18 +142,18 @@ def plan_push(
         obstacle = str(error)
     kept = {file.path for file in files}
     removed = tuple(name for name in repository.target if may_leave(name) and name not in kept)
-    return HubPlan(folder, run, options, repository, files, removed, verdict, obstacle, found)
+    return HubPlan(folder, run, options, repository, files, removed, verdict, obstacle, folder_identity)
 
 
 def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
-    """Do what a plan says.
+    """Execute a plan.
 
     Args:
         plan: From :func:`plan_push`.
         api: The Hub's client.
 
     Raises:
-        InputError: The plan's obstacle, or what the Hub, the connection or the disk refuses, with what to do.
+        InputError: The plan's obstacle, or an error of the Hub, the connection or the disk, with a remedy.
     """
     if plan.obstacle:
         raise InputError(plan.obstacle)
@@ -172,7 +172,7 @@ def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
             revision=options.branch or None,
             create_pr=options.pull_request,
         )
-        check_unreplaced(plan.folder, plan.identity)  # from here on nothing is read
+        check_unreplaced(plan.folder, plan.identity)  # nothing is read after this line
         commit = api.create_commit(
             options.repo_id,
             operations=[*additions, *(CommitOperationDelete(path) for path in plan.removed)],
@@ -189,10 +189,10 @@ def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
 
 
 def _additions(plan: HubPlan) -> list[CommitOperationAdd]:
-    """The files of a plan as they are sent.
+    """The files of a plan in the form in which they are sent.
 
     Raises:
-        InputError: The folder is another one than was planned for.
+        InputError: The folder was replaced after planning.
     """
     with unreplaced(plan.folder):
         check_unreplaced(plan.folder, plan.identity)
@@ -200,7 +200,7 @@ def _additions(plan: HubPlan) -> list[CommitOperationAdd]:
 
 
 def _content(plan: HubPlan, file: PlannedFile) -> Path | bytes:
-    """A file as it is sent: from the folder, but for the two that name the model; a small one is read at once."""
+    """A file to send, from the folder, except the two with the model's name; small files are read at once."""
     local, repo_id = plan.folder / file.path, plan.options.repo_id
     if file.path == "README.md":
         return named_card(local.read_text("utf-8"), plan.run, repo_id).encode()
@@ -210,16 +210,16 @@ def _content(plan: HubPlan, file: PlannedFile) -> Path | bytes:
 
 
 def named_card(card: str, run: RunData, repo_id: str) -> str:
-    """The card with the model's id where its example loads a model that was published nowhere, or elsewhere."""
+    """The card with the model's id in its example, in place of the id of an unpublished or other model."""
     former = "|".join(re.escape(name) for name in (PLACEHOLDER, run["model_id"]) if name)
     how, heading, rest = card.partition("\n## Results\n")
     return re.sub(rf'((?:\("|--model ))(?:{former})(?=["\s])', rf"\g<1>{repo_id}", how) + heading + rest
 
 
 def _collect(api: HfApi, options: PushOptions) -> str:
-    """Put the repository into the collection of its owner that has the title, which is made where there is none."""
+    """Add the repository to its owner's collection with the title, which is created if necessary."""
     owner = options.repo_id.split("/")[0]
-    held = [each for each in api.list_collections(owner=owner) if each.title == options.collection]
+    held = [collection for collection in api.list_collections(owner=owner) if collection.title == options.collection]
     if held:
         collection = held[0]
     else:

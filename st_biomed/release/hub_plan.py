@@ -1,4 +1,4 @@
-"""A push to the Hub before it happens: what is asked for, what the Hub has, and what would be sent, for people to read."""
+"""The plan of a push to the Hub: the request, the state of the Hub, and the files to send, in readable form."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from huggingface_hub.utils import validate_repo_id
 from st_biomed.errors import InputError
 from st_biomed.release.run_data import RunData, began_from
 
-_LARGE_SUFFIXES = (".safetensors", ".model")  # of what a release holds, in every new repository's .gitattributes
-_LARGE_BYTES = 10_000_000  # from here on the Hub takes no regular file
+_LARGE_SUFFIXES = (".safetensors", ".model")  # of files in a release; every new repository's .gitattributes lists them
+_LARGE_BYTES = 10_000_000  # from this size on, the Hub does not accept regular files
 _SHOWN_RESULTS = 6
 
 
 @dataclass(frozen=True)
 class Repository:
-    """What the Hub has under a name.
+    """The Hub's information on a name.
 
     Attributes:
         repo_id: ``owner/name``.
-        user: As whom it was asked; empty where it was not.
-        reads_only: Whether the token may write nowhere.
-        exists: Whether there is one, as far as the token may see.
+        user: The user of the token; empty if the Hub was not asked.
+        reads_only: Whether the token has no write access.
+        exists: Whether the repository exists, as far as the token may see.
         private: Whether it is private.
         files: Paths on its main branch.
-        target: Paths on the branch that is to be written to.
+        target: Paths on the branch to write to.
         heads: Branch to its newest commit.
-        tags: Names.
+        tags: Names of the tags.
     """
 
     repo_id: str
@@ -46,25 +46,25 @@ class Repository:
 
     @property
     def empty(self) -> bool:
-        """Whether nobody has put anything there: it was just made, by hand or by a push that broke."""
+        """Whether the repository has no contents: it was just created, by hand or by an interrupted push."""
         return set(self.files) <= {".gitattributes"}
 
 
 @dataclass(frozen=True)
 class PushOptions:
-    """Where a release goes, and how.
+    """The target and options of a push.
 
     Args:
         repo_id: ``owner/name``.
-        public: Let everyone see it.
-        branch: Commit there instead of to main; made where there is none.
-        pull_request: Open a pull request instead of changing main.
+        public: Whether everyone may see it.
+        branch: Branch to commit to instead of main; created if necessary.
+        pull_request: Whether to open a pull request instead of changing main.
         tag: Name of a tag for the commit.
-        update: Whether a repository that holds something may be changed.
-        collection: Title of a collection of the owner that the model belongs to.
+        update: Whether a repository with contents may be changed.
+        collection: Title of the owner's collection to which the model is added.
 
     Raises:
-        InputError: No name of a repository, or options that exclude each other.
+        InputError: An invalid name of a repository, or options that exclude each other.
     """
 
     repo_id: str
@@ -86,29 +86,31 @@ class PushOptions:
             if self.pull_request and clashes:
                 raise InputError(f"pull requests are made against main and have no {name}: leave --{name} out")
         if re.fullmatch(r"refs/.*", self.branch):
-            raise InputError(f"branch {self.branch!r}: give a branch's own name")
+            raise InputError(f"branch {self.branch!r}: give the name of a branch")
 
     def check(self, repository: Repository) -> None:
-        """Refuse a push that would change what somebody has, or show it to others than meant.
+        """Reject a push that would change existing contents, or publish more widely than requested.
 
         Raises:
-            InputError: With the option that allows it, or what else to do.
+            InputError: With the option that allows it, or another remedy.
         """
         name = self.repo_id
         if repository.reads_only:
-            raise InputError(f"{name}: the token of {repository.user} may only read, one that may write is needed")
+            raise InputError(f"{name}: the token of {repository.user} may only read; use one that may write")
         if not repository.exists:
             if self.pull_request:
-                raise InputError(f"{name}: no such repository, a pull request needs one: push without --pr")
+                raise InputError(f"{name}: no such repository; a pull request needs one: push without --pr")
             return
         if repository.private and self.public:
-            raise InputError(f"{name}: is there and private; make it public in its settings, then push again")
+            raise InputError(f"{name}: already exists and is private; make it public in its settings, then push again")
         if not repository.private and not self.public:
-            raise InputError(f"{name}: is there and public; give --public to publish in it")
+            raise InputError(f"{name}: already exists and is public; give --public to publish in it")
         if not (repository.empty or self.update or self.pull_request):
-            raise InputError(f"{name}: is there and holds {len(repository.files)} files; give --update or --pr")
+            raise InputError(
+                f"{name}: already exists and contains {len(repository.files)} files; give --update or --pr"
+            )
         if self.tag in repository.tags:
-            raise InputError(f"{name}: has a tag {self.tag!r}, which stays where it is; choose another")
+            raise InputError(f"{name}: already has a tag {self.tag!r}; choose another")
 
 
 @dataclass(frozen=True)
@@ -120,24 +122,24 @@ class PlannedFile:
 
     @property
     def large(self) -> bool:
-        """Whether the Hub is expected to store it apart from git (LFS or Xet); it decides itself when it is sent."""
+        """Whether the Hub is expected to store it separately from git (LFS or Xet); the Hub decides on arrival."""
         return self.path.endswith(_LARGE_SUFFIXES) or self.size > _LARGE_BYTES
 
 
 @dataclass(frozen=True)
 class HubPlan:
-    """What a push would do; its string is for people.
+    """The plan of a push; its string is for users.
 
     Attributes:
         folder: The release folder.
         run: Its record.
-        options: What is asked for.
-        repository: What the Hub has.
-        files: What is sent.
-        removed: Files of an earlier release in the repository that this one has not.
-        verdict: What the check on licensed names found, in a few lines.
-        obstacle: Why a push would fail; empty where nothing is known against it.
-        identity: Of the folder, so that one that takes its place is noticed.
+        options: The request.
+        repository: The Hub's information.
+        files: The files to send.
+        removed: Files of an earlier release in the repository that this release lacks.
+        verdict: The findings of the check on licensed names, in a few lines.
+        obstacle: The reason that a push would fail; empty if none is known.
+        identity: Identity of the folder, to detect its replacement.
     """
 
     folder: Path
@@ -168,13 +170,13 @@ class HubPlan:
         ]
         if self.obstacle:
             rows.append(("obstacle", self.obstacle))
-        return "\n".join(f"{name:11}{said}".rstrip() for name, said in rows)
+        return "\n".join(f"{name:11}{text}".rstrip() for name, text in rows)
 
     def _repository(self) -> str:
         seen = "public" if self.options.public else "private"
         if not self.repository.user:
             return f"{seen}; the Hub was not asked"
-        state = "new" if not self.repository.exists else "empty" if self.repository.empty else "there already"
+        state = "new" if not self.repository.exists else "empty" if self.repository.empty else "existing"
         to = "a pull request" if self.options.pull_request else f"branch {self.options.branch or 'main'}"
         tag = f", tag {self.options.tag}" if self.options.tag else ""
         collection = f", in the collection {self.options.collection!r}" if self.options.collection else ""
@@ -196,7 +198,7 @@ def _number(value: float | None) -> str:
 
 
 def _size(size: float) -> str:
-    """Bytes as people write them, in powers of ten as the Hub counts."""
+    """Bytes in readable units, in powers of ten like on the Hub."""
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"

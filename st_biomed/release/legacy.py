@@ -1,7 +1,7 @@
-"""A release in the layout of sentence-transformers 5, which versions from 5.3 on and 6 load to the same vectors.
+"""A release in the layout of sentence-transformers 5, which versions from 5.3 on and 6 load with the same vectors.
 
-What version 6 saves names its modules by where they are there now, and version 5 does not have these places. The older names
-are still known to version 6, for models of that time.
+Version 6 saves modules under their present places, which version 5 does not have. Version 6 still knows the older
+names, for models of that time.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _POOLING_MODES = {
     "weightedmean": "pooling_mode_weightedmean_tokens",
     "lasttoken": "pooling_mode_lasttoken",
 }
-"""In the order in which version 5 puts the vectors of several side by side."""
+"""In the order in which version 5 concatenates the vectors of several modes."""
 
 _SENTENCE = {
     "module_input_name": "sentence_embedding",
     "module_output_name": "sentence_embedding",
     "use_residual": False,
 }
-"""What a module of version 5 always does, and one of version 6 by default."""
+"""The behavior of modules in version 5, which is the default in version 6."""
 
 
 def save_legacy(folder: str | Path, output: str | Path) -> Path:
@@ -47,15 +47,15 @@ def save_legacy(folder: str | Path, output: str | Path) -> Path:
     Only its configuration changes. Version 5 also needs a transformers that reads the tokenizer, which 4.57 does.
 
     Args:
-        folder: A release folder; it stays as it is.
+        folder: A release folder; it is not changed.
         output: A new or empty folder.
 
     Returns:
-        The new folder, which is a release folder, too.
+        The new folder, which is also a release folder.
 
     Raises:
-        InputError: No release folder, a folder in use, a module or a setting that version 5 does not have, or vectors that
-            are not the same.
+        InputError: No release folder, a folder in use, a module or a setting that version 5 does not have, or vectors
+            that differ.
     """
     folder, output = Path(folder), Path(output)
     read_run(folder / "run.json")
@@ -65,23 +65,24 @@ def save_legacy(folder: str | Path, output: str | Path) -> Path:
         model = load_encoder(folder, device="cpu")
         _rewrite(draft, folder, model.max_seq_length)
         expected = model.encode(PROBES, show_progress_bar=False)
-        found = load_encoder(draft, device="cpu").encode(PROBES, show_progress_bar=False)
-        if not np.allclose(found, expected, atol=1e-6):
+        vectors = load_encoder(draft, device="cpu").encode(PROBES, show_progress_bar=False)
+        if not np.allclose(vectors, expected, atol=1e-6):
             raise InputError(
-                f"{folder}: the older layout gives other vectors: a module does something that it cannot say"
+                f"{folder}: the older layout gives other vectors: it cannot express the behavior of a module"
             )
     return output
 
 
 def _rewrite(draft: Path, folder: Path, max_seq_length: int | None) -> None:
-    """Put the older configuration into a copy of a release."""
+    """Write the older configuration into a copy of a release."""
     path = draft / "modules.json"
     modules = json.loads(path.read_text("utf-8"))
     for module in modules:
         kind = module["type"].rpartition(".")[2]
         if not module["type"].startswith("sentence_transformers.") or kind not in _OLDER:
             raise InputError(
-                f"{folder}: module {module['type']} has no older form; those are {', '.join(sorted(_OLDER))}"
+                f"{folder}: module {module['type']} has no older form; modules with one are "
+                f"{', '.join(sorted(_OLDER))}"
             )
         module["type"] = f"sentence_transformers.models.{kind}"
         _OLDER[kind](draft / module["path"], max_seq_length)
@@ -101,7 +102,7 @@ def _pooling(folder: Path, max_seq_length: int | None) -> None:
     path = folder / "config.json"
     settings = json.loads(path.read_text("utf-8"))
     if "embedding_dimension" not in settings:
-        return  # is in its older form already
+        return  # already has its older form
     named = settings["pooling_mode"]
     modes = [named] if isinstance(named, str) else list(named)
     if modes != [mode for mode in _POOLING_MODES if mode in modes]:
@@ -114,12 +115,12 @@ def _pooling(folder: Path, max_seq_length: int | None) -> None:
 
 
 def _of_sentences(folder: Path, max_seq_length: int | None) -> None:
-    """A module that reads and writes sentence embeddings, as all of version 5 do."""
+    """A module with sentence embeddings as input and output, like all modules of version 5."""
     path = folder / "config.json"
     settings = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     for name, usual in _SENTENCE.items():
-        if (found := settings.pop(name, usual)) != usual:
-            raise InputError(f"{path}: {name} {found!r} has no older form")
+        if (value := settings.pop(name, usual)) != usual:
+            raise InputError(f"{path}: {name} {value!r} has no older form")
     if settings:
         _write(path, settings)
     else:

@@ -15,7 +15,7 @@ from st_biomed.release.run_data import MachineData
 
 
 def versions() -> dict[str, str]:
-    """Package to version."""
+    """The versions of the packages."""
     packages = ("torch", "sentence-transformers", "transformers", "datasets")
     return {
         "python": platform.python_version(),
@@ -25,7 +25,7 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> MachineData:
-    """Its processor, cores and accelerators."""
+    """The machine's processor, cores and accelerators."""
     return MachineData(
         cpu=_cpu_model(),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,

@@ -1,4 +1,4 @@
-"""Which names can be told from ordinary words, and how many cannot."""
+"""The names that can be distinguished from ordinary words, and the number of those that cannot."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LEAST_WORDS, LEAST_CHARACTERS = 3, 20
 LEAST_LETTERS = 6  # of two words together
 LEAST_UNSPACED = 4
 
-_ROWS = 1_000_000  # names judged at a time
+_ROWS = 1_000_000  # names classified at once
 
 
 class Kind(Enum):
-    """What a name looks like; its value says it behind a number."""
+    """The form of a name; the value describes it after a number."""
 
     TELLING = f"of at least {LEAST_WORDS} words or {LEAST_CHARACTERS} characters"
     SHORT = f"of two words and at least {LEAST_LETTERS} letters"
@@ -33,14 +33,14 @@ class Kind(Enum):
 
 
 IN_CLAUSES = (Kind.SHORT, Kind.UNSPACED)
-"""Kinds that are looked for where text is free, within a clause."""
+"""Kinds that are searched for within clauses of free text."""
 UNTOLD = (Kind.SINGLE, Kind.BRIEF, Kind.BRIEF_UNSPACED, Kind.NUMBER)
-"""Kinds that cannot be told from ordinary words, and are not looked for."""
+"""Kinds that cannot be distinguished from ordinary words, and are not searched for."""
 
 _KINDS = list(Kind)
 _WORD = r"[^\s\pZ]*[\pL\pN][^\s\pZ]*"
 _SEVERAL = r"[\pL\pM\pN][^\pL\pM\pN]*[^\pL\pM\pN\p{Cf}][^\pL\pM\pN]*[\pL\pM\pN]"
-"""Two words with more between them than format characters."""
+"""Two words with more than format characters between them."""
 
 
 def kinds_of(names: pa.Array) -> list[Kind]:
@@ -49,15 +49,15 @@ def kinds_of(names: pa.Array) -> list[Kind]:
 
 
 def places_of_kinds(names: pa.Array) -> np.ndarray:
-    """The kind of each name, as its place in :class:`Kind`, ``[N]``.
+    """The kind of each name, as its index in :class:`Kind`, ``[N]``.
 
-    A word of a telling name has spaces around it and a letter or digit in it; in a short one, a hyphen or another sign
-    parts words, too.
+    A word of a telling name is between spaces and has a letter or digit; in a short name, a hyphen or another sign
+    also separates words.
     """
     words = pc.count_substring_regex(names, _WORD).to_numpy()
     telling = (words >= LEAST_WORDS) | (pc.utf8_length(names).to_numpy() >= LEAST_CHARACTERS)
     lettered = pc.match_substring_regex(names, r"\pL").to_numpy(zero_copy_only=False)
-    found = np.where(lettered, _KINDS.index(Kind.TELLING), _KINDS.index(Kind.NUMBER)).astype(np.int8)
+    kind_of = np.where(lettered, _KINDS.index(Kind.TELLING), _KINDS.index(Kind.NUMBER)).astype(np.int8)
     rest = np.flatnonzero(~telling & lettered)
     few = names.take(pa.array(rest))
     several = pc.match_substring_regex(few, _SEVERAL).to_numpy(zero_copy_only=False)
@@ -70,21 +70,21 @@ def places_of_kinds(names: pa.Array) -> np.ndarray:
     )
     sizes = pc.utf8_length(letters_of(few.filter(pa.array(unspaced)))).to_numpy()
     kinds[np.flatnonzero(unspaced)[sizes >= LEAST_UNSPACED]] = _KINDS.index(Kind.UNSPACED)
-    found[rest] = kinds
-    return found
+    kind_of[rest] = kinds
+    return kind_of
 
 
 def open_texts(terminology: Terminology) -> np.ndarray:
-    """Which texts have at least one redistributable source, bool ``[T]``; a source without a description has none."""
+    """Whether texts have at least one redistributable source, bool ``[T]``; undescribed sources are not."""
     names, sources, texts = _rows_of(terminology)
     redistributable = {source.name for source in terminology.sources.values() if source.redistributable}
-    found = np.zeros(terminology.n_texts, dtype=bool)
-    found[texts[np.isin(sources, [i for i, name in enumerate(names) if name in redistributable])]] = True
-    return found
+    is_open = np.zeros(terminology.n_texts, dtype=bool)
+    is_open[texts[np.isin(sources, [i for i, name in enumerate(names) if name in redistributable])]] = True
+    return is_open
 
 
 def count_kinds(terminologies: Sequence[Terminology]) -> dict[str, Counter[Kind]]:
-    """Source to how many names of each kind it has, of those that may not be redistributed."""
+    """Source to the number of its names of each kind, for names that may not be redistributed."""
     counts: dict[str, Counter[Kind]] = {}
     for terminology in terminologies:
         column = terminology.texts["text"]
@@ -95,14 +95,14 @@ def count_kinds(terminologies: Sequence[Terminology]) -> dict[str, Counter[Kind]
         closed = ~open_texts(terminology)[text]
         cells = np.bincount(source[closed] * len(Kind) + kinds[text[closed]], minlength=len(names) * len(Kind))
         for i, name in enumerate(names):
-            found = Counter({kind: n for kind, n in zip(Kind, cells[i * len(Kind) :].tolist()) if n})
-            if found:
-                counts.setdefault(name, Counter()).update(found)
+            of_source = Counter({kind: n for kind, n in zip(Kind, cells[i * len(Kind) :].tolist()) if n})
+            if of_source:
+                counts.setdefault(name, Counter()).update(of_source)
     return dict(sorted(counts.items()))
 
 
 def _rows_of(terminology: Terminology) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Names of the sources, and of each term the place of its source among them and its text, both int64 ``[R]``."""
+    """Names of the sources, and the index of the source and the text of each term, both int64 ``[R]``."""
     sources = terminology.terms["source"].combine_chunks()
     texts = terminology.terms["text"].to_numpy().astype(np.int64)
     return sources.dictionary.to_pylist(), sources.indices.to_numpy().astype(np.int64), texts

@@ -1,4 +1,4 @@
-"""The names of terminologies that stand in what a release says, and which of them may."""
+"""The names of terminologies in the files of a release, and which of them are allowed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from st_biomed.terminology import Terminology
 
 @dataclass(frozen=True)
 class Findings:
-    """What the rule found in a folder.
+    """The findings of the rule in a folder.
 
     Attributes:
-        breaches: A line each.
-        ordinary: Names, and words of definitions, that stand in the folder, and in ordinary text.
-        pieces: Source to how many of its names are one word and one piece of the tokenizer that the base model's has not;
-            a corpus has such words as well.
+        breaches: Violations, a line each.
+        ordinary: Names, and words of definitions, that occur both in the folder and in ordinary text.
+        pieces: Source to the number of its one-word names that are pieces of the tokenizer and not of the base
+            model's; a corpus also has such words.
     """
 
     breaches: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Findings:
 
 @dataclass
 class _Hit:
-    """A name that may not be redistributed, where it stands, and which sources have it."""
+    """A name that may not be redistributed, its places, and its sources."""
 
     name: Near
     places: set[str] = field(default_factory=set)
@@ -45,16 +45,16 @@ class _Hit:
 def search_names(
     terminologies: Sequence[Terminology], passages: Mapping[str, Iterable[str]], vocabulary: Vocabulary, own_text: str
 ) -> Findings:
-    """Look for the names that may not be redistributed.
+    """Search for names that may not be redistributed.
 
     Args:
-        terminologies: Theirs, and open ones, whose names are excused.
+        terminologies: The terminologies, including open ones, whose names are excused.
         passages: File to its strings: free text.
         vocabulary: The tokenizer's strings.
-        own_text: What is ordinary besides :mod:`st_biomed.release.own_text`.
+        own_text: Ordinary text in addition to :mod:`st_biomed.release.own_text`.
     """
     free, joined, pieces = TermSearch(passages), TermSearch(vocabulary.searched), vocabulary.search()
-    hits: dict[str, _Hit] = {}  # by the letters that all spellings of a name have in common
+    hits: dict[str, _Hit] = {}  # by the letters common to all spellings of a name
     single_words: dict[str, _Hit] = {}
     excused: set[str] = set()
     for terminology in terminologies:
@@ -76,12 +76,12 @@ def search_names(
         for row, source in _sources_of(terminology, of_row):
             of_row[row].sources.add(source)
     of_pieces = (hit.sources for letters, hit in single_words.items() if letters not in excused | hits.keys())
-    found = {letters: hit for letters, hit in sorted(hits.items()) if letters not in excused}
+    unexcused = {letters: hit for letters, hit in sorted(hits.items()) if letters not in excused}
     findings = Findings(pieces=Counter(chain.from_iterable(of_pieces)))
-    if not found:
+    if not unexcused:
         return findings
     ordinary = TermSearch({"": chain([own_text], labels_of(terminologies))}), package()
-    for hit in found.values():
+    for hit in unexcused.values():
         words, telling = hit.name.words, hit.name.kind is Kind.TELLING
         if any(text.where(words) if telling else text.where_in_a_clause(words) for text in ordinary):
             findings.ordinary.add(hit.name.name)

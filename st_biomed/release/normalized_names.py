@@ -1,4 +1,4 @@
-"""Names and text in a form in which equal names are equal, for millions of names at once."""
+"""A form of names and text in which equal names are equal, for millions of names at once."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _INVISIBLE = (
 
 _ACCENTS = r"[\x{0300}-\x{036F}]+"
 _WITHOUT_ACCENT = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ"}
-"""Letters that no decomposition takes the accent off."""
+"""Letters whose accents no decomposition removes."""
 
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\x{30FC}]"
-"""Characters of scripts that put no space between words, or may leave it out: each is a word of its own."""
+"""Characters of scripts without obligatory spaces between words: each is a separate word."""
 
 _SEPARATORS = r"[^\pL\pM\pN]+"
 
 _APART = r"[\pM\x{1100}-\x{11FF}]"
-"""Marks and letters that join the character before them in NFKC, such as those of a Korean syllable."""
+"""Marks and letters that combine with the preceding character in NFKC, such as those of a Korean syllable."""
 
 _ARROW_COMPOSES = pc.utf8_normalize(pa.array(["e\u0301"]), "NFKC")[0].as_py() == "é"
-"""Older versions of Arrow leave characters apart in NFKC that it should join."""
+"""Older versions of Arrow do not combine some characters in NFKC."""
 
 
 def folded(strings: pa.Array) -> pa.Array:
@@ -52,11 +52,11 @@ def _composed(strings: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray
 
 
 def words_of(strings: pa.Array) -> pa.Array:
-    """The words of strings, folded, with one space between them: letters, marks and digits, and nothing else."""
+    """The folded words of strings, separated by one space: only letters, marks and digits."""
     apart = pc.replace_substring_regex(folded(strings), f"({UNSPACED})", r" \1 ")
     return pc.utf8_trim(pc.replace_substring_regex(apart, _SEPARATORS, " "), " ")
 
 
 def letters_of(strings: pa.Array) -> pa.Array:
-    """The same without the spaces."""
+    """The same without spaces."""
     return pc.replace_substring_regex(folded(strings), _SEPARATORS, "")

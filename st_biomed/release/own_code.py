@@ -1,4 +1,4 @@
-"""Models that cannot be folded into built-in modules: the files of code they carry, and the proof that it is enough."""
+"""Models that cannot be folded into built-in modules: their files of code, and the test that these suffice."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ numpy.save(out, model.encode(probes, show_progress_bar=False))
 
 
 def code_of(model: SentenceTransformer) -> list[str]:
-    """The files of code that a saved model carries; none where built-in modules are enough."""
+    """The files of code of a saved model; none if built-in modules suffice."""
     names = {file_of(module) for module in model.modules()} & OWN_CODE.keys()
     beside = (file for name in names for file in get_relative_import_files(OWN_CODE[name]))
     return sorted(names | {Path(file).name for file in beside})
 
 
 def file_of(module: nn.Module) -> str:
-    """The name of the file that a module's class is written in."""
+    """The name of the file with a module's class."""
     return f"{type(module).__module__.rpartition('.')[2]}.py"
 
 
@@ -58,7 +58,7 @@ def run_elsewhere(
 
 
 def vectors_elsewhere(folder: Path, probes: list[str]) -> np.ndarray:
-    """What a saved model gives in a fresh process without this package, loaded with ``trust_remote_code``.
+    """The vectors of a saved model in a fresh process without this package, loaded with ``trust_remote_code``.
 
     Args:
         folder: The saved model.
@@ -68,10 +68,10 @@ def vectors_elsewhere(folder: Path, probes: list[str]) -> np.ndarray:
         ``[N, D]``.
 
     Raises:
-        InputError: It names code that is not this package's, or does not load there.
+        InputError: The model refers to foreign code, or does not load.
     """
     if named := code_of_others(folder):
-        raise InputError(f"the saved model would have its users run code of others: {named[0].name}: {named[1]}")
+        raise InputError(f"the saved model would run foreign code: {named[0].name}: {named[1]}")
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "vectors.npy")
         environment = {**os.environ, "HF_MODULES_CACHE": scratch, "CUDA_VISIBLE_DEVICES": ""}

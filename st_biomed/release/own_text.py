@@ -1,9 +1,9 @@
-"""Ordinary text: what may stand in any release, whatever a terminology has a name for.
+"""Ordinary text: text that is allowed in any release, even if it contains names of a terminology.
 
-It is the text of the package that releases are written from: the recipes, their settings and help, the benchmarks and
-their published figures, what is said of each recipe's models, the template of the card, the code that names metrics,
-losses and modules, and the host's description of a trainer's arguments. What somebody trained, or measured on, is no
-part of it.
+It is the text of the package that writes releases: the recipes, their settings and help, the benchmarks and
+their published figures, the hand-written parts of model cards, the template of the card, the code that names metrics,
+losses and modules, and the host's description of a trainer's arguments. The user's training and evaluation data are
+not part of it.
 """
 
 from __future__ import annotations
@@ -22,30 +22,32 @@ from st_biomed.settings.bundled import bundled_folder
 from st_biomed.terminology import Terminology
 
 _FOLDERS = ("recipes", "recipes/configs", "evaluation", "evaluation/benchmarks", "model_cards")
-"""Without what lies below these: results and cards of runs."""
+"""Folders without their subfolders, which have results and cards of runs."""
 _CODE = ("evaluators", "few_shot", "kge", "losses", "metrics", "modules", "release")
 _TEXT = (".md", ".py", ".yaml")
 
 
 @cache
 def package() -> TermSearch:
-    """The texts, ready to be asked for names."""
+    """The texts, ready to be searched for names."""
     return TermSearch({"": _texts()})
 
 
 def said_of_sources(run: RunData) -> str:
-    """What a record says of the sources of every stage that may be redistributed: their names need not be at hand here.
+    """A record's information on the redistributable sources of every stage, whose names need not be available.
 
     Args:
         run: The record.
     """
     terminologies = chain(run["terminologies"], *(stage["terminologies"] for stage in run["earlier"]))
-    sources = (source for each in terminologies for source in each["sources"] if source["redistributable"])
+    sources = (
+        source for terminology in terminologies for source in terminology["sources"] if source["redistributable"]
+    )
     return "\n\n".join(source[part] for source in sources for part in ("name", "title", "version", "license", "url"))
 
 
 def labels_of(terminologies: Sequence[Terminology]) -> Iterator[str]:
-    """What terminologies say of themselves and call classes and relations; tables of results have these as headings."""
+    """Sources of terminologies, and names of types and relations, which are headings in tables of results."""
     for terminology in terminologies:
         for source in terminology.sources.values():
             yield from (source.name, source.title, source.version, source.license, source.url)

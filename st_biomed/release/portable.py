@@ -1,4 +1,4 @@
-"""Values as a published JSON file may hold them: no objects, no access token, no path that tells where files lie."""
+"""Values for a published JSON file: no objects, no access tokens, no paths that reveal locations of files."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ REDACTED = "<redacted>"
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON holds it: paths without where they lie, enums by value, classes and functions by name.
+    """A value for JSON: paths without their location, enums by value, classes and functions by name.
 
-    Numbers that are not finite become text, sets become sorted lists, and of any other object only its class is named. A
-    string under a key that ends in "token" is redacted.
+    Numbers that are not finite become text, sets become sorted lists, and other objects become the name of their
+    class. A string under a key that ends in "token" is redacted.
     """
     if isinstance(value, Enum):
         return plain(value.value)
@@ -45,7 +45,7 @@ _TOKEN_SETTING = re.compile(r"((?:--?)?[\w.-]*token=).+", re.IGNORECASE | re.DOT
 
 
 def plain_command(arguments: Sequence[str]) -> list[str]:
-    """A command line as JSON holds it, with the values of ``--hub_token VALUE`` and ``--hub_token=VALUE`` redacted."""
+    """A command line for JSON, with the values of ``--hub_token VALUE`` and ``--hub_token=VALUE`` redacted."""
     shown: list[str] = []
     after_option = False
     for argument in map(str, arguments):
@@ -65,7 +65,7 @@ _PATH = re.compile(r"(?<![\w/.])~?(?:/[\w.@+-]+){2,}/?")
 
 
 def _portable(text: str) -> str:
-    """The text with absolute paths made relative to the working directory, or cut to their last part outside of it."""
+    """The text with absolute paths made relative to the working directory, or else reduced to their last part."""
     if os.path.isabs(text) or text.startswith(("~/", "../")):
         return _short(text)
     return _PATH.sub(lambda match: _short(match[0]), text)

@@ -1,20 +1,21 @@
-"""What may be published: the rule that keeps names of licensed terminologies out of a release.
+"""The publication rule that keeps names of licensed terminologies out of a release.
 
-(a) Only files of a list leave: weights, configurations, tokenizer, card, license, run record, results, and the file of
-    code of a model that carries one, which is this package's byte for byte. Each is what its name says, so that all of it
-    can be searched: UTF-8 text, JSON, or a header with tensors and nothing else.
+(a) Only listed files are published: weights, configurations, tokenizer, card, license, run record, results, and the file of
+    code of a model that needs one, which is identical to this package's. Each file has the content of its type, so
+    that all of it can be searched: UTF-8 text, JSON, or a header with tensors and nothing else.
 (b) Every string of a tokenizer file is the base model's or without a space between words; a tokenizer file that is not
-    text is the base model's, byte for byte. No piece that was added is a name, and none in a row make one up
+    text is identical to the base model's. No added piece is a name, and no consecutive pieces form one
     (:mod:`st_biomed.release.vocabulary_rule`).
-(c) No path, no other file and no new string of the tokenizer whose words are joined by punctuation ("type_2") holds a name
-    that is known only from sources that may not be redistributed, in any spelling (:mod:`st_biomed.release.spellings`):
-    of at least three words or twenty characters wherever it stands; of two words, or of four characters of Chinese,
-    Japanese or Korean, in one clause of free text, which is all but the tokenizer. Names that stand in ordinary text are
-    excused (:mod:`st_biomed.release.own_text`): the card's template, rendered without a run, what sources say of
-    themselves, the text of this package. A name counts as known from a redistributable source when one of that source's
-    names has the same letters and digits.
-(d) The same holds for definitions: a whole one, as for names of three words or twenty characters, and eight words in a row
-    of a longer one (:mod:`st_biomed.release.definition_search`). Excused is what open definitions and names have, too.
+(c) No path, no other file and no new string of the tokenizer whose words are joined by punctuation ("type_2") contains a name
+    that is known only from sources that may not be redistributed, in any spelling
+    (:mod:`st_biomed.release.spellings`): of at least three words or twenty characters anywhere; of two words, or of
+    four characters of Chinese, Japanese or Korean, in one clause of free text, which is everything except the
+    tokenizer. Names in ordinary text are excused (:mod:`st_biomed.release.own_text`): the card's template, rendered
+    without a run, sources' information on themselves, the text of this package. A name counts as known from a
+    redistributable source when one of that source's names has the same letters and digits.
+(d) The same holds for definitions: a whole one, as for names of three words or twenty characters, and eight consecutive words
+    of a longer one (:mod:`st_biomed.release.definition_search`). Words that open definitions and names also have are
+    excused.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _SHOWN = 20
 
 
 def may_leave(name: str) -> bool:
-    """Whether a file, by its path inside the folder, is on the list of those that leave."""
+    """Whether a file, by its path inside the folder, is on the list of published files."""
     return _LEAVES.fullmatch(name) is not None or name in OWN_CODE
 
 
@@ -61,21 +62,21 @@ def check_release(
     own_text: str = "",
     exclude: Collection[str] = (),
 ) -> Findings:
-    """Refuse a folder that breaks the rule above.
+    """Reject a folder that violates the rule above.
 
     Args:
-        folder: What is to be published.
-        terminologies: All that the model was trained or measured on, open ones too: they excuse what they also hold.
-        base_model_folder: Where the base model's tokenizer files are; without it every string of the tokenizer has to be
-            a single word.
-        own_text: What the release says whatever it was trained on: the card's template rendered without a run.
-        exclude: Patterns of files, relative to the folder, that stay behind.
+        folder: The folder to publish.
+        terminologies: All terminologies of training or measurement, including open ones, which excuse their own names.
+        base_model_folder: The folder of the base model's tokenizer files; without it every string of the tokenizer
+            must be a single word.
+        own_text: Text of the release that does not depend on training: the card's template rendered without a run.
+        exclude: Patterns of files, relative to the folder, that are not published.
 
     Returns:
-        What was found that is no breach.
+        The findings that are not violations.
 
     Raises:
-        InputError: With the list of breaches.
+        InputError: With the list of violations.
     """
     findings = judge(folder, terminologies, base_model_folder, own_text=own_text, exclude=exclude)
     _refuse(f"{folder}: may not be released", findings.breaches)
@@ -90,7 +91,7 @@ def find_breaches(
     own_text: str = "",
     exclude: Collection[str] = (),
 ) -> list[str]:
-    """All breaches of the rule, one line each; the arguments are those of :func:`check_release`."""
+    """All violations of the rule, one line each; for the arguments see :func:`check_release`."""
     return judge(folder, terminologies, base_model_folder, own_text=own_text, exclude=exclude).breaches
 
 
@@ -102,10 +103,10 @@ def judge(
     own_text: str = "",
     exclude: Collection[str] = (),
 ) -> Findings:
-    """All that the rule finds; the arguments are those of :func:`check_release`."""
+    """All findings of the rule; for the arguments see :func:`check_release`."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; a saved model is needed")
+        raise InputError(f"{folder}: no such folder; expected a saved model")
     base = None if base_model_folder is None else Path(base_model_folder)
     first = None if base is None else first_model_folder(base)
     breaches, vocabulary = [], Vocabulary(base, first)
@@ -115,7 +116,7 @@ def judge(
         if any(fnmatch(name, pattern) for pattern in exclude):
             continue
         if path.is_dir() and not path.is_symlink() and any(path.iterdir()):
-            continue  # the paths of what it holds name it
+            continue  # the paths of its contents include it
         passages[name] = [name]
         if path.is_symlink() or not (path.is_dir() or path.is_file()):
             breaches.append(f"{name}: is a link or a special file")
@@ -126,7 +127,7 @@ def judge(
     for name in passages:
         if _CONFIGURATION.fullmatch(name):
             known = _strings_beside(first, name)
-            # A module may hold the vocabulary once more (token weights): rule (b) has judged these words.
+            # A module may contain the vocabulary again (token weights): rule (b) has checked these words.
             known |= vocabulary.tokens if "/" in name else set()
             passages[name] = [string for string in passages[name] if string not in known]
     findings = search_names(terminologies, passages, vocabulary, own_text)
@@ -137,13 +138,13 @@ def judge(
 
 
 def check_training_arguments(path: str | Path, terminologies: Sequence[Terminology]) -> None:
-    """Refuse a ``training_args.bin`` that carries data.
+    """Reject a ``training_args.bin`` that contains data.
 
-    Whatever is passed to the training arguments is pickled with them, so a sampler bound to its terminology would travel
-    along. Here every telling name counts, whatever its source.
+    Everything that is passed to the training arguments is pickled with them, so a sampler with its terminology would
+    be included. All telling names count here, of any source.
 
     Raises:
-        InputError: The file has 50 kB or more, or holds a name of at least three words or twenty characters, or a
+        InputError: The file has 50 kB or more, or contains a name of at least three words or twenty characters, or a
             definition.
     """
     path = Path(path)
@@ -151,23 +152,23 @@ def check_training_arguments(path: str | Path, terminologies: Sequence[Terminolo
         raise InputError(f"{path}: no such file; the trainer writes training_args.bin beside each checkpoint")
     breaches = []
     if (size := path.stat().st_size) >= TRAINING_ARGUMENTS_BYTES:
-        breaches.append(f"has {size:,} bytes, fewer than {TRAINING_ARGUMENTS_BYTES:,} are allowed")
+        breaches.append(f"has {size:,} bytes, must have fewer than {TRAINING_ARGUMENTS_BYTES:,}")
     search = TermSearch({path.name: strings_in(path)})
     for terminology in terminologies:
-        found = search.find(terminology.texts["text"], lambda kind: kind is Kind.TELLING)
+        names_found = search.find(terminology.texts["text"], lambda kind: kind is Kind.TELLING)
         defined: dict[int, str] = {}
-        for one in find_definitions(terminology.definitions["text"], search):
-            defined.setdefault(one.row, one.words)
-        breaches += [f"holds {name!r}" for name in sorted({*found.values(), *defined.values()})]
+        for occurrence in find_definitions(terminology.definitions["text"], search):
+            defined.setdefault(occurrence.row, occurrence.words)
+        breaches += [f"holds {name!r}" for name in sorted({*names_found.values(), *defined.values()})]
     _refuse(f"{path}: carries data", breaches)
 
 
 def _read(name: str, path: Path, base: Path | None, vocabulary: Vocabulary) -> tuple[list[str], list[str]]:
-    """What is wrong with a file whatever names there are, and the strings of it that are searched."""
+    """The faults of a file apart from names, and its strings to search."""
     try:
         small = path.stat().st_size <= READ_BYTES
         if not may_leave(name):
-            return ["is not on the list of files that may leave"], strings_in(path) if small else []
+            return ["is not on the list of published files"], strings_in(path) if small else []
         if name in OWN_CODE:
             return ([], []) if is_own_code(path) else (["differs from this package's"], strings_in(path))
         if path.name in TOKENIZER_OTHER:
@@ -184,7 +185,7 @@ def _read(name: str, path: Path, base: Path | None, vocabulary: Vocabulary) -> t
 
 
 def _strings_beside(model: Path | None, name: str) -> set[str]:
-    """The strings of a model's file, where it has one of this name."""
+    """The strings of a model's file with this name, if there is one."""
     path = None if model is None else model / name
     return set(strings_in(path)) if path is not None and path.is_file() else set()
 

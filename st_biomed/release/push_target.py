@@ -1,4 +1,4 @@
-"""Where a recipe publishes its release, read from the trainer's arguments."""
+"""The repository to which a recipe publishes its release, from the trainer's arguments."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
 
 
 def push_target(training: TrainingArguments) -> PushOptions | None:
-    """Where the release is published in the end, as ``--push_to_hub owner/name`` says; the trainer itself uploads nothing.
+    """The repository of the release from ``--push_to_hub owner/name``; the trainer itself uploads nothing.
 
-    ``push_to_hub=True`` with ``hub_model_id``, as the library has it, says the same.
+    ``push_to_hub=True`` with ``hub_model_id``, the form of the library, is equivalent.
 
     Args:
-        training: The trainer's arguments; ``push_to_hub`` is taken out of them.
+        training: The trainer's arguments; ``push_to_hub`` is reset in them.
 
     Raises:
-        InputError: No repository is named, or checkpoints are to be uploaded, which hold training terms.
+        InputError: No repository is given, or checkpoints, which contain training terms, would be uploaded.
     """
-    said: Any = training.push_to_hub
+    value: Any = training.push_to_hub
     training.push_to_hub = False
-    switch = str(said).lower()
+    switch = str(value).lower()
     if switch in ("", "false"):
         if training.hub_model_id:
             raise InputError(f"hub_model_id: nothing is published without --push_to_hub {training.hub_model_id}")
         return None
-    name = training.hub_model_id if switch == "true" else str(said)
+    name = training.hub_model_id if switch == "true" else str(value)
     if not name or "/" not in name:
         raise InputError(
-            f"push_to_hub takes the repository, owner/name, found {said!r}: the trainer's own would upload the training "
-            "folder with its terms, here it is the release folder that is published"
+            f"push_to_hub must be the repository, owner/name, found {value!r}: the trainer's switch would upload the "
+            "training folder with its terms; here the release folder is published"
         )
     strategy = HubStrategy(training.hub_strategy)
     if strategy in (HubStrategy.CHECKPOINT, HubStrategy.ALL_CHECKPOINTS):
-        raise InputError(f"hub_strategy {strategy.value}: checkpoints hold terms and are never published")
+        raise InputError(f"hub_strategy {strategy.value}: checkpoints contain terms and are never published")
     return PushOptions(name, public=training.hub_private_repo is False, branch=training.hub_revision or "")

@@ -1,4 +1,4 @@
-"""Read a release folder that a recipe may replace in the same moment."""
+"""Reads a release folder that a recipe may replace at the same time."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from st_biomed.files import settle
 
 
 class Replaced(InputError):
-    """A folder is another one than it was."""
+    """A folder was replaced."""
 
 
 def identity(folder: Path) -> tuple[int, int] | None:
-    """What tells a folder from the one that takes its place; nothing where there is none."""
+    """The identity of a folder, which differs from that of its replacement; nothing if it does not exist."""
     try:
-        found = folder.stat()
+        state = folder.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return state.st_dev, state.st_ino
 
 
 def check_unreplaced(folder: Path, was: tuple[int, int] | None) -> None:
-    """Refuse a folder that another one has taken the place of.
+    """Reject a folder that was replaced.
 
     Raises:
-        Replaced: It is not what it was.
+        Replaced: It was replaced.
     """
     if identity(folder) != was:
         raise Replaced(f"{folder}: was replaced while it was read; repeat the command")
@@ -35,13 +35,13 @@ def check_unreplaced(folder: Path, was: tuple[int, int] | None) -> None:
 
 @contextmanager
 def unreplaced(folder: Path) -> Iterator[None]:
-    """Inside, a folder is read that stays the same: what is read of two versions is refused.
+    """Read a folder that does not change inside; a replacement during reading is an error.
 
     Args:
-        folder: A release folder; where its replacement was interrupted, a whole version is put in place first.
+        folder: A release folder; if its replacement was interrupted, a complete version is put in place first.
 
     Raises:
-        Replaced: Another folder took its place.
+        Replaced: The folder was replaced.
     """
     settle(folder)
     was = identity(folder)

@@ -1,4 +1,4 @@
-"""The rule of :mod:`st_biomed.release.privacy`, run again on a folder that is about to leave."""
+"""Applies the rule of :mod:`st_biomed.release.privacy` again to a folder before it is published."""
 
 from __future__ import annotations
 
@@ -33,40 +33,46 @@ def recheck(
     base_model: str | Path | None = None,
     place: Path | None = None,
 ) -> str:
-    """Whether a release folder may leave, told in a few lines.
+    """Whether a release folder may be published, in a few lines.
 
-    ``run.json`` names what the model was trained and measured on by digest, and what the models that it started from were.
-    Of these, every terminology with a source
-    that may not be redistributed has to be at hand: among ``terminologies``, as the merge of them, saved beside the
-    checkpoints (``<folder>-training/terminology*``, of each of the models for an average of several), or as the folders that
-    the recipe read.
+    ``run.json`` lists the terminologies of training and measurement by digest, also those of earlier stages. Each of
+    these terminologies with a source that may not be redistributed must be available: among ``terminologies``, as
+    their merge, saved beside the checkpoints (``<folder>-training/terminology*``, of each of the models for an average
+    of several), or in the folders that the recipe read.
 
     Args:
         folder: The release folder.
         run: Its record.
-        terminologies: What was trained and measured on.
-        allow_sources: Names of sources whose names may leave; they are not searched for.
-        base_model: What training started from, whose tokenizer the released one may equal; by default what the record
-            says, where it is within reach.
-        place: Where the release stands, of which ``folder`` is a draft that is to take its place.
+        terminologies: The terminologies of training and measurement.
+        allow_sources: Sources whose names may be published; they are not searched for.
+        base_model: The model that training started from, whose tokenizer the released one may equal; by default that
+            of the record, if it is available.
+        place: The release folder, if ``folder`` is a draft that will replace it.
 
     Raises:
-        InputError: A source of ``allow_sources`` that the record does not know, a terminology that is not at hand, a
-            breach of the rule, or a folder that does not load.
+        InputError: A source of ``allow_sources`` that is not in the record, a terminology that is not available, a
+            violation of the rule, or a folder that does not load.
     """
     folder = Path(folder)
     place = place or folder
-    read = [*run["terminologies"], *(each for stage in run["earlier"] for each in stage["terminologies"])]
-    recorded = list({each["digest"]: each for each in read}.values())
-    sources = {source["name"]: source for each in recorded for source in each["sources"]}
+    read = [
+        *run["terminologies"],
+        *(terminology_data for stage in run["earlier"] for terminology_data in stage["terminologies"]),
+    ]
+    recorded = list({terminology_data["digest"]: terminology_data for terminology_data in read}.values())
+    sources = {source["name"]: source for terminology_data in recorded for source in terminology_data["sources"]}
     for name in allow_sources:
         if name not in sources:
             raise unknown_name("source of allow_source", name, sources)
     restricted = [name for name, source in sources.items() if not source["redistributable"]]
     searched = sorted(set(restricted) - set(allow_sources))
-    needed = [each for each in recorded if {source["name"] for source in each["sources"]} & set(searched)]
-    at_hand = _at_hand(place, run, terminologies, {each["digest"] for each in needed})
-    if missing := [each for each in needed if each["digest"] not in at_hand]:
+    needed = [
+        terminology_data
+        for terminology_data in recorded
+        if {source["name"] for source in terminology_data["sources"]} & set(searched)
+    ]
+    at_hand = _at_hand(place, run, terminologies, {terminology_data["digest"] for terminology_data in needed})
+    if missing := [terminology_data for terminology_data in needed if terminology_data["digest"] not in at_hand]:
         raise InputError(_how_to_give(place, missing[0], searched))
     model = load_encoder(folder, device="cpu")
     judged = [_allowing(terminology, allow_sources) for terminology in at_hand.values()]
@@ -77,7 +83,11 @@ def recheck(
         return "no terminology is recorded; files and tokenizer are as the rule has them"
     lines = []
     if searched:
-        closed = [one for one in judged if one.digest in {each["digest"] for each in needed}]
+        closed = [
+            terminology
+            for terminology in judged
+            if terminology.digest in {terminology_data["digest"] for terminology_data in needed}
+        ]
         lines = _searched(searched, count_kinds(closed), findings)
         lines[1:1] = _defined(count_definitions(closed))
     if allowed := sorted(set(restricted) & set(allow_sources)):
@@ -86,27 +96,31 @@ def recheck(
 
 
 def _at_hand(folder: Path, run: RunData, given: Sequence[Terminology], needed: set[str]) -> dict[str, Terminology]:
-    """Terminologies by digest: those given, and of those that lie where the recipe had them as many as are needed."""
-    found = {terminology.digest: terminology for terminology in given}
-    if len(given) > 1 and needed - found.keys():
+    """Terminologies by digest: the given ones, and the needed ones that exist at the recipe's places."""
+    by_digest = {terminology.digest: terminology for terminology in given}
+    if len(given) > 1 and needed - by_digest.keys():
         merged = Terminology.merge(*given)
-        found[merged.digest] = merged
-    told = run["configuration"].get("terminology") or []
-    read = [told] if isinstance(told, str) else told if isinstance(told, list) else []
+        by_digest[merged.digest] = merged
+    argument = run["configuration"].get("terminology") or []
+    read = [argument] if isinstance(argument, str) else argument if isinstance(argument, list) else []
     beside = [[str(place)] for place in saved_beside(folder)]
     beside.append([str(place) for place in read])
     beside += [[str(place)] for model in run["averaging"]["models"] for place in saved_beside(model["name"])]
     for places in beside:
-        if needed - found.keys() and places and all((Path(place) / "terminology.json").is_file() for place in places):
+        if (
+            needed - by_digest.keys()
+            and places
+            and all((Path(place) / "terminology.json").is_file() for place in places)
+        ):
             saved = (
                 Terminology.merge(*map(Terminology.load, places)) if len(places) > 1 else Terminology.load(places[0])
             )
-            found[saved.digest] = saved
-    return found
+            by_digest[saved.digest] = saved
+    return by_digest
 
 
 def saved_beside(folder: str | Path) -> list[Path]:
-    """The terminologies that a run has left beside its release."""
+    """The terminologies that a run stored beside its release."""
     path = Path(folder)
     return sorted(path.with_name(f"{path.name}-training").glob("terminology*")) if path.name else []
 
@@ -116,13 +130,13 @@ def _how_to_give(folder: Path, missing: TerminologyData, searched: list[str]) ->
     allow = " ".join(f"--allow-source {name}" for name in held)
     return (
         f"{folder}: names of {', '.join(held)} may not be redistributed, and the terminology with digest "
-        f"{missing['digest'][:12]} is not at hand, so that they cannot be searched for: give it with --terminology "
+        f"{missing['digest'][:12]} is not available, so they cannot be searched for: give it with --terminology "
         f"(once for each source that was merged), or {allow} to publish unsearched"
     )
 
 
 def _allowing(terminology: Terminology, sources: Collection[str]) -> Terminology:
-    """The terminology as if these sources may be redistributed."""
+    """The terminology with these sources marked as redistributable."""
     allowed = copy(terminology)
     allowed.sources = {
         name: replace(source, redistributable=source.redistributable or name in sources)
@@ -132,14 +146,14 @@ def _allowing(terminology: Terminology, sources: Collection[str]) -> Terminology
 
 
 def _tokenizer_peer(folder: Path, run: RunData, base_model: str | Path | None) -> Path | None:
-    """The folder of the model that training started from, as far as it is within reach.
+    """The folder of the model that training started from, if it is available.
 
-    A release that has taken the place of its base model is no peer of itself.
+    A release that has replaced its base model is not compared with itself.
     """
     for name in (base_model, run["configuration"].get("base_model"), run["base_model"], began_from(run)):
         try:
-            if name and isinstance(name, str | Path) and not (found := base_model_folder(name)).samefile(folder):
-                return found
+            if name and isinstance(name, str | Path) and not (peer := base_model_folder(name)).samefile(folder):
+                return peer
         except InputError:
             if name == base_model:
                 raise
@@ -147,7 +161,7 @@ def _tokenizer_peer(folder: Path, run: RunData, base_model: str | Path | None) -
 
 
 def _searched(searched: list[str], counts: Mapping[str, Counter[Kind]], findings: Findings) -> list[str]:
-    """What was looked for and not found, what could not be looked for, and what was found and is no breach."""
+    """The names that were not found, those that could not be searched for, and the allowed findings."""
     total = sum(counts.values(), Counter[Kind]())
     n_looked_for = sum(total[kind] for kind in Kind if kind not in UNTOLD)
     lines = [
@@ -167,7 +181,7 @@ def _searched(searched: list[str], counts: Mapping[str, Counter[Kind]], findings
 
 
 def _defined(counts: Mapping[str, Counter[str]]) -> list[str]:
-    """How definitions were looked for, where there are any."""
+    """The search for definitions, if there are any."""
     if not counts:
         return []
     total = sum(counts.values(), Counter[str]())

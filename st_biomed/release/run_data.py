@@ -1,7 +1,7 @@
-"""What a run leaves behind, ``run.json``: model cards, tables and plots are made from it and from nothing else.
+"""The record of a run, ``run.json``, the only source of model cards, tables and plots.
 
-Its keys are those of :class:`RunData`. It names sources, versions, counts and digests, never a term; paths are relative
-to the working directory or cut to their last part, and no host name and no access token is recorded.
+Its keys are those of :class:`RunData`. It has sources, versions, counts and digests, never a term. Paths are relative
+to the working directory or reduced to their last part, and host names and access tokens are not recorded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _INSTEAD = "take it from an intact copy of the release, or train again"
 
 
 class SourceData(TypedDict):
-    """One source of a terminology, as its reader describes it, and how many of the terminology's names come from it."""
+    """One source of a terminology, as its reader describes it, with the number of its names."""
 
     name: str
     title: str
@@ -46,7 +46,7 @@ class TerminologyData(TypedDict):
 
 
 class CorpusData(TypedDict):
-    """Raw text that was read: names of its files and folders, what was counted in it, its license as the run was told."""
+    """Raw text: names of its files and folders, its counts, and its license as given to the run."""
 
     files: list[str]
     documents: int
@@ -55,7 +55,7 @@ class CorpusData(TypedDict):
 
 
 class EarlierData(TypedDict):
-    """A run whose model this one started from, as its own record has it."""
+    """A run whose model this run started from, from its own record."""
 
     recipe: str
     description: str
@@ -77,8 +77,8 @@ class PublishedData(TypedDict):
 
 
 class AveragedModelData(TypedDict):
-    """A model whose weights went into an average: its name, the recipe that made it where that is known, the digest of what it
-    computes (:func:`st_biomed.encoder.digest.model_digest`), and its share."""
+    """A model of an average: its name, its recipe if known, the digest of its computation
+    (:func:`st_biomed.encoder.digest.model_digest`), and its share."""
 
     name: str
     recipe: str
@@ -87,17 +87,18 @@ class AveragedModelData(TypedDict):
 
 
 class AveragingPointData(TypedDict):
-    """What was found on dev where the last model has this share; a figure is null where it was not finite."""
+    """The figures on dev for a share of the last model; a figure is null if it was not finite."""
 
     weight: float
     figures: dict[str, float | None]
 
 
 class AveragingData(TypedDict):
-    """An average of weights; no model where there is none.
+    """An average of weights; no models if there is none.
 
-    Of a recipe the models are the base and the trained one. The curve is there where the share was chosen on dev: no figure of
-    ``metrics`` may be below the base model's by more than ``tolerance``, as a share of the largest value it can have.
+    For a recipe, the models are the base and the trained one, or the students of ``biolord``. There is a curve if the share was
+    chosen on dev: no figure of ``metrics`` may be below the base model's by more than ``tolerance``, as a share of its largest
+    possible value.
     """
 
     models: list[AveragedModelData]
@@ -107,7 +108,7 @@ class AveragingData(TypedDict):
 
 
 class MetricData(TypedDict):
-    """One number during training; ``value`` is null where it was not finite."""
+    """One number during training; ``value`` is null if it was not finite."""
 
     step: int
     epoch: float | None
@@ -123,7 +124,7 @@ class LossData(TypedDict):
 
 
 class MachineData(TypedDict):
-    """What the run ran on; ``cores`` are those it was allowed to use."""
+    """The machine of the run; ``cores`` are those that it was allowed to use."""
 
     cpu: str
     cores: int
@@ -135,35 +136,35 @@ class RunData(TypedDict):
 
     format: int
     recipe: str  # name of the recipe
-    description: str  # what the model does, in a sentence or two
-    model_id: str  # where it is published; empty when nowhere
+    description: str  # description of the model, in a sentence or two
+    model_id: str  # its repository; empty if unpublished
     base_model: str
-    license: str  # of the released files; identifier as the Hub writes it
+    license: str  # license of the released files; identifier of the Hub
     language: list[str]  # ISO 639-1
     command: list[str]
     seed: int
     configuration: dict[str, Any]  # every argument of the recipe, resolved
     training_arguments: dict[str, Any]  # every argument of the trainer, resolved
-    changed_arguments: list[str]  # names of those that are not the host's default
+    changed_arguments: list[str]  # names of those that differ from the host's defaults
     losses: dict[str, LossData]  # dataset name to its objective
     citations: dict[str, str]  # class of a loss to the BibTeX of its paper
-    readings: list[str]  # how each open point of the paper was read
+    readings: list[str]  # interpretation of each open point of the paper
     terminologies: list[TerminologyData]
     corpora: list[CorpusData]
-    earlier: list[EarlierData]  # the run that base_model is from, then the one before it, and so on
+    earlier: list[EarlierData]  # the run of base_model, then the one before it, and so on
     averaging: AveragingData  # of the released weights
     metrics: list[MetricData]  # over time
-    headline: list[str]  # names of the results that the card's tables show; all when empty
-    scorecards: list[ScorecardData]  # against the models it was compared with, the newest first
+    headline: list[str]  # names of the results in the card's tables; empty for all
+    scorecards: list[ScorecardData]  # comparisons with other models, the newest first
     results: dict[str, dict[str, dict[str, float | None]]]  # benchmark to "before" and "after" to metric to value
     published: list[PublishedData]  # for metrics of the results
     versions: dict[str, str]
     machine: MachineData
-    seconds: float  # wall time from the record's making to its saving
+    seconds: float  # wall time from the record's creation to its saving
 
 
 def empty_run() -> RunData:
-    """A run of which nothing is known."""
+    """An empty record."""
     return RunData(
         format=FORMAT,
         recipe="",
@@ -205,18 +206,18 @@ def read_run(path: str | Path) -> RunData:
     """Read ``run.json``.
 
     Raises:
-        InputError: Not there, not JSON, another format, a key is missing or there twice, or a value is not what it is to be.
+        InputError: Missing, not JSON, another format, a missing or repeated key, or an invalid value.
     """
     path = Path(path)
     settle(path.parent)
     if not path.parent.is_dir():
-        raise InputError(f"{path.parent}: no such folder; the release folder of a recipe is needed")
+        raise InputError(f"{path.parent}: no such folder; expected the release folder of a recipe")
     try:
         run = strict_json(path.read_text("utf-8"))
     except OSError as error:
-        below = ", ".join(sorted(str(one.parent) for one in path.parent.glob(f"*/{path.name}")))
+        below = ", ".join(sorted(str(record_path.parent) for record_path in path.parent.glob(f"*/{path.name}")))
         hint = f"those below it are {below}: choose one" if below else f"a recipe writes {path.name} beside its model"
-        raise InputError(f"{path}: no run record there ({error.strerror}); {hint}") from error
+        raise InputError(f"{path}: no run record found ({error.strerror}); {hint}") from error
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({' '.join(str(error).split())}); {_INSTEAD}") from error
     check_run(run, path, hint=f"; {_INSTEAD}")
@@ -224,32 +225,32 @@ def read_run(path: str | Path) -> RunData:
 
 
 def began_from(run: RunData) -> str:
-    """The model that the first of all stages started from."""
+    """The base model of the first of all stages."""
     return run["earlier"][-1]["base_model"] if run["earlier"] else run["base_model"]
 
 
 def check_run(run: Mapping[str, Any], what: object = "run", hint: str = "") -> None:
-    """Refuse what is not a complete record.
+    """Reject an incomplete record.
 
     Args:
         run: The record.
-        what: What it is called.
-        hint: What else the message says of one that is damaged.
+        what: Its name in messages.
+        hint: Further text of the message for a damaged record.
 
     Raises:
-        InputError: Another format, keys that are missing, or a value of another type.
+        InputError: Another format, missing keys, or a value of another type.
     """
     if not isinstance(run, Mapping) or run.get("format") != FORMAT:
-        found = run.get("format") if isinstance(run, Mapping) else type(run).__name__
-        raise InputError(f"{what}: format {found!r}, this version reads run records of format {FORMAT}")
+        format_found = run.get("format") if isinstance(run, Mapping) else type(run).__name__
+        raise InputError(f"{what}: format {format_found!r}, this version reads run records of format {FORMAT}")
     if wrong := misfit(dict(run), RunData):
         raise InputError(f"{what}: {wrong}{hint}")
 
 
 def results_table(run: RunData, benchmark: str) -> str:
-    """The results of one benchmark before and after training as a Markdown table; the headline ones where there are any.
+    """The results of one benchmark before and after training as a Markdown table, of the headline metrics if any.
 
-    Metrics have their 95% interval where one was drawn.
+    Metrics have their 95% interval if one was drawn.
     """
     stages = run["results"][benchmark]
     before, after = (stages.get(stage, {}) for stage in STAGES)

@@ -1,4 +1,4 @@
-"""Keeping the record of a run while it runs."""
+"""Collects the record of a run during the run."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ from st_biomed.terminology import Terminology
 
 @dataclass
 class RunRecord:
-    """Collects what a run was and found.
+    """Collects the arguments and results of a run.
 
-    Make it when the run begins (the clock starts), pass :meth:`callback` to the trainer, add losses and results, save it
-    at the end.
+    Create it when the run begins (this starts the clock), pass :meth:`callback` to the trainer, add losses and
+    results, and save it at the end.
 
-    Its arguments are the keys of :class:`RunData` that only the recipe knows.
+    The arguments are the keys of :class:`RunData` that only the recipe knows.
 
     Args:
         recipe: The recipe's name.
         base_model: Id or path of the model that training started from.
         configuration: Every argument of the recipe, resolved.
         seed: The one seed of the run.
-        terminologies: All that is trained or measured on.
-        license: License of the released files, as the Hub writes it (``"apache-2.0"``).
+        terminologies: All terminologies of training or measurement.
+        license: License of the released files, as an identifier of the Hub (``"apache-2.0"``).
         language: ISO 639-1 codes of the names.
         model_id: Hub id of the released model.
-        description: What the model does, in a sentence or two.
-        readings: How each open point of the paper was read, a short sentence each.
-        corpora: Raw text that was read.
-        headline: Names of the results that the card shows; all when empty.
+        description: Description of the model, in a sentence or two.
+        readings: Interpretation of each open point of the paper, a short sentence each.
+        corpora: Raw text of the run.
+        headline: Names of the results on the card; empty for all.
         command: The command line; by default that of this process. Access tokens in it are redacted.
     """
 
@@ -81,7 +81,7 @@ class RunRecord:
         for name in ("language", "readings", "corpora", "headline", "command", "terminologies"):
             value = getattr(self, name)
             if isinstance(value, str) or not isinstance(value, Sequence):
-                raise InputError(f"{name} has to be a list, found {type(value).__name__}: write [{name}]")
+                raise InputError(f"{name} must be a list, found {type(value).__name__}: write [{name}]")
         self._started = time.perf_counter()
         self._run = empty_run()
         for argument in fields(self):
@@ -94,41 +94,41 @@ class RunRecord:
         self._run["machine"] = machine()
 
     def add_losses(self, losses: torch.nn.Module | Mapping[str, torch.nn.Module]) -> None:
-        """Record each objective's configuration and paper.
+        """Record the configuration and paper of each objective.
 
         Args:
-            losses: What is passed to the trainer: one loss, or dataset name to loss.
+            losses: The losses of the trainer: one loss, or dataset name to loss.
         """
         for dataset, loss in losses.items() if isinstance(losses, Mapping) else [("", losses)]:
             config: Callable[[], dict[str, Any]] = getattr(loss, "get_config_dict", dict)
             self._run["losses"][dataset] = LossData(loss=type(loss).__name__, config=plain(config()))
-            for part in (loss, getattr(loss, "loss", None)):  # the host's name for what a loss wraps
+            for part in (loss, getattr(loss, "loss", None)):  # the host's name for a wrapped loss
                 if citation := getattr(part, "citation", ""):
                     self._run["citations"][type(part).__name__] = citation.strip()
 
     def add_published(self, figures: Iterable[Any]) -> None:
         """Record figures of the literature, with ``system``, ``metric``, ``value`` and ``source``, for the card."""
-        for one in figures:
+        for figure in figures:
             self._run["published"].append(
-                PublishedData(system=one.system, metric=one.metric, value=one.value, source=one.source)
+                PublishedData(system=figure.system, metric=figure.metric, value=figure.value, source=figure.source)
             )
 
     def add_training_arguments(self, arguments: TrainingArguments, changed: Iterable[str] = ()) -> None:
-        """Record every argument of the trainer but its access tokens.
+        """Record all arguments of the trainer except its access tokens.
 
         Args:
             arguments: The trainer's arguments.
-            changed: Names of those that are not the host's default.
+            changed: Names of the arguments that differ from the host's defaults.
         """
         resolved = {name: plain(value) for name, value in arguments.to_dict().items() if not name.endswith("_token")}
         self._run["training_arguments"] = resolved
         self._run["changed_arguments"] = [name for name in changed if name in resolved]
 
     def add_results(self, benchmark: str, stage: str, metrics: Mapping[str, float]) -> None:
-        """Record what an evaluator returned.
+        """Record the result of an evaluator.
 
         Args:
-            benchmark: What was measured on, e.g. ``"icd10cm_tree"``.
+            benchmark: The benchmark, e.g. ``"icd10cm_tree"``.
             stage: ``"before"`` or ``"after"`` training.
             metrics: Name to value.
 
@@ -141,17 +141,17 @@ class RunRecord:
         self._run["results"].setdefault(benchmark, {}).setdefault(stage, {}).update(values)
 
     def add_averaging(self, averaging: AveragingData) -> None:
-        """Record what the released weights are an average of."""
+        """Record the models whose average the released weights are."""
         self._run["averaging"] = averaging
 
     def add_metrics(self, step: int, epoch: float | None, metrics: Mapping[str, Any]) -> None:
-        """Record numbers of one training step; what is not a number is left out."""
+        """Record numbers of one training step; other values are left out."""
         for name, value in metrics.items():
             if isinstance(value, Real):
                 self._run["metrics"].append(MetricData(step=step, epoch=epoch, name=name, value=_finite(float(value))))
 
     def callback(self) -> RunRecordCallback:
-        """For the trainer: records its arguments, its training losses and its evaluations."""
+        """The trainer's callback, which records its arguments, its training losses and its evaluations."""
         return RunRecordCallback(self)
 
     def to_dict(self) -> RunData:
@@ -160,7 +160,7 @@ class RunRecord:
         return run
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``run.json`` into a folder, which is made when it is not there."""
+        """Write ``run.json`` into a folder, which is created if it does not exist."""
         Path(folder).mkdir(parents=True, exist_ok=True)
         return write_run(self.to_dict(), Path(folder) / "run.json")
 
@@ -174,7 +174,7 @@ class RunRecordCallback(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """What was logged before a run was stopped, where it is resumed, is in the state that its checkpoint has."""
+        """Entries from before a run was stopped and resumed are in the state of its checkpoint."""
         self.record.add_training_arguments(args)
         for entry in state.log_history if state.is_world_process_zero else ():
             evaluation = any(name.startswith("eval_") for name in entry)
@@ -189,7 +189,7 @@ class RunRecordCallback(TrainerCallback):
         model: SentenceTransformer | None = None,
         **kwargs: Any,
     ) -> None:
-        """The host has compared the arguments with its defaults for the model's own card."""
+        """The host has compared the arguments with its defaults for the model's card."""
         changed = {} if model is None else model.model_card_data.non_default_hyperparameters
         self.record.add_training_arguments(args, changed)
 
@@ -201,7 +201,7 @@ class RunRecordCallback(TrainerCallback):
         logs: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Training losses and learning rate; evaluations and the closing summary come elsewhere."""
+        """Training losses and learning rate; evaluations and the final summary are recorded elsewhere."""
         self._add(state, _logged(logs or {}))
 
     def on_evaluate(
@@ -212,7 +212,7 @@ class RunRecordCallback(TrainerCallback):
         metrics: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Everything the evaluators return, but not how long they took."""
+        """All results of the evaluators except their durations."""
         self._add(state, _evaluated(metrics or {}))
 
     def _add(self, state: TrainerState, metrics: Mapping[str, Any]) -> None:
@@ -230,7 +230,7 @@ def _logged(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _evaluated(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What the evaluators returned."""
+    """The results of the evaluators."""
     return {
         name: value
         for name, value in entry.items()
@@ -267,7 +267,7 @@ def _finite(value: float) -> float | None:
 
 
 def corpus_data(arguments: CorpusArguments, coverage: Coverage) -> CorpusData:
-    """What a record has of raw text: the names of files and folders, not where they lie, and what was counted."""
+    """The record of raw text: names of files and folders without their location, and counts."""
     return CorpusData(
         files=[Path(file).name for file in arguments.corpus],
         documents=coverage.documents,
@@ -277,7 +277,7 @@ def corpus_data(arguments: CorpusArguments, coverage: Coverage) -> CorpusData:
 
 
 def _earlier(base_model: str) -> list[EarlierData]:
-    """The runs that a base model is from, the last one first: those that its folder's ``run.json`` knows of."""
+    """The runs of a base model, the last one first, from its folder's ``run.json``."""
     path = Path(base_model) / "run.json"
     if not path.is_file():
         return []

@@ -1,4 +1,4 @@
-"""A model against its base, benchmark by benchmark: what ``run.json`` and ``scorecard.json`` hold, and how it is counted."""
+"""Comparisons of a model with its base on each benchmark, as in ``run.json`` and ``scorecard.json``, and counts."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypedDict, TypeVar
 
 OUTCOMES = ("gained", "kept", "lost")
-"""What a benchmark may be: better than the base, not told from it, worse."""
+"""The outcomes of a benchmark: better than the base, not distinguishable from it, worse."""
 
 
 class OutcomeData(TypedDict):
-    """What became of one benchmark.
+    """The outcome of one benchmark.
 
-    ``in_domain`` has the names of the sources that it is made of and that the model was trained on; none where it was
-    trained on none of them.
+    ``in_domain`` has the names of the sources of both the benchmark and the training data; it is empty if there are no
+    common sources.
     """
 
     benchmark: str
@@ -25,11 +25,11 @@ class OutcomeData(TypedDict):
 
 
 class DifferenceData(OutcomeData):
-    """A benchmark of one model: its figure, the base's, and the paired test of the two over the same units."""
+    """A benchmark of one model: the figures of model and base, and their paired test over the same units."""
 
     value: float
     base: float
-    difference: float  # of the model's figure from the base's
+    difference: float  # the model's figure minus the base's
     low: float  # 95% bootstrap interval of the difference
     high: float
     p: float  # two-sided
@@ -45,19 +45,19 @@ class ScorecardData(TypedDict):
     model_digest: str
     base: str  # its id or the name of its folder
     base_digest: str
-    base_pooling: str  # as it was measured; empty where a module of its own pools, or of a table of vectors
-    base_max_length: int  # tokens that its texts were cut at; 0 of a table of vectors
-    alpha: float  # below which p is called gained or lost
-    draws: int  # of each test
+    base_pooling: str  # as measured; empty if a module of its own pools, or of a table of vectors
+    base_max_length: int  # maximum number of tokens of a text; 0 for a table of vectors
+    alpha: float  # a smaller p means gained or lost
+    draws: int  # number of draws of each test
     draws_seed: int
-    as_published: bool  # whether the benchmarks were scored as the papers' scripts do
-    recorded: bool  # whether a record says what the model was trained on
+    as_published: bool  # whether the benchmarks were scored like the papers' scripts
+    recorded: bool  # whether a record lists the model's training data
     benchmarks: list[DifferenceData]  # by family
-    not_compared: list[str]  # benchmarks that the model was measured on and not tested
+    not_compared: list[str]  # benchmarks that were measured but not compared
 
 
 class Counts(NamedTuple):
-    """How many benchmarks of each outcome."""
+    """The number of benchmarks of each outcome."""
 
     gained: int
     kept: int
@@ -71,29 +71,29 @@ AnyOutcome = TypeVar("AnyOutcome", bound=OutcomeData)
 
 
 def counts(rows: Iterable[OutcomeData]) -> Counts:
-    """How many of some benchmarks were gained, kept and lost."""
-    found = [row["outcome"] for row in rows]
-    return Counts(*(found.count(outcome) for outcome in OUTCOMES))
+    """The numbers of benchmarks that were gained, kept and lost."""
+    outcomes = [row["outcome"] for row in rows]
+    return Counts(*(outcomes.count(outcome) for outcome in OUTCOMES))
 
 
 def outside_training(rows: Iterable[AnyOutcome]) -> list[AnyOutcome]:
-    """Those made of nothing that the model is known to have been trained on."""
+    """The benchmarks without known training data."""
     return [row for row in rows if not row["in_domain"]]
 
 
 def by_family(rows: Sequence[AnyOutcome]) -> dict[str, list[AnyOutcome]]:
-    """Family to its benchmarks, in the order in which they come; a family of languages that are not English lists them."""
+    """Family to its benchmarks, in their order; a family of other languages lists the languages."""
     families: dict[str, list[AnyOutcome]] = {}
     for row in rows:
         families.setdefault(row["family"], []).append(row)
-    return {_named(family, found): found for family, found in families.items()}
+    return {_named(family, rows_of_family): rows_of_family for family, rows_of_family in families.items()}
 
 
 def counts_by_holm(rows: Sequence[DifferenceData], alpha: float) -> Counts:
-    """The counts where a difference that Holm's p does not hold up is kept."""
+    """The counts if differences that Holm's p does not confirm count as kept."""
     held = [row for row in rows if row["p_holm"] < alpha]
-    found = counts(held)
-    return found._replace(kept=found.kept + len(rows) - len(held))
+    by_holm = counts(held)
+    return by_holm._replace(kept=by_holm.kept + len(rows) - len(held))
 
 
 def _named(family: str, rows: Sequence[OutcomeData]) -> str:

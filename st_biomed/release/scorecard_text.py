@@ -1,4 +1,4 @@
-"""A scorecard as the card of a release shows it: names of benchmarks and figures, nothing of their texts."""
+"""A scorecard for the card of a release: names of benchmarks and figures, none of their texts."""
 
 from __future__ import annotations
 
@@ -15,30 +15,33 @@ from st_biomed.release.scorecard_data import (
 
 
 def scorecard_summary(scorecard: ScorecardData) -> str:
-    """The base, the counts, a line for each family, and every loss by name, in Markdown."""
+    """The base, the counts, a line for each family, and all losses by name, in Markdown."""
     rows = scorecard["benchmarks"]
     outside = outside_training(rows)
-    told = f"Against {base_line(scorecard)}, on {_benchmarks(len(rows))}: **{counts(rows)}**."
+    summary = f"Against {base_line(scorecard)}, on {_benchmarks(len(rows))}: **{counts(rows)}**."
     if len(outside) < len(rows):
         n = _benchmarks(len(rows) - len(outside))
-        told += f" Without the {n} made of terminologies that it was trained on: **{counts(outside)}**."
+        summary += f" Without the {n} made of terminologies that it was trained on: **{counts(outside)}**."
     lines = ["| | gained | kept | lost | without what it was trained on |", "|:--|--:|--:|--:|--:|"]
-    for family, found in by_family(rows).items():
-        left = outside_training(found)
-        lines.append(f"| {family} | {' | '.join(map(str, counts(found)))} | {counts(left) if left else '–'} |")
+    for family, rows_of_family in by_family(rows).items():
+        left = outside_training(rows_of_family)
+        lines.append(
+            f"| {family} | {' | '.join(map(str, counts(rows_of_family)))} | {counts(left) if left else '–'} |"
+        )
     lost = [f"- {loss_line(row)}" for row in rows if row["outcome"] == "lost"]
-    parts = [told, "\n".join(lines), "Lost:\n\n" + "\n".join(lost) if lost else "No benchmark was lost."]
+    parts = [summary, "\n".join(lines), "Lost:\n\n" + "\n".join(lost) if lost else "No benchmark was lost."]
     if scorecard["not_compared"]:
         parts.append(f"Measured and not compared: {', '.join(scorecard['not_compared'])}.")
     return "\n\n".join([*parts, *scorecard_notes(scorecard)])
 
 
 def scorecard_notes(scorecard: ScorecardData) -> list[str]:
-    """How it was counted, and what that does not say."""
+    """Notes on the counting and its limits."""
     rows, alpha = scorecard["benchmarks"], f"{scorecard['alpha']:.2f}".lstrip("0")
     tested = (
         f"*Gained* and *lost*: p < {alpha} in a two-sided paired test over the same units (approximate randomization, "
-        f"{scorecard['draws']:,} draws from seed {scorecard['draws_seed']}); *kept*: all others, which is no proof that they are equal. "
+        f"{scorecard['draws']:,} draws from seed {scorecard['draws_seed']}); *kept*: all others, which is no proof "
+        "that they are equal. "
     )
     notes = [
         tested
@@ -47,8 +50,8 @@ def scorecard_notes(scorecard: ScorecardData) -> list[str]:
     ]
     if (least := len(rows) / (scorecard["draws"] + 1)) >= scorecard["alpha"]:
         notes.append(
-            f"With {scorecard['draws']:,} draws the smallest of {len(rows)} adjusted p is never below {shown_p(least)}: "
-            f"more draws are needed to tell."
+            f"With {scorecard['draws']:,} draws the smallest of {len(rows)} adjusted p is never below "
+            f"{shown_p(least)}: more draws are needed to tell."
         )
     if not scorecard["recorded"]:
         notes.append("No record says what the model was trained on, so no benchmark is marked as made of it.")
@@ -58,13 +61,14 @@ def scorecard_notes(scorecard: ScorecardData) -> list[str]:
 
 
 def scorecard_table(scorecard: ScorecardData) -> str:
-    """Every benchmark with both figures, the difference and the test, in Markdown."""
+    """Each benchmark with both figures, the difference and the test, in Markdown."""
     lines = ["| benchmark | base | this model | difference | p | Holm's p | |", "|:--|--:|--:|--:|--:|--:|:--|"]
     for row in scorecard["benchmarks"]:
         figures = f"{row['base']:.3f} | {row['value']:.3f} | {shown_difference(row)}"
         p_values = f"{shown_p(row['p'])} | {shown_p(row['p_holm'])}"
         lines.append(
-            f"| {marked(row['benchmark'], row['in_domain'])}, {row['metric']} | {figures} | {p_values} | {row['outcome']} |"
+            f"| {marked(row['benchmark'], row['in_domain'])}, {row['metric']} | {figures} | {p_values} | "
+            f"{row['outcome']} |"
         )
     if any(row["in_domain"] for row in scorecard["benchmarks"]):
         lines += ["", IN_DOMAIN_NOTE]
@@ -75,7 +79,7 @@ IN_DOMAIN_NOTE = "\\* made of a terminology or dictionary that it was trained on
 
 
 def base_line(scorecard: ScorecardData) -> str:
-    """The base and how it was read."""
+    """The base and its settings."""
     pooling, length = scorecard["base_pooling"], scorecard["base_max_length"]
     read = ", ".join([*([f"{pooling} pooling"] if pooling else []), *([f"{length} tokens"] if length else [])])
     return f"`{scorecard['base']}`{f' ({read})' if read else ''}"
@@ -90,7 +94,7 @@ def loss_line(row: DifferenceData) -> str:
 
 
 def marked(benchmark: str, in_domain: Sequence[str]) -> str:
-    """A benchmark's name, with a star where it is made of what was trained on."""
+    """A benchmark's name, with a star if it is made of training data."""
     return f"{benchmark} \\*" if in_domain else benchmark
 
 
@@ -100,7 +104,7 @@ def shown_difference(row: DifferenceData) -> str:
 
 
 def shown_p(value: float) -> str:
-    """A p value as a table prints it."""
+    """A p value in its printed form."""
     return "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0") if value < 1 else "1"
 
 

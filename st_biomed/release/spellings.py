@@ -1,6 +1,6 @@
-"""What a string may say besides what it says letter by letter: the readings that a name is looked for in.
+"""Readings of a string in addition to its literal text, in which names are searched for.
 
-No reading replaces the text: each is searched beside it, since what looks like markup may be none.
+No reading replaces the text: each is searched in addition, because apparent markup may be plain text.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import binascii
 import html
 import re
 
-_ROUNDS = 4  # percent signs of an entity of an entity
+_ROUNDS = 4  # nesting of encodings
 _TELLTALE = re.compile(r"[&<%=\\*~`\[\x1b\-‐]|[^\x00-\x7f]")
-"""Without any of these characters there is nothing to resolve, apart from base64."""
+"""Text without any of these characters has nothing to resolve except base64."""
 
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[|\]\]>|<[!?][^<>]*>|\x1b\[[0-9;?]*[A-Za-z]", re.DOTALL)
-"""Comments, declarations, and the colors of a terminal."""
+"""Comments, declarations, and terminal colors."""
 _BLOCK = re.compile(
     r"</?(?:article|blockquote|br|caption|dd|div|dl|dt|figure|h[1-6]|hr|li|ol|option|p|pre|section|table|tbody|td|tfoot"
     r"|th|thead|tr|ul)\b[^<>]*>",
@@ -39,16 +39,16 @@ _ALIKE = str.maketrans(
     "аеорсухіјѕһԁԛԝкмтвнАВЕКМНОРСТУХІЈЅαορνικυχτηΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijshdqwkmtbhABEKMHOPCTYXIJSaopvikuxtnABEZHIKMNOPTYX",
 )
-"""Cyrillic and Greek letters, and the Latin ones that they look like."""
+"""Cyrillic and Greek letters, and the Latin letters that they resemble."""
 
 
 def readings(text: str) -> list[str]:
-    """The text, and everything that it may be read as.
+    """The text and all its possible readings.
 
-    Resolved are HTML tags, comments and entities, Markdown's links, footnotes and emphasis inside a word, words broken at
-    the end of a line, percent-encoding and quoted-printable, escapes of JSON, YAML, Python, C and LaTeX, colors of a
-    terminal, UTF-8 that was taken for Latin-1, and each of these inside another; then format characters between words,
-    Cyrillic and Greek letters in place of Latin ones, and base64.
+    Resolved are HTML tags, comments and entities, Markdown links, footnotes and emphasis inside a word, words broken
+    at the end of a line, percent-encoding and quoted-printable, escapes of JSON, YAML, Python, C and LaTeX, terminal
+    colors, UTF-8 read as Latin-1, and each of these inside another; then format characters between words, Cyrillic and
+    Greek letters in place of Latin ones, and base64.
 
     Args:
         text: Any string.
@@ -56,17 +56,17 @@ def readings(text: str) -> list[str]:
     Returns:
         Distinct readings, the text itself first.
     """
-    found = {text: None}
+    readings_found = {text: None}
     if _TELLTALE.search(text):
         for read in (text, _LATEX_ACCENT.sub(r"\1", text)):
-            for markup in (True, False):  # "<" and ">" may be signs of their own, with an entity between them
-                found.update(dict.fromkeys(_resolved(read, markup)))
-        for read in list(found):
-            found[_FORMAT.sub(" ", read)] = None  # a zero-width space stands between words as often as within one
-            found[read.translate(_ALIKE)] = None
-    for read in list(found):
-        found.update(dict.fromkeys(_from_base64(read)))
-    return list(found)
+            for markup in (True, False):  # "<" and ">" may be plain characters, with an entity between them
+                readings_found.update(dict.fromkeys(_resolved(read, markup)))
+        for read in list(readings_found):
+            readings_found[_FORMAT.sub(" ", read)] = None  # a zero-width space may be between words or within one
+            readings_found[read.translate(_ALIKE)] = None
+    for read in list(readings_found):
+        readings_found.update(dict.fromkeys(_from_base64(read)))
+    return list(readings_found)
 
 
 def _resolved(text: str, markup: bool) -> list[str]:
@@ -88,7 +88,7 @@ def _without_markup(text: str) -> str:
 
 
 def _without_hexadecimal(text: str) -> str:
-    """Percent-encoding and quoted-printable resolved, as UTF-8 or else as Latin-1's Windows kin."""
+    """Percent-encoding and quoted-printable resolved, as UTF-8 or else as Windows' form of Latin-1."""
 
     def resolved(match: re.Match[str]) -> str:
         content = bytes.fromhex(re.sub("[%=]", "", match[0]))
@@ -101,7 +101,7 @@ def _without_hexadecimal(text: str) -> str:
 
 
 def _without_escapes(text: str) -> str:
-    """Backslashes resolved."""
+    """Backslash escapes resolved."""
 
     def resolved(match: re.Match[str]) -> str:
         *hexadecimal, octal, sign = match.groups()
@@ -113,11 +113,11 @@ def _without_escapes(text: str) -> str:
     if "\\" not in text:
         return text
     text = _ESCAPE.sub(resolved, text)
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # two halves are one character
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # two surrogates are one character
 
 
 def _mended(text: str) -> str:
-    """UTF-8 that was taken for Latin-1 or its Windows kin, as it was."""
+    """The original text of UTF-8 that was read as Latin-1 or Windows' form of it."""
 
     def mended(match: re.Match[str]) -> str:
         for encoding in ("cp1252", "latin-1"):
@@ -131,7 +131,7 @@ def _mended(text: str) -> str:
 
 
 def _from_base64(text: str) -> list[str]:
-    """What the runs of base64 are that are text."""
+    """The decoded texts of runs of base64."""
     texts = []
     for match in _BASE64.finditer(text):
         run = match[0].rstrip("=").replace("-", "+").replace("_", "/")

@@ -1,4 +1,4 @@
-"""JSON as it was written: every key once, no number that JSON has not, and every value of the type that it is to have."""
+"""Strict JSON: no repeated keys, only valid numbers, and every value of its type."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 
 def strict_json(text: str) -> Any:
-    """The value of a text.
+    """Parse a JSON text.
 
     Raises:
-        ValueError: It is not JSON, a key is there twice in an object, or there is a NaN or an infinity.
+        ValueError: It is not JSON, a key occurs twice in an object, or there is a NaN or an infinity.
     """
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
@@ -24,38 +24,38 @@ def strict_json(text: str) -> Any:
 
 
 def misfit(value: Any, wanted: Any, where: str = "") -> str:
-    """Where a value is not of its type, in words; empty where it is.
+    """The first value that is not of its type, in words; empty if there is none.
 
     Args:
-        value: What was read.
-        wanted: A typed dictionary, ``dict[str, X]``, ``list[X]``, a plain type or several, or ``Any``. A dictionary may
-            have other keys besides.
-        where: What it is called.
+        value: The parsed value.
+        wanted: A typed dictionary, ``dict[str, X]``, ``list[X]``, a plain type or several, or ``Any``. A dictionary
+            may have other keys.
+        where: Its name.
     """
     origin, arguments = get_origin(wanted), get_args(wanted)
     parts: dict[str, tuple[Any, Any]] = {}
     if is_typeddict(wanted) or origin is dict:
         if not isinstance(value, dict):
-            return f"{where} has to be an object, found {reprlib.repr(value)}"
+            return f"{where} must be an object, found {reprlib.repr(value)}"
         hints = _hints(wanted) if is_typeddict(wanted) else dict.fromkeys(value, arguments[-1])
         if missing := [name for name in hints if name not in value]:
             return f"{where or 'the record'} lacks {', '.join(missing)}"
         parts = {f"{where}.{name}".strip("."): (value[name], kind) for name, kind in hints.items()}
     elif origin is list:
         if not isinstance(value, list):
-            return f"{where} has to be a list, found {reprlib.repr(value)}"
-        parts = {f"{where}[{i}]": (one, arguments[0]) for i, one in enumerate(value)}
+            return f"{where} must be a list, found {reprlib.repr(value)}"
+        parts = {f"{where}[{i}]": (member, arguments[0]) for i, member in enumerate(value)}
     elif wanted is not Any and not any(_is_a(value, kind) for kind in arguments or (wanted,)):
         names = " or ".join("null" if kind is NoneType else kind.__name__ for kind in arguments or (wanted,))
-        return f"{where} has to be {names}, found {reprlib.repr(value)}"
-    return next(filter(None, (misfit(one, kind, name) for name, (one, kind) in parts.items())), "")
+        return f"{where} must be {names}, found {reprlib.repr(value)}"
+    return next(filter(None, (misfit(member, kind, name) for name, (member, kind) in parts.items())), "")
 
 
 _hints = cache(get_type_hints)
 
 
 def _is_a(value: Any, kind: Any) -> bool:
-    """Whether a value is of a plain type: a whole number is a number, a truth value is none."""
+    """Whether a value is of a plain type: an integer is a number, a boolean is not."""
     if isinstance(value, bool):
         return kind is bool
     if kind is float:
@@ -64,13 +64,13 @@ def _is_a(value: Any, kind: Any) -> bool:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are there once each."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """An object with distinct keys."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"key {twice!r} is there twice")
-    return found
+        raise ValueError(f"key {twice!r} occurs twice")
+    return content
 
 
 def _refused(constant: str) -> float:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number of JSON")

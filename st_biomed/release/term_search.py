@@ -1,4 +1,4 @@
-"""Which of millions of names occur in a few files: whole words, one pass over the names."""
+"""Finds which of millions of names occur in a few files: whole words, one pass over the names."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from st_biomed.release.normalized_names import letters_of, words_of
 from st_biomed.release.spellings import readings
 
 LEAST_JOINED = 12
-"""Letters from which on a name is found wherever its letters stand in a row, whatever stands between any two of them."""
+"""Minimum number of letters of a name that is found by consecutive letters, with any characters between them."""
 
 HEAD = 20
-"""Letters of a name that the index holds."""
+"""Number of letters of a name in the index."""
 
 
-_ROWS = 1_000_000  # names folded at a time
+_ROWS = 1_000_000  # names folded at once
 _CLAUSE_END = re.compile(r"[|。！？]|[.?!](?=\s)|\n\s*\n|\n\s*(?:[-*#]|\d+[.)])\s")
 
 
 class Near(NamedTuple):
-    """A name that may occur: its row among those that are searched for, itself, its words, folded, and its kind."""
+    """A name that may occur: its row among the searched names, its text, its folded words, and its kind."""
 
     row: int
     name: str
@@ -36,20 +36,20 @@ class Near(NamedTuple):
 
     @property
     def letters(self) -> str:
-        """What two spellings of a name have in common."""
+        """The common part of two spellings of a name."""
         return self.words.replace(" ", "")
 
 
 class TermSearch:
-    """The words of some passages, ready to be asked for names.
+    """The words of some passages, ready to be searched for names.
 
-    A name occurs where its words stand next to each other, in order, inside one passage, in any reading of this
-    (:mod:`st_biomed.release.spellings`); case, accents, punctuation and line breaks play no part. A longer one also occurs
-    where other words than its own begin and end between its letters. The index is made from the passages, which are small:
-    names only stream past it, so that memory does not grow with their number.
+    A name occurs where its words are consecutive inside one passage, in any of its readings
+    (:mod:`st_biomed.release.spellings`), ignoring case, accents, punctuation and line breaks. A longer name also
+    occurs where other word boundaries are between its letters. The index is built from the passages, which are small;
+    names are streamed, so memory does not grow with their number.
 
     Args:
-        passages: Place (say, a file's name) to the strings found there.
+        passages: Place (for example a file's name) to its strings.
     """
 
     def __init__(self, passages: Mapping[str, Iterable[str]]) -> None:
@@ -57,22 +57,22 @@ class TermSearch:
 
     @cached_property
     def heads(self) -> set[str]:
-        """The first letters that a name which occurs can have."""
+        """The possible first letters of occurring names."""
         return {head for text in self._texts.values() for line in text.lines for head in _heads_of(line)}
 
     def find(
         self, names: pa.Array | pa.ChunkedArray, counts: Callable[[Kind], bool] = lambda kind: True
     ) -> dict[str, str]:
-        """The names that occur, from their words to how they are written.
+        """The occurring names, from their words to their spelling.
 
         Args:
             names: Strings ``[T]``.
-            counts: Which kinds to look for; of several spellings with the same words, one that counts is enough.
+            counts: Whether a kind is searched for; one such spelling is enough for several with the same words.
         """
-        return {one.words: one.name for one in near(names, self) if counts(one.kind) and self.where(one.words)}
+        return {name.words: name.name for name in near(names, self) if counts(name.kind) and self.where(name.words)}
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """The words of each reading of each string, with spaces between, and its place."""
+        """The words of each reading of each string, separated by spaces, and its place."""
         for place, text in self._texts.items():
             for line in text.lines:
                 yield place, line
@@ -82,16 +82,16 @@ class TermSearch:
         return [place for place, text in self._texts.items() if text.holds(words)]
 
     def where_in_a_clause(self, words: str) -> list[str]:
-        """The places where the words of a name stand in one clause: no sentence, paragraph or cell ends between them."""
+        """The places where the words of a name are in one clause: no sentence, paragraph or cell ends between them."""
         return [place for place, text in self._texts.items() if words and f" {words} " in text.clauses]
 
 
 def near(names: pa.Array | pa.ChunkedArray, *searches: TermSearch) -> Iterator[Near]:
-    """The names whose first letters occur in what any of some searches has.
+    """The names whose first letters occur in any of some searches.
 
     Args:
         names: Strings ``[T]``.
-        *searches: Each is asked where a name occurs by :meth:`TermSearch.where` and its kin.
+        *searches: Searches, for :meth:`TermSearch.where` and similar methods.
     """
     heads = pa.array(sorted(set[str]().union(*(search.heads for search in searches))), pa.string())
     for start in range(0, len(names), _ROWS):
@@ -106,10 +106,10 @@ class _Text:
     """The strings of a place, in every reading."""
 
     def __init__(self, strings: Iterable[str]) -> None:
-        read = dict.fromkeys(one for string in dict.fromkeys(strings) for one in readings(string))
+        read = dict.fromkeys(reading for string in dict.fromkeys(strings) for reading in readings(string))
         self._readings = [string.encode("utf-8", "replace").decode() for string in read]
         self.lines = dict.fromkeys(words_of(pa.array(self._readings, pa.string())).to_pylist())
-        """The words of each reading, with spaces between."""
+        """The words of each reading, separated by spaces."""
         self._words = "".join(f" {line} \n" for line in self.lines)
 
     @cached_property
@@ -119,7 +119,7 @@ class _Text:
 
     @cached_property
     def _joined(self) -> tuple[str, bytes]:
-        """All letters in a row, and 1 for each before which a word begins."""
+        """All letters in sequence, and 1 for each letter at the beginning of a word."""
         begins = bytearray()
         for word in self._words.split(" "):
             begins += b"\1" + bytes(len(word) - 1) if word else b""
@@ -139,9 +139,9 @@ class _Text:
 
 
 def _heads_of(line: str) -> Iterator[str]:
-    """The first letters that a name occurring in ``line`` can have, for each word it can start with.
+    """The possible first letters of a name that occurs in ``line``, for each word at which it can start.
 
-    A name of at least ``HEAD`` letters begins with the window itself, a shorter one ends where a word ends.
+    A name of at least ``HEAD`` letters begins with the whole window; a shorter one ends at the end of a word.
     """
     words = line.split(" ")
     for first in range(len(words)):
@@ -151,5 +151,5 @@ def _heads_of(line: str) -> Iterator[str]:
             if len(head) >= HEAD:
                 yield head[:HEAD]
                 break
-            if not head.isdecimal():  # no name is a number
+            if not head.isdecimal():  # names are not numbers
                 yield head

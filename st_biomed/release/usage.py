@@ -1,4 +1,4 @@
-"""How a released model is used, for its card: example terms in its languages, and what transformers alone needs."""
+"""The use of a released model, for its card: example terms in its languages, and code for transformers alone."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ EXAMPLES = {
     "nl": ["hartaanval", "hartinfarct", "gebroken pols"],
     "pt": ["ataque cardíaco", "infarto do miocárdio", "fratura do punho"],
 }
-"""Two names of one thing and one of another, by language (ISO 639-1)."""
+"""Two names of one concept and one of another, by language (ISO 639-1)."""
 
 
 def example_terms(languages: Sequence[str]) -> list[str]:
-    """Three terms in the language of a model; of one in several languages the first two of its first and one of the next.
+    """Three terms in the language of a model; for several languages, two of the first one and one of the next.
 
     Args:
-        languages: ISO 639-1 codes; English stands for those without an example.
+        languages: ISO 639-1 codes; English for languages without an example.
     """
-    known = sorted({language for language in languages if language in EXAMPLES}, key=lambda one: (one != "en", one))
+    known = sorted(
+        {language for language in languages if language in EXAMPLES}, key=lambda language: (language != "en", language)
+    )
     if not known:
         return EXAMPLES["en"]
     first, other = known[0], known[1 % len(known)]
@@ -34,7 +36,7 @@ def example_terms(languages: Sequence[str]) -> list[str]:
 
 
 def pooling_alone(model: SentenceTransformer) -> str:
-    """How transformers alone makes the vectors: ``"mean"`` or ``"cls"``; empty where there is more to it.
+    """The pooling with which transformers alone computes the vectors, ``"mean"`` or ``"cls"``; otherwise empty.
 
     Args:
         model: The model, loaded or trained.
@@ -47,5 +49,5 @@ def pooling_alone(model: SentenceTransformer) -> str:
 
 
 def is_normalized(model: SentenceTransformer) -> bool:
-    """Whether vectors come out with length 1."""
+    """Whether vectors have length 1."""
     return isinstance(list(model)[-1], Normalize)

@@ -1,4 +1,4 @@
-"""What a tokenizer may hold: the base model's strings, and pieces of which none is a name, nor several in a row."""
+"""The rule for tokenizers: strings of the base model, and pieces that are not names, alone or in sequence."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _APART = r"[\pL\pM\pN][^\pL\pM\pN]+[\pL\pM\pN]"
 _MARKS = re.compile(r"[▁Ġ]")
 _PIECE_MARKS = re.compile(r"^##|</w>$")
 _SIGN = re.compile(r"\w(?:[^\w\s'’/‐‑-]|_)+\w")
-"""Between the words of one piece: a corpus has words with a hyphen, an apostrophe or a slash, but none with these."""
+"""Characters between words that do not occur in words of a corpus, unlike hyphens, apostrophes and slashes."""
 
 
 class Vocabulary:
-    """The strings of a release's tokenizer files, and what of them its base model has not.
+    """The strings of a release's tokenizer files, and those that its base model lacks.
 
     Attributes:
         phrases: File to its strings with a space between words.
-        searched: File to its strings of several words with no space between them; names of settings are among these.
-        tokens: All other strings, which a module may hold once more.
+        searched: File to its strings of several words with no space between them; including names of settings.
+        tokens: All other strings, which a module may repeat.
 
     Args:
         base: The folder of the model that training started from.
-        first: That of the model of others that it came from; ``None`` where it is not within reach.
+        first: The folder of the original base model; ``None`` if it is not available.
     """
 
     def __init__(self, base: Path | None, first: Path | None) -> None:
@@ -58,7 +58,7 @@ class Vocabulary:
         self._cut_out: set[str] = set()
 
     def add(self, name: str, path: Path) -> None:
-        """Take a file in."""
+        """Add a file."""
         entries = dict.fromkeys(_entries(path))
         several = _of_several_words(entries.keys() - self._base)
         self.tokens |= entries.keys() - several
@@ -69,17 +69,17 @@ class Vocabulary:
         self._cut_out |= set(_cut_out(path)) - known
 
     def search(self) -> PieceSearch:
-        """The pieces that the first of all base models has not, ready to be asked for names."""
+        """The pieces that the original base model lacks, ready to be searched for names."""
         return PieceSearch(self._pieces, self._cut_out, added=self._first is not None)
 
 
 class PieceSearch:
-    """The pieces of a vocabulary, ready to be asked for names that they make up: one alone, or several in a row.
+    """The pieces of a vocabulary, ready to be searched for names that they form, alone or in sequence.
 
     Args:
         pieces: File to its pieces, in order.
-        cut_out: Those that are cut out of any text, where others are pieces of words.
-        added: Whether all of them are known to be added to a base model's, not just not known to be its own.
+        cut_out: Pieces that are cut out of any text; others are pieces of words.
+        added: Whether all of them are known additions to a base model's vocabulary.
     """
 
     def __init__(self, pieces: Mapping[str, Sequence[str]], cut_out: set[str], added: bool) -> None:
@@ -91,13 +91,13 @@ class PieceSearch:
                 self._alone.setdefault(letters, {}).setdefault(place, []).append(piece)
             rows[place] = [*readable, " ".join(readable)] if added else readable
         self.rows = TermSearch(rows)
-        """Each piece, and all in a row."""
+        """Each piece, and all in sequence."""
         self._cut_out, self._added = cut_out, added
 
     def where(self, near: Near) -> list[str]:
-        """The files in which a name is made up of pieces that no corpus would have given.
+        """The files in which a name is formed by pieces that a corpus would not have given.
 
-        A corpus gives single words, so that these count only where they are telling names and cut out of any text.
+        A corpus gives single words, so these count only if they are telling names and cut out of any text.
 
         Args:
             near: The name.
@@ -112,7 +112,7 @@ class PieceSearch:
         return list(alone) if kind is Kind.UNSPACED and self._added else []
 
     def is_a_piece(self, near: Near) -> bool:
-        """Whether some piece, taken alone, is the name."""
+        """Whether a single piece is the name."""
         return near.letters in self._alone
 
 
@@ -120,10 +120,10 @@ def strings_of(folder: Path) -> set[str]:
     """All strings of a model's tokenizer files.
 
     Raises:
-        InputError: There is no such folder.
+        InputError: The folder does not exist.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; the base model's folder is needed to compare tokenizers")
+        raise InputError(f"{folder}: no such folder; expected the base model's folder, to compare tokenizers")
     return {entry for name in TOKENIZER_TEXT for path in folder.rglob(name) for entry in _entries(path)}
 
 
@@ -138,7 +138,7 @@ def _entries(path: Path) -> Iterator[str]:
 
 
 def _cut_out(path: Path) -> Iterator[str]:
-    """The strings of one tokenizer file that are none of its model of word pieces: added tokens, and settings."""
+    """The strings of one tokenizer file outside of its model of word pieces: added tokens, and settings."""
     if path.suffix == ".json" and path.name != "vocab.json":
         with suppress(ValueError, RecursionError):
             content = json.loads(path.read_text("utf-8", "replace"), object_pairs_hook=list)
@@ -147,7 +147,7 @@ def _cut_out(path: Path) -> Iterator[str]:
 
 
 def _readable(entry: str) -> str:
-    """A token with spaces for the marks that byte-level and sentence pieces have instead."""
+    """A token with spaces in place of the marks of byte-level and sentence pieces."""
     return _MARKS.sub(" ", entry)
 
 
@@ -157,7 +157,7 @@ def _is_phrase(entry: str) -> bool:
 
 
 def _of_several_words(entries: set[str]) -> set[str]:
-    """The tokens of several words, whatever stands between these."""
+    """The tokens of several words with any separators."""
     listed = sorted(entries)
     readable = [_readable(entry).encode("utf-8", "replace").decode() for entry in listed]
     several = pc.match_substring_regex(folded(pa.array(readable, pa.string())), _APART).to_pylist()

@@ -1,3 +1,3 @@
-"""Options of recipes, commands and YAML files: read, checked where they are read, and refused in one line."""
+"""Options of recipes, commands and YAML files: read, checked when they are read, and rejected in one line."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files that belong to the project but not to the package's code: recipes, configurations, frozen protocols."""
+"""Files of the project outside of the package's code: recipes, configurations, frozen protocols."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def bundled(path: str | Path) -> Path | None:
     """A file of the project, in a checkout or in an installation.
 
     Args:
-        path: As seen from the top of the project, e.g. ``"evaluation/benchmarks/icd10cm_tree.yaml"``.
+        path: Relative to the root of the project, e.g. ``"evaluation/benchmarks/icd10cm_tree.yaml"``.
 
     Returns:
-        The file, or nothing where the project has none of this name.
+        The file, or nothing if it does not exist.
     """
     for root in (_PACKAGE.parent, _PACKAGE / "_bundled"):
         if (root / path).is_file():
@@ -26,7 +26,7 @@ def bundled(path: str | Path) -> Path | None:
 
 
 def bundled_folder(path: str | Path) -> Path | None:
-    """A folder of the project, as :func:`bundled` finds a file."""
+    """A folder of the project, like a file of :func:`bundled`."""
     for root in (_PACKAGE.parent, _PACKAGE / "_bundled"):
         if (root / path).is_dir():
             return root / path
@@ -34,7 +34,7 @@ def bundled_folder(path: str | Path) -> Path | None:
 
 
 def bundled_recipe(name: str) -> ModuleType:
-    """A recipe as a module, for one that runs others as its stages.
+    """A recipe as a module, for recipes that run others as their stages.
 
     Args:
         name: E.g. ``"kge"``.
@@ -50,6 +50,6 @@ def bundled_recipe(name: str) -> ModuleType:
         spec = importlib.util.spec_from_file_location(title, path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        sys.modules[title] = module  # where its dataclasses look their types up
+        sys.modules[title] = module  # where its dataclasses look up their types
         spec.loader.exec_module(module)
     return sys.modules[title]

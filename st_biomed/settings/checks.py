@@ -1,8 +1,8 @@
-"""What the value of an option has to be: small checks that stand beside the option, in its field or its annotation.
+"""Small checks of the values of options, written beside the option, in its field or its annotation.
 
 In a dataclass: ``alpha: float = field(default=2.0, metadata=about("what it is", above(0)))``. In a command:
-``recall: Annotated[float, typer.Option(help="..."), within("(0, 1]")]``. What no option takes, NaN for one, is refused
-without a check.
+``recall: Annotated[float, typer.Option(help="..."), within("(0, 1]")]``. Values that no option accepts, such as NaN,
+are rejected without a check.
 """
 
 from __future__ import annotations
@@ -20,67 +20,67 @@ from st_biomed.errors import InputError, shown, unknown_name
 from st_biomed.files import check_writable
 
 LARGEST = 2**31 - 1
-"""Of a count."""
+"""The check of a count."""
 
 LARGEST_SEED = 2**32 - 1
-"""NumPy takes no larger one."""
+"""The largest seed of NumPy."""
 
-_LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes, on every file system in use
+_LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes, on all common file systems
 
 
 @dataclass(frozen=True)
 class Check:
-    """What one value has to be.
+    """The requirement on one value.
 
     Args:
-        wrong: From the option's name and a value to the line that says what is wrong; ``None`` where nothing is.
+        wrong: From the option's name and a value to the error message; ``None`` for a valid value.
     """
 
     wrong: Callable[[str, Any], str | None]
 
 
 def about(help: str, check: Check) -> dict[str, Any]:
-    """The metadata of a field: what ``--help`` says of it, and what its value has to be."""
+    """The metadata of a field: its text in ``--help``, and the check of its value."""
     return {"help": help, "check": check}
 
 
 def check_value(name: str, value: Any, check: Check | None = None) -> None:
-    """Refuse what an option cannot be.
+    """Reject an invalid value of an option.
 
     Args:
-        name: The option's, as a person writes it.
-        value: The value, or a list of which each member is checked; ``None`` stands for "not given".
-        check: The option's own.
+        name: The name of the option as users write it.
+        value: The value, or a list whose members are checked; ``None`` means that it is not given.
+        check: The check of the option.
 
     Raises:
-        InputError: The value is one that no option takes, or the check refuses it.
+        InputError: No option accepts the value, or the check rejects it.
     """
-    for one in value if isinstance(value, list | tuple) else [value]:
-        if one is not None and (line := _never(name, one) or (check.wrong(name, one) if check else None)):
+    for member in value if isinstance(value, list | tuple) else [value]:
+        if member is not None and (line := _never(name, member) or (check.wrong(name, member) if check else None)):
             raise InputError(line)
 
 
 def check_fields(instance: Any) -> None:
-    """Refuse what the checks of a dataclass refuse, for its ``__post_init__``.
+    """Reject values that fail the checks of a dataclass, for its ``__post_init__``.
 
     Raises:
-        InputError: As :func:`check_value`.
+        InputError: As in :func:`check_value`.
     """
-    for one in fields(instance):
-        check_value(one.name, getattr(instance, one.name), one.metadata.get("check"))
+    for option in fields(instance):
+        check_value(option.name, getattr(instance, option.name), option.metadata.get("check"))
 
 
 def _never(name: str, value: Any) -> str | None:
-    """Why no option takes a value."""
+    """The reason that no option accepts a value."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"{name} must be a finite number, found {value}"
     if isinstance(value, int) and abs(value) > LARGEST_SEED:
         return f"{name} is out of range, found {shown(value)}"
     if isinstance(value, str | Path):
         if "\0" in str(value):
-            return f"{name} holds a NUL character, found {shown(str(value))}"
+            return f"{name} contains a NUL character, found {shown(str(value))}"
         if any("\ud800" <= letter <= "\udfff" for letter in str(value)):
-            return f"{name} holds bytes that are not UTF-8, found {shown(str(value))}"
+            return f"{name} contains bytes that are not UTF-8, found {shown(str(value))}"
     return _too_long(name, value) if isinstance(value, Path) else None
 
 
@@ -134,7 +134,7 @@ def one_of(*allowed: str, called: str | None = None) -> Check:
 
     Args:
         *allowed: The names.
-        called: What one of them is called in a message; by default as the option.
+        called: The word for a name in messages; by default the option's name.
     """
 
     def wrong(name: str, value: Any) -> str | None:
@@ -147,7 +147,7 @@ def _no_expression(name: str, value: str) -> str | None:
     try:
         re.compile(value)
     except (re.error, OverflowError, RecursionError) as error:
-        return f"{name}: {shown(value)} is no regular expression: {error}"
+        return f"{name}: {shown(value)} is not a regular expression: {error}"
     return None
 
 
@@ -179,11 +179,11 @@ def _too_long(name: str, value: str | Path) -> str | None:
 
 
 def _no_path(name: str, value: str | Path) -> str | None:
-    return _too_long(name, value) or (None if str(value).strip() else f"{name} is empty, a name or a path is needed")
+    return _too_long(name, value) or (None if str(value).strip() else f"{name} is empty, expected a name or a path")
 
 
 PATH = Check(_no_path)
-"""A path, or a name in its place: of a terminology, a benchmark, a model."""
+"""A path, or the name of a terminology, a benchmark or a model."""
 
 
 def _no_folder(name: str, value: str | Path) -> str | None:
@@ -204,7 +204,7 @@ def _no_file(name: str, value: str | Path) -> str | None:
         if (line := _no_path(name, value)) is None:
             check_writable(value, file=True)
             if Path(value).exists() and not Path(value).is_file():
-                line = f"{name}: {value}: is a device or a pipe, a file to write is needed"
+                line = f"{name}: {value}: is a device or a pipe, expected a file to write"
     except InputError as error:
         line = f"{name}: {error}"
     return line

@@ -1,4 +1,4 @@
-"""Imported first by every recipe: threads wait asleep, and a mistyped argument is told before the libraries load."""
+"""The first import of every recipe: threads sleep while they wait, and mistyped arguments are reported at once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from st_biomed.settings.written_arguments import check_words
 
 
 def check_command() -> None:
-    """Check the words of the command line by the source of the script that runs, where that is a recipe.
+    """Check the command line against the source of the running script, if it is a recipe.
 
-    Exits with code 2 and one line for a person's mistake, as :func:`~st_biomed.settings.recipe.run_recipe` does.
+    Exits with code 2 and one line for a user's mistake, like :func:`~st_biomed.settings.recipe.run_recipe`.
     """
     script = getattr(sys.modules["__main__"], "__file__", None)
     if script is None or Path(script).parent.name != "recipes":

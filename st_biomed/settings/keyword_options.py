@@ -1,4 +1,4 @@
-"""Options of readers and formats: what a function takes, and lists, which are ``"A,B"`` on the command line."""
+"""Options of readers and formats: the keywords of a function, and lists, written ``"A,B"`` on the command line."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from st_biomed.errors import InputError, unknown_name
 
 
 def keyword_options(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The keyword-only parameters of a function besides the tally, which the caller gives."""
+    """The keyword-only parameters of a function except the tally, which the caller passes."""
     parameters = inspect.signature(function).parameters
     return {k: p for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY and k != "tally"}
 
 
 def refuse_unknown(whose: str, options: Iterable[str], known: Collection[str]) -> None:
-    """Refuse an option that there is not.
+    """Reject unknown options.
 
     Args:
-        whose: What takes the options, e.g. ``"reader 'obo'"``.
-        options: Those given.
-        known: Those there are.
+        whose: The owner of the options, e.g. ``"reader 'obo'"``.
+        options: The given options.
+        known: The existing options.
 
     Raises:
-        InputError: With the options that there are.
+        InputError: With the existing options.
     """
     for option in options:
         if option not in known:
@@ -37,12 +37,12 @@ def listed(option: str, value: str | Iterable[str], allowed: Collection[str] | N
     """The distinct members of an option in their order.
 
     Args:
-        option: What to call it in an error.
-        value: A sequence, or its members with commas between.
-        allowed: What the members may be; anything by default.
+        option: Its name in errors.
+        value: A sequence, or its members separated by commas.
+        allowed: The allowed members; any by default.
 
     Raises:
-        InputError: A member is none of the allowed ones.
+        InputError: A member is not allowed.
     """
     members = [member.strip() for member in (value.split(",") if isinstance(value, str) else value)]
     for member in members:
@@ -52,15 +52,15 @@ def listed(option: str, value: str | Iterable[str], allowed: Collection[str] | N
 
 
 def parsed(function: Callable[..., Any], pairs: Iterable[str], label: str = "option") -> dict[str, Any]:
-    """``["key=value"]`` as keyword arguments of a function, each of the type that it declares.
+    """Convert ``["key=value"]`` to keyword arguments of a function, each of the type that it declares.
 
     Args:
-        function: Declares the options, see :func:`keyword_options`; one that it does not declare stays text.
-        pairs: What a person wrote.
-        label: What stands before a key in an error.
+        function: The function that declares the options, see :func:`keyword_options`; undeclared options stay text.
+        pairs: The options as written by the user.
+        label: The text before a key in errors.
 
     Raises:
-        InputError: Not of this form, a key twice, or a value of another type.
+        InputError: Another form, a repeated key, or a value of another type.
     """
     texts: dict[str, str] = {}
     for pair in pairs:
@@ -68,7 +68,7 @@ def parsed(function: Callable[..., Any], pairs: Iterable[str], label: str = "opt
         if not equals:
             raise InputError(f"{label} must have the form key=value, found {pair!r}")
         if key in texts:
-            raise InputError(f"{label} {key} is given twice; a list is written {key}={texts[key]},{value}")
+            raise InputError(f"{label} {key} is given twice; write a list as {key}={texts[key]},{value}")
         texts[key] = value
     known, hints = keyword_options(function), get_type_hints(function)
     return {

@@ -1,4 +1,4 @@
-"""A recipe's settings: dataclasses filled from a YAML file and from arguments, arguments winning."""
+"""A recipe's settings: dataclasses filled from a YAML file and from arguments, which override the file."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ PUSH_TO_HUB = (
 
 
 def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None) -> tuple[Any, ...]:
-    """Fill dataclasses as ``recipe.py [settings.yaml] [--name value ...]`` says.
+    """Fill dataclasses from ``recipe.py [settings.yaml] [--name value ...]``.
 
-    A YAML key is an argument's name, or ``extends`` with the name of another file beside it. Keys and arguments go
-    through the same parser and the same checks, so that an unknown key or a value that does not fit is refused wherever
-    it stands, and before anything is loaded. The check of a field is its metadata's ``check``; those of the host's
-    arguments stand in :mod:`st_biomed.settings.trainer_checks`.
+    A YAML key is an argument's name, or ``extends`` with the name of another file beside it. Keys and arguments use
+    the same parser and the same checks: unknown keys and invalid values are rejected in both, before anything is
+    loaded. The check of a field is ``check`` of its metadata; the checks of the host's arguments are in
+    :mod:`st_biomed.settings.trainer_checks`.
 
     Args:
         dataclasses: Classes whose fields are the arguments, e.g. a recipe's own and the trainer's.
@@ -50,23 +50,30 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     """
     from transformers import HfArgumentParser, TrainingArguments
 
-    arguments = {one.name: one for each in dataclasses for one in fields(each) if one.init}
-    hosts = {one.name for each in dataclasses if issubclass(each, TrainingArguments) for one in fields(each)}
+    arguments = {
+        argument.name: argument for dataclass_ in dataclasses for argument in fields(dataclass_) if argument.init
+    }
+    hosts = {
+        argument.name
+        for dataclass_ in dataclasses
+        if issubclass(dataclass_, TrainingArguments)
+        for argument in fields(dataclass_)
+    }
     written: dict[str, Path] = {}
 
     class Parser(HfArgumentParser):
         def add_argument(self, *names: str, **options: Any) -> Any:
             options.pop("check", None)
             if "--push_to_hub" in names:
-                # The trainer's is a switch that uploads its own folder; a recipe's says where the release goes.
+                # The trainer's switch uploads its own folder; in a recipe, the value is the repository of the release.
                 options = {"type": str, "default": "", "metavar": "OWNER/NAME", "help": PUSH_TO_HUB}
             if "choices" in options:
                 options["type"] = _choice(options["choices"])
             return super().add_argument(*names, **options)
 
         def arrange_help(self, whole: bool) -> None:
-            """Show the recipe's own arguments first, and those of the trainer where the whole is asked for."""
-            classes = [base for each in dataclasses for base in each.__mro__]
+            """Show the recipe's own arguments first, and those of the trainer only with ``--help-all``."""
+            classes = [base for dataclass_ in dataclasses for base in dataclass_.__mro__]
             home = {name: i for i, base in reversed([*enumerate(classes)]) for name in get_annotations(base)}
             actions = self._optionals._group_actions
             actions.sort(key=lambda action: home.get(action.dest, -1))
@@ -82,16 +89,16 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
             )
 
         def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-            found, unused = super().parse_known_args(args, namespace)
+            values, unused = super().parse_known_args(args, namespace)
             if unused:
                 word = unused[0].partition("=")[0] if unused[0].startswith("--") else unused[0]
                 raise unknown_name("argument", word, (f"--{name}" for name in arguments))
-            for name, value in vars(found).items():
+            for name, value in vars(values).items():
                 try:
                     check_value(name, value, check_of(name, arguments[name]))
                 except InputError as error:
                     raise InputError(f"{written[name]}: {error}" if name in written else str(error)) from None
-            return found, unused
+            return values, unused
 
         def error(self, message: str) -> NoReturn:
             message = message if len(message) < _LONG else f"{message[:_LONG]}..."
@@ -103,7 +110,7 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     tokens: list[str] = []
     if argv and not argv[0].startswith("-"):
         path = Path(argv.pop(0))
-        types = {name: hint for each in dataclasses for name, hint in get_type_hints(each).items()}
+        types = {name: hint for dataclass_ in dataclasses for name, hint in get_type_hints(dataclass_).items()}
         for name, value in extended_yaml(path).items():
             if name not in arguments:
                 raise InputError(f"{path}: {unknown_name('setting', name, arguments)}")
@@ -116,33 +123,33 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, ImportError, OSError, RuntimeError, OverflowError) as error:
-        said = " ".join(str(error).split())  # what the host's dataclass says of its own values
-        remedy = "; or say --load_best_model_at_end false" if said.startswith("--load_best_model_at_end") else ""
-        raise InputError(f"{said}{remedy}") from error
-    for one in filled:
-        if isinstance(one, TrainingArguments):
-            check_trainer(one)
+        message = " ".join(str(error).split())  # the message of the host's dataclass
+        remedy = "; or say --load_best_model_at_end false" if message.startswith("--load_best_model_at_end") else ""
+        raise InputError(f"{message}{remedy}") from error
+    for instance in filled:
+        if isinstance(instance, TrainingArguments):
+            check_trainer(instance)
     return tuple(filled)
 
 
 def read_stage(dataclasses: Sequence[Any], settings: str, **values: Any) -> tuple[Any, ...]:
-    """Fill dataclasses as a settings file says, for a recipe that another one runs as its stage.
+    """Fill dataclasses from a settings file, for a recipe that another one runs as its stage.
 
     Args:
         dataclasses: As in :func:`read_settings`.
-        settings: A file, or the name of one of the configurations that come with the recipes.
-        **values: Win over those of the file; empty ones leave the file's.
+        settings: A file, or the name of a configuration of the recipes.
+        **values: Values that override those of the file, unless they are empty.
 
     Returns:
         One instance per class.
 
     Raises:
-        InputError: As :func:`read_settings`.
+        InputError: As in :func:`read_settings`.
     """
     path = settings if Path(settings).is_file() else bundled(f"recipes/configs/{settings}") or settings
     instances = []
     for instance in read_settings(dataclasses, [str(path)]):
-        own = {one.name: one for one in fields(instance) if one.init}
+        own = {argument.name: argument for argument in fields(instance) if argument.init}
         chosen = {name: value for name, value in values.items() if name in own and value not in ("", [], None)}
         for name, value in chosen.items():
             check_value(name, value, check_of(name, own[name]))
@@ -151,13 +158,13 @@ def read_stage(dataclasses: Sequence[Any], settings: str, **values: Any) -> tupl
 
 
 def check_of(name: str, argument: Field[Any]) -> Check | None:
-    """The check that belongs to an argument: its own, or that of the host's argument of its name."""
+    """The check of an argument: its own, or that of the host's argument with its name."""
     return argument.metadata.get("check", TRAINER.get(name))
 
 
 def _choice(choices: Sequence[Any]) -> Callable[[str], Any]:
-    """A word to what it stands for; the parser's own error would list all there are, however many."""
-    known = {str(one): one for one in choices}
+    """The value of a word; the parser's own error would list all choices, however many."""
+    known = {str(choice_): choice_ for choice_ in choices}
 
     def choice(word: str) -> Any:
         if word not in known:
@@ -168,19 +175,19 @@ def _choice(choices: Sequence[Any]) -> Callable[[str], Any]:
 
 
 def _default(argument: Field[Any]) -> Any:
-    """What an argument is where nobody says; ``None`` where it has no default."""
+    """The value of an argument that is not given; ``None`` if it has no default."""
     if argument.default_factory is not MISSING:
         return argument.default_factory()
     return None if argument.default is MISSING else argument.default
 
 
 def extended_yaml(path: Path) -> dict[str, Any]:
-    """A file of settings with those of the file that it ``extends``; its own win.
+    """The settings of a file, combined with those of the file that it ``extends``; its own settings override them.
 
-    That file lies beside it, or is one of the configurations that come with the recipes.
+    The extended file is in the same folder, or is a configuration of the recipes.
 
     Raises:
-        InputError: As :func:`read_yaml`, a file to extend that is nowhere, or files that extend each other in a circle.
+        InputError: As in :func:`read_yaml`, an extended file that does not exist, or files that extend each other.
     """
     chain, settings = [path], read_yaml(path)
     while "extends" in settings:
@@ -202,40 +209,40 @@ def extended_yaml(path: Path) -> dict[str, Any]:
 
 
 def filled(cls: type[Filled], values: Any, where: str, **given: Any) -> Filled:
-    """A dataclass from what a YAML file says, checked against the types of its fields.
+    """A dataclass from the settings of a YAML file, checked against the types of its fields.
 
     Args:
         cls: The dataclass; its fields are strings, numbers, booleans, and lists and mappings of these.
         values: Key to value.
         where: File and place, for messages.
-        **given: Fields that are not written there.
+        **given: Fields that are not in the file.
 
     Raises:
         InputError: An unknown or missing key, or a value of another type.
     """
     if not isinstance(values, dict):
-        raise InputError(f"{where}: holds {values!r}, expected `name: value` lines")
+        raise InputError(f"{where}: contains {values!r}, expected `name: value` lines")
     types = get_type_hints(cls)
-    known = {one.name: one for one in fields(cls) if one.name not in given}  # type: ignore[arg-type]
+    known = {argument.name: argument for argument in fields(cls) if argument.name not in given}  # type: ignore[arg-type]
     for key, value in values.items():
         if key not in known:
             raise InputError(f"{where}: {unknown_name('key', key, known)}")
         if not _fits(value, types[key]):
             raise InputError(f"{where}: {key} must be of type {_in_words(types[key])}, found {value!r}")
         check_value(f"{where}: {key}", value, known[key].metadata.get("check"))
-    for key, one in known.items():
-        if key not in values and one.default is MISSING and one.default_factory is MISSING:
+    for key, argument in known.items():
+        if key not in values and argument.default is MISSING and argument.default_factory is MISSING:
             raise InputError(f"{where}: {key} is missing")
     return cls(**given, **values)
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    """Whether a value of a YAML file is of the type of a field."""
+    """Whether a value of a YAML file has the type of a field."""
     origin, arguments = get_origin(wanted), get_args(wanted)
     if origin in (Union, UnionType):
-        return any(_fits(value, one) for one in arguments)
+        return any(_fits(value, alternative) for alternative in arguments)
     if origin is list:
-        return isinstance(value, list) and all(_fits(one, arguments[0]) for one in value)
+        return isinstance(value, list) and all(_fits(member, arguments[0]) for member in value)
     if origin is dict:
         return isinstance(value, dict) and all(isinstance(key, str) for key in value)
     if wanted is float:
@@ -250,16 +257,17 @@ def _in_words(wanted: Any) -> str:
 
 
 def _tokens(name: str, value: Any, wanted: Any, where: str, default: Any) -> list[str]:
-    """A YAML value as the words one would type.
+    """A YAML value as words of a command line.
 
     Raises:
-        InputError: Nothing where something is needed, a list or a mapping where one value is, or what nobody can type.
+        InputError: A missing value, a list or a mapping in place of one value, or a value that a command line cannot
+            have.
     """
-    kinds = {get_origin(one) or one for one in (get_args(wanted) or (wanted,))} | {get_origin(wanted)}
+    kinds = {get_origin(kind) or kind for kind in (get_args(wanted) or (wanted,))} | {get_origin(wanted)}
     if value is None or value == []:
         if default is None or value == default:
             return []
-        raise InputError(f"{where} holds nothing, expected a value like {default!r}")
+        raise InputError(f"{where} is empty, expected a value like {default!r}")
     if isinstance(value, dict) and dict in kinds:
         return [f"--{name}={json.dumps(value)}"]
     words = value if isinstance(value, list) and list in kinds else [value]
@@ -269,15 +277,15 @@ def _tokens(name: str, value: Any, wanted: Any, where: str, default: Any) -> lis
                 f"{where} takes {'a list of values' if list in kinds else 'one value'}, found {shown(value)}"
             )
         if isinstance(word, bool) and bool not in kinds and name not in _SWITCHES:
-            raise InputError(f"{where} takes no truth value, found {str(word).lower()}; a word is written in quotes")
+            raise InputError(f"{where} must not be true or false, found {str(word).lower()}; write a word in quotes")
     words = [str(word).lower() if isinstance(word, bool) else str(word) for word in words]
     return [f"--{name}={words[0]}"] if len(words) == 1 else [f"--{name}", *words]
 
 
 def run_recipe(main: Callable[[], None]) -> None:
-    """Run a recipe's ``main``, with what the package says of its long steps.
+    """Run a recipe's ``main``, with messages about its long steps.
 
-    A person's mistake and a disk that is full, read-only or obstructed end in one line and exit code 2.
+    A user's mistake, and a disk that is full, read-only or obstructed, end with one line and exit code 2.
     """
     logging.getLogger("st_biomed.samplers").setLevel(logging.INFO)
     logging.basicConfig(format="%(message)s")

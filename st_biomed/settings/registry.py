@@ -1,4 +1,4 @@
-"""Modules of one folder that all offer the same, found by their files: no list of them is kept anywhere."""
+"""Modules of one folder with a common interface, found by their files without a list."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Registry(Generic[Offered]):
 
     Args:
         package: The package, e.g. ``"st_biomed.readers"``.
-        kind: What one is called in an error.
-        function: The function of each whose keyword-only parameters are its options.
-        packages_only: Whether folders alone count.
+        kind: The word for a module in errors.
+        function: The function of each module whose keyword-only parameters are the options.
+        packages_only: Whether only folders count.
     """
 
     def __init__(self, package: str, kind: str, function: str = "", *, packages_only: bool = False) -> None:
@@ -31,21 +31,21 @@ class Registry(Generic[Offered]):
     @cache  # noqa: B019 - a registry lives as long as its package
     def names(self) -> tuple[str, ...]:
         """All names, sorted."""
-        found = pkgutil.iter_modules(importlib.import_module(self.package).__path__)
-        named = (one.name for one in found if one.ispkg or not self.packages_only)
+        modules = pkgutil.iter_modules(importlib.import_module(self.package).__path__)
+        named = (module.name for module in modules if module.ispkg or not self.packages_only)
         return tuple(sorted(name for name in named if not name.startswith("_")))
 
     def module(self, name: str) -> Offered:
-        """The module with a name; an unknown one is an ``InputError`` with those there are."""
+        """The module with a name; an unknown name raises ``InputError`` with the existing ones."""
         if name not in self.names():
             raise unknown_name(self.kind, name, self.names())
-        found: Any = importlib.import_module(f"{self.package}.{name}")
-        return found
+        module: Any = importlib.import_module(f"{self.package}.{name}")
+        return module
 
     def options(self, name: str) -> dict[str, inspect.Parameter]:
-        """The options of one: the keyword-only parameters of its function besides the tally."""
+        """The options of a module: the keyword-only parameters of its function except the tally."""
         return keyword_options(getattr(self.module(name), self.function))
 
     def check_options(self, name: str, options: Iterable[str]) -> None:
-        """Refuse an option that it does not have with an ``InputError`` that lists those that it has."""
+        """Reject unknown options with an ``InputError`` that lists the existing ones."""
         refuse_unknown(f"{self.kind} {name!r}", options, self.options(name))

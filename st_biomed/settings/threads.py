@@ -1,4 +1,4 @@
-"""How OpenMP's threads wait: asleep, so that other work on the machine does not slow each step down."""
+"""OpenMP's threads sleep while they wait, so that other work on the machine does not slow down each step."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 
 
 def wait_asleep() -> None:
-    """Make OpenMP's threads sleep while they wait, unless the environment says how they wait.
+    """Make OpenMP's threads sleep while they wait, unless the environment sets their behavior.
 
-    It has an effect before torch is imported only. ``benchmarks/results/busy_machine.md`` has what it costs and gains.
+    This has an effect only before torch is imported. ``benchmarks/results/busy_machine.md`` has its costs and gains.
     """
     if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
         os.environ["OMP_WAIT_POLICY"] = "PASSIVE"

@@ -1,4 +1,4 @@
-"""What the host's training arguments have to be: a check for each, and what its trainer would find out too late."""
+"""Checks of the host's training arguments, including errors that its trainer would report too late."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from st_biomed.settings.checks import (
 def _no_steps(name: str, value: float) -> str | None:
     if not value > 0:
         return f"{name} must be above 0, found {value}"
-    return f"{name} must be whole from 1 on, found {value}" if value > 1 and value != int(value) else None
+    return f"{name} must be an integer if it is above 1, found {value}" if value > 1 and value != int(value) else None
 
 
 def _no_limit(name: str, value: int) -> str | None:
@@ -38,7 +38,7 @@ def _no_limit(name: str, value: int) -> str | None:
 
 
 def _no_learning_rates(name: str, value: Any) -> str | None:
-    """The mapping from expressions to rates is JSON where a person writes it."""
+    """The mapping from expressions to rates, which is written as JSON."""
     if not value:
         return None
     if line := MAPPING.wrong(name, value):
@@ -53,9 +53,9 @@ def _no_learning_rates(name: str, value: Any) -> str | None:
 
 
 def _no_configuration(name: str, value: Any) -> str | None:
-    """A JSON object, or the file that holds one."""
+    """A JSON object, or the file with one."""
     if isinstance(value, str) and not value.startswith("{"):
-        return None if Path(value).is_file() else f"{name}: {shown(value)} is neither a JSON object nor a file"
+        return None if Path(value).is_file() else f"{name}: {shown(value)} must be a JSON object or a file"
     return MAPPING.wrong(name, value)
 
 
@@ -69,7 +69,7 @@ def _no_reporter(name: str, value: str) -> str | None:
     there = get_available_reporting_integrations()
     if value in ("all", "none", *there):
         return None
-    return f"{name}: the package of {value!r} is not installed; there are {', '.join(['none', *there])}"
+    return f"{name}: the package of {value!r} is not installed; available are {', '.join(['none', *there])}"
 
 
 def _no_compiler(name: str, value: str) -> str | None:
@@ -125,31 +125,31 @@ TRAINER: dict[str, Check] = {
     "activation_checkpointing_kwargs": MAPPING,
     "gradient_checkpointing_kwargs": MAPPING,
 }
-"""By the argument's name; of the others the host's own parser and types are enough."""
+"""Checks by the argument's name; the host's parser and types check all others."""
 
-_NEED_A_MODEL = ("lomo", "galore", "apollo")  # optimizers that nothing can be told of without one
+_NEED_A_MODEL = ("lomo", "galore", "apollo")  # optimizers that cannot be checked without a model
 
 
 def check_trainer(training: Any) -> None:
-    """Make the optimizer and the scheduler of one parameter, so that what is wrong with them shows before anything is read.
+    """Create the optimizer and the scheduler for one parameter, so that errors are reported before anything is read.
 
     Args:
         training: The host's training arguments.
 
     Raises:
-        InputError: With what the library says of the optimizer, its arguments, the scheduler or its arguments.
+        InputError: With the library's message on the optimizer, the scheduler or their arguments.
     """
     import torch
     from transformers import Trainer, get_scheduler
 
-    asked = f"optim {getattr(training.optim, 'value', training.optim)!s}"
+    requested = f"optim {getattr(training.optim, 'value', training.optim)!s}"
     optimizer: Any = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))])
     try:
-        if not any(word in asked for word in _NEED_A_MODEL):
-            asked += f", optim_args {training.optim_args}" if training.optim_args else ""
+        if not any(word in requested for word in _NEED_A_MODEL):
+            requested += f", optim_args {training.optim_args}" if training.optim_args else ""
             cls, options = Trainer.get_optimizer_cls_and_kwargs(training)
             optimizer = cls([torch.nn.Parameter(torch.zeros(1))], **options)
-        asked = f"lr_scheduler_type {getattr(training.lr_scheduler_type, 'value', training.lr_scheduler_type)}"
+        requested = f"lr_scheduler_type {getattr(training.lr_scheduler_type, 'value', training.lr_scheduler_type)}"
         get_scheduler(
             training.lr_scheduler_type,
             optimizer=optimizer,
@@ -157,12 +157,12 @@ def check_trainer(training: Any) -> None:
             num_training_steps=10,
             scheduler_specific_kwargs=training.lr_scheduler_kwargs or {},
         )
-    except Exception as error:  # each optimizer of each library has its own
-        raise InputError(f"{asked}: {' '.join(str(error).split())}") from error
+    except Exception as error:  # optimizers of different libraries raise different errors
+        raise InputError(f"{requested}: {' '.join(str(error).split())}") from error
 
 
 def check_argument(name: str, value: Any) -> None:
-    """Refuse what an argument of the host cannot be.
+    """Reject invalid values of the host's arguments.
 
     Raises:
         InputError: See :data:`TRAINER`.

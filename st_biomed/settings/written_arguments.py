@@ -1,8 +1,8 @@
-"""The arguments of a recipe as its source writes them, so that a mistyped one is refused before any library is imported.
+"""The arguments of a recipe, read from its source, so that mistyped ones are rejected before any library is imported.
 
-A recipe fills dataclasses: ``read_settings((SapBERTArguments, SentenceTransformerTrainingArguments), argv)``. Their fields
-are read from the sources of this package and of the installed libraries, without running them. What cannot be known that
-way is left to :func:`~st_biomed.settings.recipe.read_settings`.
+A recipe fills dataclasses: ``read_settings((SapBERTArguments, SentenceTransformerTrainingArguments), argv)``. Their
+fields are read from the sources of this package and of the installed libraries, without running them. All other checks
+are left to :func:`~st_biomed.settings.recipe.read_settings`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class WrittenArgument(NamedTuple):
     """A field of a dataclass.
 
     Attributes:
-        annotation: Its type as it is written, e.g. ``"int | None"``.
-        check: Its own, where it can be made without a library.
+        annotation: Its type in the source, e.g. ``"int | None"``.
+        check: Its check, if it can be created without a library.
     """
 
     annotation: str
@@ -36,20 +36,20 @@ class WrittenArgument(NamedTuple):
 
     @property
     def kinds(self) -> set[str]:
-        """The types that a value may have, those of a list's members for a list."""
+        """The types that a value may have; for a list, those of its members."""
         return {kind.strip() for kind in self.annotation.removeprefix("list[").rstrip("]").split("|")}
 
 
 def check_words(script: Path, words: Sequence[str], prog: str) -> None:
-    """Refuse what a recipe has no argument for, and values that are no number where one is needed.
+    """Reject unknown arguments of a recipe, and values that must be numbers and are not.
 
     Args:
         script: The recipe.
         words: ``[settings.yaml] [--name value ...]``.
-        prog: What the recipe is called in messages.
+        prog: Its name in messages.
 
     Raises:
-        InputError: With the words of :func:`~st_biomed.settings.recipe.read_settings`.
+        InputError: With the message of :func:`~st_biomed.settings.recipe.read_settings`.
     """
     arguments = written_arguments(script)
     if arguments is None or {"-h", "--help", "--help-all"} & {*words}:
@@ -67,7 +67,7 @@ def check_words(script: Path, words: Sequence[str], prog: str) -> None:
 
 
 def written_arguments(script: Path) -> dict[str, WrittenArgument] | None:
-    """Name to argument of a recipe, in the order of its dataclasses; ``None`` where one of them is not found."""
+    """Name to argument of a recipe, in the order of its dataclasses; ``None`` if one of them is not found."""
     tree = _parsed(script)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_read_settings(node)]
     if not calls or not isinstance(calls[0].args[0], ast.Tuple):
@@ -85,7 +85,7 @@ _NONE = WrittenArgument("", None)
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Every ``--name`` with the values behind it."""
+    """Every ``--name`` with the values after it."""
     option: tuple[str, list[str]] | None = None
     for word in words:
         if word == "--":
@@ -102,7 +102,7 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _check_values(name: str, words: Sequence[str], argument: WrittenArgument, prog: str) -> None:
-    """Refuse words that are no number, and numbers that the argument cannot be."""
+    """Reject words that are not numbers, and numbers that the argument does not allow."""
     number = next((kind for kind in _NUMBERS if argument.kinds <= {kind, "None"}), None)
     if number is None:
         return
@@ -122,11 +122,11 @@ def _is_read_settings(call: ast.Call) -> bool:
 
 
 def _fields_of(name: str, path: Path) -> dict[str, WrittenArgument] | None:
-    """The fields of a dataclass by the name that a file knows it by, those of its bases first."""
-    found = _class_of(name, path)
-    if found is None:
+    """The fields of a dataclass by their names in the file; those of its bases come first."""
+    definition_and_file = _class_of(name, path)
+    if definition_and_file is None:
         return None
-    definition, home = found
+    definition, home = definition_and_file
     fields: dict[str, WrittenArgument] = {}
     for base in reversed(definition.bases):
         if isinstance(base, ast.Name):
@@ -144,7 +144,7 @@ def _fields_of(name: str, path: Path) -> dict[str, WrittenArgument] | None:
 
 
 def _class_of(name: str, path: Path) -> tuple[ast.ClassDef, Path] | None:
-    """The class that a file defines or imports by a name, and the file that defines it."""
+    """The class that a file defines or imports under a name, and the file that defines it."""
     tree = _parsed(path)
     for line in tree.body:
         if isinstance(line, ast.ClassDef) and line.name == name:
@@ -159,12 +159,12 @@ def _class_of(name: str, path: Path) -> tuple[ast.ClassDef, Path] | None:
 
 
 def _file_of(node: ast.ImportFrom, path: Path) -> Path | None:
-    """The file of the module that a line imports from; of a package its ``__init__.py``."""
+    """The file of the module that a line imports from; for a package, its ``__init__.py``."""
     parts = node.module.split(".") if node.module else []
     if node.level:
         folder = path.parents[node.level - 1]
     else:
-        spec = importlib.util.find_spec(parts.pop(0))  # does not import it
+        spec = importlib.util.find_spec(parts.pop(0))  # without importing it
         if spec is None or not spec.submodule_search_locations:
             return None
         folder = Path(spec.submodule_search_locations[0])
@@ -174,7 +174,7 @@ def _file_of(node: ast.ImportFrom, path: Path) -> Path | None:
 
 
 def _check_of(value: ast.expr | None) -> Check | None:
-    """The check that a field's metadata are made with, where it is one of :mod:`st_biomed.settings.checks` on constants."""
+    """The check in a field's metadata, if it is one of :mod:`st_biomed.settings.checks` with constant arguments."""
     for call in ast.walk(value) if value is not None else ():
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "about":
             names = {node.id for node in ast.walk(call.args[1]) if isinstance(node, ast.Name)}

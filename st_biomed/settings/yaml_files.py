@@ -1,4 +1,4 @@
-"""YAML files that people write, read strictly: no key twice, nothing that holds itself, and words that stay words."""
+"""YAML files of users, read strictly: no repeated keys, no values that contain themselves, and words stay words."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import yaml
 
 from st_biomed.errors import InputError
 
-_DEEPEST = 40  # lists and mappings within each other
-_LARGEST = 100_000  # values, those that aliases repeat included
+_DEEPEST = 40  # nesting of lists and mappings
+_LARGEST = 100_000  # values, including those repeated by aliases
 
 
 class _Refused(yaml.MarkedYAMLError):
-    """YAML that settings cannot be."""
+    """YAML that is not valid as settings."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -29,7 +29,7 @@ class _Loader(yaml.SafeLoader):
         self._sizes: dict[int, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """A value, no deeper and no larger than settings can be; PyYAML itself would recurse until it breaks."""
+        """A value within the allowed depth and size; PyYAML itself would recurse until it fails."""
         mark, is_alias = self.peek_event().start_mark, self.check_event(yaml.AliasEvent)
         if self._depth == _DEEPEST:
             raise _Refused(problem=f"values are nested more than {_DEEPEST} deep", problem_mark=mark)
@@ -49,7 +49,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """A mapping whose keys differ."""
+        """A mapping with distinct keys."""
         node = super().compose_mapping_node(anchor)
         keys = set()
         for key, _ in node.value:
@@ -75,14 +75,14 @@ _Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(loader
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """A YAML file that holds a mapping.
+    """A YAML file with a mapping.
 
     Raises:
-        InputError: It is missing, a folder, not UTF-8, malformed (with the line), nested too deep, or holds something else.
+        InputError: It is missing, a folder, not UTF-8, malformed (with the line), nested too deep, or not a mapping.
     """
     if not path.is_file():
         raise InputError(
-            f"{path}: {'is a folder' if path.is_dir() else 'no such file'}, a YAML file of settings is needed"
+            f"{path}: {'is a folder' if path.is_dir() else 'no such file'}, expected a YAML file of settings"
         )
     content = path.read_bytes()
     try:
@@ -100,9 +100,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
         prefix = "" if isinstance(error, _Refused) else "not YAML: "
         raise InputError(f"{path}{where}: {prefix}{getattr(error, 'problem', error)}") from error
     if settings is None:
-        raise InputError(f"{path}: holds nothing, expected `name: value` lines")
+        raise InputError(f"{path}: is empty, expected `name: value` lines")
     if not isinstance(settings, dict):
-        raise InputError(f"{path}: holds a {type(settings).__name__}, expected `name: value` lines")
+        raise InputError(f"{path}: contains a {type(settings).__name__}, expected `name: value` lines")
     return settings
 
 

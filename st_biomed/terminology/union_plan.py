@@ -82,10 +82,12 @@ class UnionPlan:
     def read(cls, path: Path) -> UnionPlan:
         """The plan that a YAML file holds; ``evaluation/open_terminology.yaml`` shows its form.
 
+        A file that ``extends`` another one beside it has the settings of that file, and its own sources after those of that file.
+
         Raises:
             InputError: A malformed file, an unknown key, reader or option, a value that does not fit.
         """
-        content = read_yaml(path)
+        content = _extended(path)
         refuse_unknown(f"{path}", content, list(cls.__dataclass_fields__))
         listing = content.get("sources")
         if not isinstance(listing, dict) or not listing:
@@ -109,6 +111,30 @@ class UnionPlan:
         if found.get("preferred_names") and not found.get("same_name"):
             raise InputError(f"{path}: 'preferred_names' needs 'same_name': the normalizer after which they are equal")
         return cls(**found)
+
+
+def _extended(path: Path, *extending: Path) -> dict[str, Any]:
+    """A file of settings with those of the file that it extends.
+
+    Raises:
+        InputError: The name of no file beside it, a file that extends itself, or a source that both files have.
+    """
+    content = read_yaml(path)
+    if "extends" not in content:
+        return content
+    name = content.pop("extends")
+    if not isinstance(name, str) or not (path.parent / name).is_file():
+        raise InputError(f"{path}: 'extends' must be the name of a file beside it, found {name!r}")
+    if path.parent / name in (path, *extending):
+        raise InputError(f"{path}: extends itself through {name}")
+    extended = _extended(path.parent / name, path, *extending)
+    own, others = content.get("sources") or {}, extended.get("sources") or {}
+    if not isinstance(own, dict) or not isinstance(others, dict):
+        return {**extended, **content}
+    for source in own:
+        if source in others:
+            raise InputError(f"{path}: source {str(source)!r} is in {name} already; give it another name")
+    return {**extended, **content, "sources": {**others, **own}}
 
 
 def _source(path: Path, name: str, content: Any) -> UnionSource:

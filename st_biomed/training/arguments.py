@@ -188,6 +188,12 @@ def with_precision(
     return replace(training, bf16=True, use_cpu=training.use_cpu or not torch.cuda.is_available())
 
 
+def changed_arguments(training: SentenceTransformerTrainingArguments) -> list[str]:
+    """Names of the trainer's arguments that are not the host's default, for a record."""
+    usual = type(training)(training.output_dir).to_dict()
+    return [name for name, value in training.to_dict().items() if value != usual[name]]
+
+
 def measured_in_training(
     training: SentenceTransformerTrainingArguments, dev: BaseEvaluator | None
 ) -> BaseEvaluator | None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from datasets import Dataset
 from torch import nn
 
-from st_biomed.encoder.digest import model_digest
-from st_biomed.evaluators.embedders import model_embedder
-from st_biomed.evaluators.vector_store import VectorStore
-from st_biomed.losses.self_distillation import TARGETS, with_distillation
+from st_biomed.losses.self_distillation import TARGETS, LabelMap, with_distillation
 from st_biomed.settings.checks import WEIGHT, about, one_of
+from st_biomed.terminology import Terminology
+from st_biomed.training.teacher import TeacherVectors
+from st_biomed.training_data.row_labels import RowLabels
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -38,62 +37,51 @@ class DistillationArguments:
     )
 
     def distilled(
-        self, loss: nn.Module, model: SentenceTransformer, texts: Sequence[str], folder: Path, *, bf16: bool = False
-    ) -> nn.Module:
+        self, loss: nn.Module, model: SentenceTransformer, texts: Sequence[str], *, bf16: bool = False
+    ) -> Any:
         """The loss with self-distillation of its batches; the loss itself where the weight is 0.
 
         Args:
-            loss: A loss whose labels are the places of the texts.
+            loss: A loss whose labels are places of texts.
             model: The encoder as it is before training; it becomes the teacher.
             texts: What is trained on, by label.
-            folder: Where the teacher's vectors are kept.
             bf16: Whether the teacher computes in bfloat16.
         """
+        return self._held(loss, TeacherVectors(model, texts, bf16=bf16)) if self.distillation else loss
+
+    def distilled_rows(
+        self, loss: nn.Module, model: SentenceTransformer, rows: Dataset, *, bf16: bool = False
+    ) -> tuple[Dataset, nn.Module]:
+        """The rows and the loss to train with, where several texts share a label, like the contexts of a term.
+
+        Args:
+            loss: A loss of the labels of the rows.
+            model, bf16: As for :meth:`distilled`.
+            rows: Columns ``text`` and ``label``.
+        """
         if not self.distillation:
-            return loss
-        return self._held(loss, teacher_vectors(model, texts, folder, bf16=bf16))
+            return rows, loss
+        places = RowLabels(rows)
+        teacher = TeacherVectors(model, places.texts, bf16=bf16)
+        return places.dataset(rows), self._held(loss, teacher, labels=places.labels)
 
     def distilled_parts(
-        self, parts: Mapping[str, Part], model: SentenceTransformer, folder: Path, *, bf16: bool = False
+        self, parts: Mapping[str, Part], model: SentenceTransformer, train: Terminology, *, bf16: bool = False
     ) -> dict[str, nn.Module]:
-        """The losses of the parts, with self-distillation those whose rows are texts by label.
-
-        Relation pairs, whose labels are concepts, stay without it. The parts share one table of the teacher's vectors: the rows
-        with definitions begin with the rows of names.
+        """The losses of the parts with self-distillation; they share one table of the teacher's vectors.
 
         Args:
             parts: By name.
-            model, folder, bf16: As for :meth:`distilled`.
+            model, bf16: As for :meth:`distilled`.
+            train: What the parts were made from.
         """
         losses = {name: part.loss for name, part in parts.items()}
-        rows = {name: part.rows for name, part in parts.items() if "text" in part.rows.column_names}
-        if self.distillation and rows:
-            longest = max(rows.values(), key=len)
-            vectors = teacher_vectors(model, longest["text"], folder, bf16=bf16)
-            losses |= {name: self._held(losses[name], vectors) for name in rows}
-        return losses
+        if not self.distillation:
+            return losses
+        with_texts = [part.rows["text"] for part in parts.values() if "text" in part.rows.column_names]
+        longest: Any = max(with_texts, key=len, default=train.strings)  # rows of definitions begin with those of names
+        teacher = TeacherVectors(model, longest, bf16=bf16)
+        return {name: self._held(losses[name], teacher, rows=part.texts_of) for name, part in parts.items()}
 
-    def _held(self, loss: nn.Module, vectors: np.ndarray) -> nn.Module:
-        return with_distillation(loss, vectors, weight=self.distillation, target=self.distillation_target)
-
-
-def teacher_vectors(
-    model: SentenceTransformer, texts: Sequence[str], folder: Path, *, bf16: bool = False
-) -> np.ndarray:
-    """The vectors of texts under the model as it is now; embedded once, also for a run that is resumed.
-
-    Args:
-        model: The teacher.
-        texts: N texts.
-        folder: Where vectors are kept, of this and other models.
-        bf16: Whether to compute in bfloat16.
-
-    Returns:
-        float16 ``[N, D]``.
-
-    Raises:
-        InputError: The folder is a file, or a vector is beyond what float16 holds.
-    """
-    embed = model_embedder(model, bf16=bf16)
-    store = VectorStore(folder, {"model": model_digest(model), "bf16": bf16}, embed, dtype="float16")
-    return store(list(texts))
+    def _held(self, loss: nn.Module, teacher: TeacherVectors, **maps: LabelMap | None) -> Any:
+        return with_distillation(loss, teacher, weight=self.distillation, target=self.distillation_target, **maps)

@@ -12,6 +12,7 @@ import torch
 from huggingface_hub import HfApi
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
 from torch import nn
+from transformers import TrainingArguments
 
 from st_biomed.averaging.with_base import AverageWithBase
 from st_biomed.encoder.released import require_this_package
@@ -108,6 +109,7 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
     before: Mapping[str, Mapping[str, float]],
     terminologies: Sequence[Terminology],
     trainer: SentenceTransformerTrainer | None = None,
+    training: TrainingArguments | None = None,
     after: Mapping[str, Mapping[str, float]] | None = None,
     base_model: str | None = "",
     form: Callable[[SentenceTransformer], SentenceTransformer] | None = None,
@@ -126,6 +128,7 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
         before: What the suite found before training.
         terminologies: What was trained and measured on, for the check that none of it leaves.
         trainer: That has trained it, which says whether this is the process that writes; by default it is.
+        training: The trainer's arguments say so where there is no trainer.
         after: What was found already, where nothing is left to measure.
         base_model: Whose tokenizer the released one may equal: the record's by default; ``None`` where it has none.
         form: Makes the model that is released of the one that was trained, e.g. :func:`~st_biomed.release.fold_modules.fold_modules`.
@@ -140,9 +143,10 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
     Raises:
         InputError: Training diverged, or what :func:`finish` and :func:`publish` refuse.
     """
-    writes = trainer is None or trainer.is_world_process_zero()
+    training = training if trainer is None else trainer.args
+    writes = training is None or training.process_index == 0
     what = "the trained model" if averaging is None else "the averaged model"
-    called = what if trainer is not None and trainer.args.should_log else ""
+    called = what if training is not None and training.should_log else ""
     saved_beside = beside or {}
     peer = record.base_model if base_model == "" else base_model
     if writes:

@@ -87,6 +87,7 @@ def output_folders(
     *,
     base_model: str = "",
     is_own: Callable[[str], bool] = may_leave,
+    in_phases: bool = False,
 ) -> Iterator[OutputFolders]:
     """The release goes to ``output_dir``; checkpoints and what holds training strings stay in ``<output_dir>-training``.
 
@@ -99,6 +100,7 @@ def output_folders(
         overwrite: Whether an earlier run's release may be replaced, and what it trained and never released.
         base_model: What training starts from.
         is_own: Whether a file of the release folder is a release's, by its path there.
+        in_phases: Whether :class:`~st_biomed.training.phases.Phases` finds what a resumed run goes on from.
 
     Raises:
         InputError: Another process writes there, the release folder holds something that is not to be replaced, there is
@@ -121,10 +123,10 @@ def output_folders(
             settle(folders.trained)
             check_output(release, what="a release", is_own=is_own, marker="run.json", overwrite=overwrite)
             _check_base_model(base_model, work)
-        folders.checkpoint = _checkpoint_to_resume(training, work)
+        folders.checkpoint = None if in_phases else _checkpoint_to_resume(training, work)
         training.output_dir = str(work)
         if is_main(training):
-            _check_trained(folders, overwrite)
+            _check_trained(folders, overwrite or (in_phases and bool(resume_point(training))))
             if folders.checkpoint is not None:
                 print(f"going on from {folders.checkpoint}")
             if (release / "run.json").is_file():

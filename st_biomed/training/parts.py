@@ -18,6 +18,7 @@ from st_biomed.losses.cached import CachedInfoNCELoss
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.ordinal_arguments import OrdinalArguments
 from st_biomed.losses.preset_arguments import PresetArguments
+from st_biomed.losses.self_distillation import LabelMap
 from st_biomed.samplers import BatchesByName, RankAlignedMixing, ShuffledBatches, SynonymBatches, TrainingBatches
 from st_biomed.samplers.definitions import DefinitionBatches
 from st_biomed.samplers.partner_arguments import PartnerArguments
@@ -29,11 +30,55 @@ from st_biomed.training_data import RelationLookup, definitions_dataset, names_d
 
 
 class Part(NamedTuple):
-    """What one kind of pairs brings to the training."""
+    """What one kind of pairs brings to the training.
+
+    Attributes:
+        rows: What is trained on.
+        loss: The loss of its batches.
+        batches: How the rows are grouped.
+        texts_of: Maps labels to text ids; ``None`` where they are equal.
+    """
 
     rows: Dataset
     loss: nn.Module
     batches: TrainingBatches
+    texts_of: LabelMap | None = None
+
+
+@dataclass
+class DefinitionArguments(EncoderArguments):
+    """How names are trained on with definitions of their concepts."""
+
+    definition_temperature: float = field(
+        default=0.05, metadata=about("temperature of InfoNCE between names and definitions", above(0))
+    )
+    siblings: float = field(
+        default=0.25, metadata=about("share of siblings in a batch of definitions, hard negatives", within("[0, 1)"))
+    )
+
+    def definitions(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
+        """The part of names and definitions: InfoNCE over all texts of a batch.
+
+        Args:
+            model: The encoder.
+            train: What is trained on.
+            folder: Where it is saved.
+
+        Raises:
+            InputError: It has no definition.
+        """
+        lookup = DefinitionLookup(train)
+        options: dict[str, Any] = {
+            "miner": None,
+            "lookup": lookup,
+            "gather_across_devices": self.gather_across_devices,
+        }
+        loss = (
+            InfoNCELoss(model, self.definition_temperature, **options)
+            if self.mini_batch_size is None
+            else CachedInfoNCELoss(model, self.definition_temperature, mini_batch_size=self.mini_batch_size, **options)
+        )
+        return Part(definitions_dataset(train), loss, DefinitionBatches.of(train, folder, siblings=self.siblings))
 
 
 @dataclass
@@ -76,18 +121,30 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Encoder
         training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
         training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=self.temperature)
 
+    def synonym_batches(self, train: Terminology, folder: Path) -> TrainingBatches:
+        """The batches of synonym pairs.
+
+        Args:
+            train: What is trained on.
+            folder: Where it is saved.
+        """
+        return SynonymBatches.of(train, folder, max_pairs_per_concept=self.max_pairs_per_concept)
+
+    def relation_rows(self, train: Terminology, seed: int) -> Dataset:
+        """The pairs of names of related concepts, drawn once with a seed."""
+        return relation_pairs(train, seed=seed)
+
     def _synonyms(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
         """Names of one concept against mined names of others (3.4, 3.5)."""
         loss = self.multi_similarity(model, self.synonym_preset, train, **self.embedding())
-        batches = SynonymBatches.of(train, folder, max_pairs_per_concept=self.max_pairs_per_concept)
-        return Part(names_dataset(train), loss, batches)
+        return Part(names_dataset(train), loss, self.synonym_batches(train, folder))
 
     def _relations(self, model: SentenceTransformer, train: Terminology, seed: int) -> Part:
         """Names of related concepts against mined names of other pairs ("We do the same for UMLS relational data", 3.4)."""
         lookup = RelationLookup(train, shared_concept_negatives=self.shared_concept_negatives)
         loss = self.multi_similarity(model, self.relation_preset, lookup, **self.embedding())
-        pairs = relation_pairs(train, seed=seed)
-        return Part(pairs, loss, ShuffledBatches.of(pairs))
+        pairs = self.relation_rows(train, seed)
+        return Part(pairs, loss, ShuffledBatches.of(pairs), lookup.texts)
 
     def _hierarchy(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
         """Anchors and their partners at every distance (3.4), under the ordinal loss (3.5)."""
@@ -97,18 +154,12 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Encoder
 
 
 @dataclass
-class MixedPartArguments(PartArguments):
+class MixedPartArguments(DefinitionArguments, PartArguments):
     """Parts in given shares, definitions among them."""
 
     shares: list[float] = field(
         default_factory=list,
         metadata=about("share of the steps of each part, in their order; by size by default", above(0)),
-    )
-    definition_temperature: float = field(
-        default=0.05, metadata=about("temperature of InfoNCE between names and definitions", above(0))
-    )
-    siblings: float = field(
-        default=0.25, metadata=about("share of siblings in a batch of definitions, hard negatives", within("[0, 1)"))
     )
     pivot_language: str | None = field(
         default=None,
@@ -126,22 +177,25 @@ class MixedPartArguments(PartArguments):
                 f"shares: one for each of {' '.join(parts)} is needed, and no temperature; found {len(self.shares)}"
             )
 
+    relations: list[str] = field(
+        default_factory=list, metadata={"help": "names of the relations that are trained on; all by default"}
+    )
+
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
         """As :meth:`PartArguments.part`, definitions besides."""
-        if name != "definitions":
-            return super().part(name, model, train, folder, seed)
-        lookup = DefinitionLookup(train)
-        options: dict[str, Any] = {
-            "miner": None,
-            "lookup": lookup,
-            "gather_across_devices": self.gather_across_devices,
-        }
-        loss = (
-            InfoNCELoss(model, self.definition_temperature, **options)
-            if self.mini_batch_size is None
-            else CachedInfoNCELoss(model, self.definition_temperature, mini_batch_size=self.mini_batch_size, **options)
+        if name == "definitions":
+            return self.definitions(model, train, folder)
+        return super().part(name, model, train, folder, seed)
+
+    def synonym_batches(self, train: Terminology, folder: Path) -> TrainingBatches:
+        """As :meth:`PartArguments.synonym_batches`, with the pivot language."""
+        return SynonymBatches.of(
+            train, folder, max_pairs_per_concept=self.max_pairs_per_concept, pivot_language=self.pivot_language
         )
-        return Part(definitions_dataset(train), loss, DefinitionBatches.of(train, folder, siblings=self.siblings))
+
+    def relation_rows(self, train: Terminology, seed: int) -> Dataset:
+        """As :meth:`PartArguments.relation_rows`, of the relations that are asked for."""
+        return relation_pairs(train, self.relations or None, seed=seed)
 
     def mix(self, training: SentenceTransformerTrainingArguments, parts: Mapping[str, Part]) -> None:
         """As :meth:`PartArguments.mix`, in the given shares."""

@@ -24,7 +24,7 @@ def sapbert_readings(recipe: Any) -> list[str]:
             f"Batches are those of CODER++ (arXiv:2204.00391), not the paper's: {recipe.prototypes} prototypes, each with "
             f"{recipe.positives} of its names and the {recipe.neighbors} names nearest to it under the weights of the time."
         )
-    return sentences
+    return [*sentences, *distillation_readings(recipe)]
 
 
 def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
@@ -56,17 +56,45 @@ def open_encoder_readings(recipe: Any) -> list[str]:
     """Of the parts, and of what keeps the encoder near its base model."""
     sentences = hiprbert_readings(recipe, recipe.parts)
     if "definitions" in recipe.parts:
-        sentences.append(
-            "A definition is contrasted with the names and definitions of the batch (InfoNCE, temperature "
-            f"{recipe.definition_temperature}); those of a concept that shares a name with its own count for nothing. "
-            f"{recipe.siblings:.0%} of the concepts of a batch are siblings of others in it."
-        )
-    if recipe.distillation:
-        sentences.append(
-            f"The {recipe.distillation_target} of the names and definitions of each batch are held near those of the base "
-            f"model with weight {recipe.distillation:g}."
-        )
-    return sentences
+        sentences.append(_definitions(recipe))
+    return [*sentences, *distillation_readings(recipe, "names and definitions")]
+
+
+def distillation_readings(recipe: Any, texts: str = "names") -> list[str]:
+    """Of self-distillation, where there is any.
+
+    Args:
+        recipe: Its arguments.
+        texts: What the texts of a batch are.
+    """
+    if not recipe.distillation:
+        return []
+    return [
+        f"The {recipe.distillation_target} of the {texts} of each batch are held near those of the base model with weight "
+        f"{recipe.distillation:g}."
+    ]
+
+
+def biolord_readings(recipe: Any) -> list[str]:
+    """Of BioLORD-2023's three phases."""
+    learned = f"the {recipe.components} main principal components of the" if recipe.components else "the"
+    rates = ", ".join(f"{rate:g}" for rate in recipe.student_learning_rates)
+    return [
+        f"Phase 1, contrastive: {_definitions(recipe)}",
+        f"Phase 2, self-distillation: each student begins as the base model and learns {learned} vectors that the model of "
+        "phase 1 gives all names and definitions; its loss is one minus the cosine of the two vectors of a text.",
+        f"Phase 3, averaging: the released weights are the mean of those of the students (learning rates {rates}), each of "
+        "which has an order of batches of its own.",
+    ]
+
+
+def _definitions(recipe: Any) -> str:
+    """Of the contrastive training on definitions."""
+    return (
+        "A definition is contrasted with the names and definitions of the batch (InfoNCE, temperature "
+        f"{recipe.definition_temperature}); those of a concept that shares a name with its own count for nothing. "
+        f"{recipe.siblings:.0%} of the concepts of a batch are siblings of others in it."
+    )
 
 
 def bergamot_readings(recipe: Any) -> list[str]:
@@ -80,7 +108,7 @@ def bergamot_readings(recipe: Any) -> list[str]:
             "each view has a corruption of its own",
             f"lambda of deep graph infomax is {recipe.dgi_weight:g}",
         ]
-    return sentences
+    return [*sentences, *distillation_readings(recipe)]
 
 
 def injection_readings(recipe: Any) -> list[str]:
@@ -104,7 +132,7 @@ def italian_readings(recipe: Any, pipelined: bool) -> list[str]:
         sentences.append(f"Eq. 3's margin is {margin}; pairs without a vector have the thresholds of {recipe.missing}")
     if not pipelined:
         sentences.append("the released model pools all tokens of a text: it is that of the training for bare terms")
-    return sentences
+    return [*sentences, *distillation_readings(recipe, "mentions in context")]
 
 
 def few_shot_readings(recipe: Any) -> list[str]:

@@ -39,5 +39,5 @@ def test_a_figure_that_is_no_number_is_never_chosen():
 
 
 def test_the_base_has_to_be_measured():
-    with pytest.raises(InputError, match="shares: figures of the base model, at 0, are needed"):
+    with pytest.raises(InputError, match="shares: expected figures of the base model, at 0"):
         choose_weight({0.5: {"in": 1.0}})

@@ -95,7 +95,7 @@ def test_integers_and_fixed_tensors_are_copied_where_they_are_equal():
         {"ids": first["ids"], "table": torch.ones(1) * 2},
     ):
         with pytest.raises(
-            InputError, match="B: cannot be averaged with A: (ids|table) is no parameter, and its values"
+            InputError, match="B: cannot be averaged with A: (ids|table) is not a parameter, and its values"
         ):
             average_states([first, other], [0.5, 0.5], fixed=["table"], names=["A", "B"])
 
@@ -103,9 +103,9 @@ def test_integers_and_fixed_tensors_are_copied_where_they_are_equal():
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        ([], "weights: one for each of 2 models is needed, found 0 (none)"),
-        ([1.0], "weights: one for each of 2 models is needed, found 1 (1)"),
-        ([0.5, 0.6], "weights must add up to 1, found 0.5, 0.6, which make 1.1"),
+        ([], "weights: expected one for each of 2 models, found 0 (none)"),
+        ([1.0], "weights: expected one for each of 2 models, found 1 (1)"),
+        ([0.5, 0.6], "weights must add up to 1, found 0.5, 0.6 with the sum 1.1"),
         ([1.5, -0.5], "weights must be at least 0, found 1.5, -0.5"),
         ([float("nan"), 1.0], "weights must be at least 0, found nan, 1"),
     ],

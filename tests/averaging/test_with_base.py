@@ -114,7 +114,7 @@ def test_the_base_stays_as_it_was_while_the_model_is_trained(model: SentenceTran
 
 
 def test_without_a_dev_split_it_is_refused_before_anything_is_trained(model: SentenceTransformer):
-    said = "average: dev chooses the share on dev splits, and no benchmark has one: give --average_benchmarks, or a number"
+    said = "average: dev needs benchmarks with a dev split, and there are none: give --average_benchmarks, or a number"
     with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
         AveragingArguments(average="dev").averaging(model, "base", None)
     assert AveragingArguments().averaging(model, "base", None) is None
@@ -123,9 +123,9 @@ def test_without_a_dev_split_it_is_refused_before_anything_is_trained(model: Sen
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"average_tolerance": 0.1}, "average_tolerance: is read with --average dev alone, found --average none"),
-        ({"average": "0.5", "average_benchmarks": ["x"]}, "average_benchmarks: is read with --average dev alone"),
-        ({"keep_trained": True}, "keep_trained: with --average none what was trained is what is released"),
+        ({"average_tolerance": 0.1}, "average_tolerance: is only used with --average dev, found --average none"),
+        ({"average": "0.5", "average_benchmarks": ["x"]}, "average_benchmarks: is only used with --average dev"),
+        ({"keep_trained": True}, "keep_trained: with --average none the trained model is the release"),
     ],
 )
 def test_what_would_not_be_read_is_refused(arguments: dict, said: str):

@@ -22,12 +22,14 @@ from st_biomed.settings.recipe import read_settings
 
 OWN = {
     "bergamot": "BergamotArguments",
+    "biolord": "BioLORDArguments",
     "extend_bert": "ExtendBERTArguments",
     "fewshot_names": "FewShotArguments",
     "hiprbert": "HiPrBERTArguments",
     "italian_kge": "ItalianArguments",
     "kge": "KGEArguments",
     "knowledge_injection": "InjectionArguments",
+    "open_encoder": "OpenEncoderArguments",
     "sapbert": "SapBERTArguments",
     "sapbert_finetune": "FinetuningArguments",
 }

@@ -127,7 +127,7 @@ def test_publishing_finds_them_beside_the_models_or_asks_for_them(run, models: l
     assert "2 of 2 names are looked for" in plan.verdict
     Path("b-training").rename("elsewhere")
     with pytest.raises(
-        InputError, match="is not at hand, so that they cannot be searched for: give it with --terminology"
+        InputError, match="is not available, so they cannot be searched for: give it with --terminology"
     ):
         plan_push("c", PushOptions("org/c"))
     done = run("average", *models, "-o", "d")
@@ -143,17 +143,17 @@ def test_licenses_that_differ_make_other(run, models: list[str], tiny_bert_folde
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("a", "a", "-o", "c"), "models: each is averaged once, found a a"),
-        (("a", "b", "-o", "a"), "a: is one of the models that are averaged; choose another output"),
-        (("a", "nowhere", "-o", "c"), "base model 'nowhere' is no local folder"),
+        (("a", "a", "-o", "c"), "models: each must be listed once, found a a"),
+        (("a", "b", "-o", "a"), "a: is one of the averaged models; choose another output"),
+        (("a", "nowhere", "-o", "c"), "base model 'nowhere' is not a local folder"),
         (
             ("a", "cls", "-o", "c"),
             "cls: cannot be averaged with a: module 1 (Pooling) has pooling_mode 'cls', in a 'mean'",
         ),
-        (("a", "b", "-o", "b-training"), "b-training: is not empty and holds no run.json"),
+        (("a", "b", "-o", "b-training"), "b-training: is not empty and has no run.json"),
         (
             ("a", "b", "-o", "old"),
-            "old: holds a release already; choose another folder, or replace it with --overwrite",
+            "old: already contains a release; choose another folder, or replace it with --overwrite",
         ),
     ],
 )

@@ -111,7 +111,7 @@ def test_subset_cuts_cycles(run: Callable, tmp_path: Path):
         (("merge", "{a}", "-o", "{out}"), "merge takes two terminologies or more, found 1"),
         (
             ("merge", "{a}", "{b}", "-o", "{a}"),
-            "holds a terminology already; choose another folder, or replace it with --overwrite",
+            "already contains a terminology; choose another folder, or replace it with --overwrite",
         ),
         (("merge", "{a}", "{b}", "-o", "{out}", "--crosswalk", "xrefs"), "no cross-reference has predicate 'xrefs'"),
         (("merge", "{a}", "{b}", "-o", "{out}", "--same-name", "lowr"), "unknown normalizer 'lowr'"),
@@ -140,9 +140,9 @@ def test_outputs_are_looked_at_before_the_work(refused: Callable[..., str], two:
     """Catches a merge that is saved and then ends in a traceback."""
     (tmp_path / "file").write_text("")
     line = refused("merge", *two, "-o", tmp_path / "out", "--conflicts", tmp_path / "file" / "c.tsv")
-    assert "file: is a file, a folder is needed there" in line
+    assert "file: is a file, expected a folder" in line
     assert not (tmp_path / "out").exists()
-    assert "is a folder, a file to write is needed" in refused("pairs", two[0], "-o", tmp_path, "--overwrite")
+    assert "is a folder, expected a file to write" in refused("pairs", two[0], "-o", tmp_path, "--overwrite")
 
 
 def test_pairs_writes_both_forms_and_never_over_a_file(

@@ -184,7 +184,7 @@ def test_a_model_that_is_not_there_says_what_to_do(run: Callable, toy_folder: Pa
 
     assert "give a local folder, unset HF_HUB_OFFLINE" in refusal("no-such-organization/no-such-model")
     assert "the folder has neither modules.json nor config.json" in refusal(toy_folder)
-    assert "no model: a folder, an id on the Hub, or one of MiniLM" in run("evaluate", "-t", "toy").stderr
+    assert "no model: expected a folder, an id on the Hub, or one of MiniLM" in run("evaluate", "-t", "toy").stderr
     missing = refusal(tmp_path / "nothere")
     assert missing == f"not measured: nothere: {tmp_path / 'nothere'}: no such folder\n"  # once
     assert "did you mean 'SapBERT'" in refusal("Sapbert")
@@ -192,4 +192,4 @@ def test_a_model_that_is_not_there_says_what_to_do(run: Callable, toy_folder: Pa
 
 def test_bad_words_end_in_one_line_before_any_model_is_loaded(refused: Callable[..., str]) -> None:
     assert "unknown benchmark 'mayosr': did you mean 'mayosrs'? (" in refused("evaluate", "MiniLM", "-b", "mayosr")
-    assert "device 'gpu' is not there; there are cpu" in refused("evaluate", "MiniLM", "--device", "gpu")
+    assert "device 'gpu' is not available; available are cpu" in refused("evaluate", "MiniLM", "--device", "gpu")

@@ -37,7 +37,7 @@ def test_bad_input_is_one_line(refused: Callable[..., str], trained: Path, tmp_p
     for words, message in (
         (("evaluate", tmp_path), "no table.json in it; expected a folder written by"),
         (("evaluate", trained, "--split", "dev"), "unknown split 'dev'"),
-        (("evaluate", trained, "--device", "tpux"), "device 'tpux' is not there"),
+        (("evaluate", trained, "--device", "tpux"), "device 'tpux' is not available"),
         (("evaluate", trained, "--graph", graph), "entities: 'W:00' is unknown to the graph that was trained on"),
     ):
         assert message in refused("kge", *words), words

@@ -107,10 +107,12 @@ def test_mistakes_are_one_line(
     assert "unknown format 'csv'" in refused("link", index, mentions, "--format", "csv")
     assert "no concept has type 'gland'" in refused("link", index, mentions, "--column", "string", "--types", "gland")
     assert "no index.json in it" in refused("link", toy_folder, mentions, "--column", "string")
-    assert "holds an index already; choose another folder, or replace it with --overwrite" in refused(
+    assert "already contains an index; choose another folder, or replace it with --overwrite" in refused(
         "index", toy_folder, "--model", "any", "-o", index
     )
-    assert "is no local folder" in refused("link", index, mentions, "--column", "string", "--model", "no/such-model")
+    assert "is not a local folder" in refused(
+        "link", index, mentions, "--column", "string", "--model", "no/such-model"
+    )
 
     from sentence_transformers import SentenceTransformer
 

@@ -59,7 +59,7 @@ def test_what_is_refused(refused: Callable[..., str], run: Callable, toy_folder:
     )
     (tmp_path / "empty.txt").write_text(" \n")
     assert "no document with text in" in refused("mentions", toy_folder, tmp_path / "empty.txt", "-o", output)
-    assert "holds no coverage.json" in refused("mentions", toy_folder, text, "-o", toy_folder)
+    assert "has no coverage.json" in refused("mentions", toy_folder, text, "-o", toy_folder)
     assert not output.exists() and not list(tmp_path.glob(".out.*"))
     assert run("mentions", toy_folder, text, "-o", output).exit_code == 0
     assert "or replace it with --overwrite" in refused("mentions", toy_folder, text, "-o", output)

@@ -108,7 +108,7 @@ def test_a_file_in_the_way_is_one_line(name: str, inputs: dict[str, Path], tmp_p
             output.mkdir()
         ended = command(*verb.filled(inputs, output, *verb.overwrite))
         assert ended.code == 2 and ended.line.startswith("error: "), ended
-        assert "is a file, a folder is needed there" in ended.line or "is a folder, a file" in ended.line, ended.line
+        assert "is a file, expected a folder" in ended.line or "is a folder, expected a file" in ended.line, ended.line
     assert (tmp_path / "file").read_text() == "mine"
 
 

@@ -30,7 +30,7 @@ def test_bad_words_end_in_one_line_before_anything_is_read(refused: Callable[...
 
 def test_a_device_that_is_not_there_is_one_line(refused: Callable[..., str], toy_folder: Path, tmp_path: Path):
     words = ("picture", "concepts", toy_folder, "m", "-o", tmp_path / "a.png", "--device", "gpu")
-    assert "device 'gpu' is not there" in refused(*words, "--concepts", 3, "--names", 2)
+    assert "device 'gpu' is not available" in refused(*words, "--concepts", 3, "--names", 2)
 
 
 def linked(model: str, digest: str, *, as_published: bool) -> Result:

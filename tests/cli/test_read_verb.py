@@ -34,7 +34,7 @@ def test_options_have_the_type_that_the_reader_declares() -> None:
 def test_a_terminology_in_the_output_folder_is_replaced_when_asked(
     run: Callable, refused: Callable[..., str], toy_folder: Path
 ) -> None:
-    assert "holds a terminology already; choose another folder, or replace it with --overwrite" in refused(
+    assert "already contains a terminology; choose another folder, or replace it with --overwrite" in refused(
         "read", "toy", "-o", toy_folder
     )
     result = run("read", "toy", "-o", toy_folder, "--option", "trees=1", "--overwrite")
@@ -62,9 +62,7 @@ def test_a_reader_describes_itself(run: Callable, refused: Callable[..., str]) -
 def test_an_option_is_given_once(refused: Callable[..., str], tmp_path: Path) -> None:
     """Catches the first of two values lost without a word."""
     words = ("--option", "trees=1", "--option", "trees=2")
-    assert "--option trees is given twice; a list is written trees=1,2" in refused(
-        "read", "toy", "-o", tmp_path, *words
-    )
+    assert "--option trees is given twice; write a list as trees=1,2" in refused("read", "toy", "-o", tmp_path, *words)
 
 
 def text(folder: Path, name: str, content: str) -> Path:
@@ -77,7 +75,7 @@ def test_bad_files_end_in_one_line(refused: Callable[..., str], tmp_path: Path) 
     out = ("-o", tmp_path / "out", "--option", f"strings={STRINGS}")
     nowhere = tmp_path / "nowhere.csv"
     assert f"{nowhere}: no such file" in refused("read", "parent_child", nowhere, *out)
-    assert "is a folder, a file is needed" in refused("read", "parent_child", FIXTURES, *out, "--option", "name=G")
+    assert "is a folder, expected a file" in refused("read", "parent_child", FIXTURES, *out, "--option", "name=G")
     semicolons = text(tmp_path, "semicolons.csv", "parent;child\nF;F1\n")
     assert "wrong delimiter? this line has semicolons" in refused("read", "parent_child", semicolons, *out)
     other = text(tmp_path, "other.csv", "up,child\nF,F1\n")
@@ -111,9 +109,9 @@ def test_bad_words_end_in_one_line(
 def test_a_folder_with_other_files_is_never_written_to(refused: Callable[..., str], tmp_path: Path) -> None:
     """Catches a thesis overwritten, and an hour of reading before the refusal."""
     thesis = text(tmp_path, "thesis.tex", "")
-    assert "holds no terminology.json (it holds thesis.tex); choose a new or empty folder" in refused(
+    assert "has no terminology.json (it has thesis.tex); choose a new or empty folder" in refused(
         "read", "toy", "-o", tmp_path
     )
     assert "choose a new or empty folder" in refused("read", "phecode", tmp_path / "nowhere.csv", "-o", tmp_path)
-    assert "is a file, a folder is needed there" in refused("read", "toy", "-o", thesis)
+    assert "is a file, expected a folder" in refused("read", "toy", "-o", thesis)
     assert list(tmp_path.iterdir()) == [thesis]

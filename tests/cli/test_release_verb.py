@@ -67,7 +67,9 @@ def test_with_push_it_is_published_once(run, refused, folder: Path, licensed: Pa
     assert hub.tree("org/tiny", "dev")["LICENSE"] == b"another" != hub.tree("org/tiny")["LICENSE"]
     done = run(*words, "--public")
     assert done.exit_code == 2
-    assert done.stderr.splitlines()[-1] == "error: org/tiny: is there and holds 12 files; give --update or --pr"
+    assert (
+        done.stderr.splitlines()[-1] == "error: org/tiny: already exists and contains 12 files; give --update or --pr"
+    )
 
 
 def test_names_that_may_not_leave_have_to_be_at_hand_or_allowed_by_source(
@@ -82,7 +84,7 @@ def test_names_that_may_not_leave_have_to_be_at_hand_or_allowed_by_source(
     assert "unknown source of allow_source 'SNOMED'" in refused(
         "release", folder, "org/tiny", "--allow-source", "SNOMED"
     )
-    assert "is not at hand" in refused("release", folder, "org/tiny", "--terminology", "toy")
+    assert "is not available" in refused("release", folder, "org/tiny", "--terminology", "toy")
     done = run("release", folder, "org/tiny", "--allow-source", name)
     assert f"{name}: allowed to leave by --allow-source, not searched for" in done.stdout
     Terminology.load(licensed).save(folder.with_name("out-training") / "terminology")

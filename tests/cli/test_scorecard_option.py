@@ -81,7 +81,9 @@ def test_seeds_of_one_recipe_have_a_table_of_their_own(run: Callable, place: Pat
 
 def test_another_base_is_named(run: Callable, refused: Callable[..., str], place: Path):
     ask = ("evaluate", "same=base", "-b", "mine/flumpa.yaml", "--scorecard", *FEW, "-o", "out")
-    assert "--base: the record of a release (run.json) names its base, same has none: name a model" in refused(*ask)
+    assert "--base: the record of a release (run.json) has its base, but same has no record: give a model" in refused(
+        *ask
+    )
     result = run(*ask, "--base", "first=seed0", "--as-published")
     assert result.exit_code == 0, result.output
     assert "## Against seed0" in result.stdout and "No record says what the model was trained on" in result.stdout
@@ -95,8 +97,8 @@ def test_a_base_that_cannot_be_measured_is_said(run: Callable, place: Path):
 
 
 def test_it_becomes_a_picture_and_the_top_of_the_card(run: Callable, refused: Callable[..., str], place: Path):
-    assert "no scorecard there" in refused("picture", "scorecard", "out", "-o", "a.svg")
-    assert "out/scorecard.json: no scorecard there" in refused("release", "seed0", "--scorecard", "out")
+    assert "no scorecard found" in refused("picture", "scorecard", "out", "-o", "a.svg")
+    assert "out/scorecard.json: no scorecard found" in refused("release", "seed0", "--scorecard", "out")
     run("evaluate", "seed0", "seed1", "-b", "mine", "--scorecard", *FEW, "-o", "out")
     result = run("picture", "scorecard", "out", "-o", "a.svg")
     assert result.exit_code == 0 and result.stdout == "6 differences drawn to a.svg\n", result.output

@@ -42,6 +42,6 @@ def test_help_without_a_recipe_lists_them() -> None:
     result = CliRunner().invoke(app, ["train", "--help"])
     assert result.exit_code == 0, result.output
     assert (
-        "Recipes: bergamot, extend_bert, fewshot_names, hiprbert, italian_kge, kge, knowledge_injection, open_encoder, sapbert, sapbert_finetune."
+        "Recipes: bergamot, biolord, extend_bert, fewshot_names, hiprbert, italian_kge, kge, knowledge_injection, open_encoder, sapbert, sapbert_finetune."
         in result.stdout
     )

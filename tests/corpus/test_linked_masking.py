@@ -53,7 +53,7 @@ def test_a_batch_without_any_mention_has_one_column_of_padding(tokenizer: BertTo
 
 
 def test_what_does_not_fit_is_refused(tokenizer: BertTokenizer) -> None:
-    with pytest.raises(InputError, match=r"entity_of_text must be whole numbers \[T\], found float64 \[4\]"):
+    with pytest.raises(InputError, match=r"entity_of_text must be integers \[T\], found float64 \[4\]"):
         LinkedMentionCollator(tokenizer, ENTITIES.astype(float))
     with pytest.raises(
         InputError, match="text ids must be from 0 to 3, found 4: were the mentions found with another"

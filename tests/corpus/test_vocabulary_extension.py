@@ -148,11 +148,11 @@ def test_pieces_come_from_the_corpus_in_the_tokenizers_way(tokenizer):
 def test_what_does_not_fit_is_named(tokenizer, model):
     with pytest.raises(InputError, match="size must be above the 5 special tokens, found 5"):
         train_pieces(lambda: ["flumpa"], tokenizer, 5)
-    with pytest.raises(InputError, match="holds no word"):
+    with pytest.raises(InputError, match="contains no word"):
         train_pieces(list, tokenizer)
     with pytest.raises(InputError, match="needs the tokenizer"):
         extend_vocabulary(model, ["flumpa"])
-    with pytest.raises(InputError, match=f"has {len(WORDS)} entries, the model vectors for 5"):
+    with pytest.raises(InputError, match=f"has {len(WORDS)} entries, but the model has vectors for 5"):
         extend_vocabulary(model_of(5), ["flumpa"], tokenizer=tokenizer)
 
 

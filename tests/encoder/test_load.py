@@ -34,7 +34,7 @@ def test_a_plain_checkpoint_becomes_an_encoder(tiny_bert_folder: Path):
 def test_a_missing_model_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(
-        InputError, match=r"base model 'nobody/nothing' is no local folder.*unset HF_HUB_OFFLINE"
+        InputError, match=r"base model 'nobody/nothing' is not a local folder.*unset HF_HUB_OFFLINE"
     ) as error:
         load_encoder("nobody/nothing")
     assert "\n" not in str(error.value)

@@ -85,7 +85,7 @@ def test_modules_of_somebody_else_are_named(tiny_bert_folder: Path, tmp_path: Pa
 
 def test_a_model_that_is_nowhere_is_one_line() -> None:
     with pytest.raises(
-        InputError, match="base model 'nobody/nothing' is no local folder and not in the Hub's cache"
+        InputError, match="base model 'nobody/nothing' is not a local folder and not in the Hub's cache"
     ) as error:
         st_biomed.load("nobody/nothing")
     assert "\n" not in str(error.value)

@@ -420,7 +420,7 @@ def test_the_settings_of_a_card_name_sizes_and_digests():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"split": "tests"}, "no split 'tests'; there are 'test', 'train', 'dev'"),
+        ({"split": "tests"}, "no split 'tests'; available are 'test', 'train', 'dev'"),
         ({"refined": "tset"}, "no split 'tset'"),
         ({"rank_unit": "names"}, "unknown rank_unit 'names'.*did you mean 'name'"),
         ({"similarity": "l2"}, "unknown similarity 'l2'"),

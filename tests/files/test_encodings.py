@@ -45,7 +45,7 @@ def test_utf_16_is_recognized_by_its_byte_order_mark_and_said(tmp_path: Path, na
 @pytest.mark.parametrize("name", OWN)
 def test_a_code_page_is_asked_for_by_name(tmp_path: Path, name: str) -> None:
     source, path = write(tmp_path, name, "cp1252")
-    with pytest.raises(InputError, match=r"t\.\w+:\d: is not UTF-8; encoding= names another, e.g. encoding=cp1252"):
+    with pytest.raises(InputError, match=r"t\.\w+:\d: is not UTF-8; set another encoding, e.g. encoding=cp1252"):
         Terminology.read(source, path)
     terminology = Terminology.read(source, path, encoding="cp1252")
     assert "flumpa de Mimpière" in terminology.strings

@@ -304,19 +304,19 @@ def test_an_output_folder_is_checked_before_anything_is_made(tmp_path: Path):
     folder.mkdir()
     assert check(folder) == folder
     (folder / "other").write_text("")
-    with pytest.raises(InputError, match=r"holds no index.json \(it holds other\)"):
+    with pytest.raises(InputError, match=r"has no index.json \(it has other\)"):
         check(folder, overwrite=True)
     (folder / "index.json").write_text("")
-    with pytest.raises(InputError, match="holds an index already; .*--overwrite"):
+    with pytest.raises(InputError, match="already contains an index; .*--overwrite"):
         check(folder)
-    with pytest.raises(InputError, match="holds other besides an index"):
+    with pytest.raises(InputError, match="contains other in addition to an index"):
         check(folder, overwrite=True)
     (folder / "other").unlink()
     assert check(folder, overwrite=True) == folder
     for below in (folder / "index.json", folder / "index.json" / "deeper" / "still"):
-        with pytest.raises(InputError, match="index.json: is a file, a folder is needed"):
+        with pytest.raises(InputError, match="index.json: is a file, expected a folder"):
             check(below)
-    with pytest.raises(InputError, match="hp: is a folder, a file"):
+    with pytest.raises(InputError, match="hp: is a folder, expected a file"):
         check_writable(folder, file=True)
 
 

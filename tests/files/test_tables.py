@@ -85,7 +85,7 @@ def test_comments_stand_above_the_table_and_count_as_lines(tmp_path: Path, diale
     with pytest.raises(InputError, match=r"x.tsv:3: no column 'code2'"):
         next(read_table(path, ["code2"], dialect=dialect, comment="#"))
     path.write_text("# a: b\n")
-    with pytest.raises(InputError, match="is empty, a header line is needed"):
+    with pytest.raises(InputError, match="is empty, expected a header line"):
         read_header(path, dialect=dialect, comment="#")
 
 
@@ -110,7 +110,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path) -> Non
         ("a.csv", "code,name\nA,x\nB;y\n", r"a.csv:3: 1 cells, expected 2, .*wrong delimiter\? this line has semicolons"),
         ("a.csv", 'code,name\nA,x\nB,"y\nC,z\n', r"a.csv:3: .*stray double quote"),
         ("a.csv", 'code,name\nA,"x"y\n', r"a.csv:2: .*stray double quote"),
-        ("a.csv", "", r"a.csv: is empty, a header line is needed"),
+        ("a.csv", "", r"a.csv: is empty, expected a header line"),
         ("a.csv", b"code,name\nA,x\nB,\xe9\n", r"a.csv:3: is not UTF-8"),
         ("a.tsv.gz", b"code\tname\nA\tx\nB\t\xe9\n", r"a.tsv.gz:3: is not UTF-8"),
         ("a.xlsx", "PK", r"a.xlsx: suffix '.xlsx' has no known dialect"),
@@ -132,7 +132,7 @@ def test_an_encoding_error_deep_in_a_file_names_its_own_line(tmp_path: Path) -> 
 def test_missing_file_folder_and_broken_gzip_are_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nope.csv: no such file"):
         cells(tmp_path / "nope.csv")
-    with pytest.raises(InputError, match=r"is a folder, a file is needed"):
+    with pytest.raises(InputError, match=r"is a folder, expected a file"):
         cells(tmp_path, dialect="csv")
     whole = gzip.compress(b"code,name\n" + b"A,x\n" * 5000)
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])

@@ -185,7 +185,7 @@ def test_files_of_two_runs_are_refused(names: list[str], tmp_path: Path) -> None
 def test_a_training_stands_until_the_next_one_is_whole(tmp_path: Path) -> None:
     folder, begun = tmp_path / "kge", tmp_path / ".kge.begun"
     first = train_into(folder, wheel(), SMALL, device="cpu").table.digest
-    with pytest.raises(InputError, match="kge: holds a graph embedding already; .*--overwrite"):
+    with pytest.raises(InputError, match="kge: already contains a graph embedding; .*--overwrite"):
         train_into(folder, wheel(), SMALL, device="cpu")
 
     class Stop(Exception):

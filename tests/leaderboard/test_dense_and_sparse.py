@@ -58,12 +58,12 @@ def test_a_model_is_measured_by_it_in_linking_as_published(biosyn: Path):
 def test_a_weight_that_is_none_is_refused(biosyn: Path, tmp_path: Path):
     assert read_sparse_weight(str(biosyn)) == 0.25
     (biosyn / "sparse_weight.pt").write_bytes(b"no weight")
-    with pytest.raises(InputError, match="sparse_weight.pt: holds no single number"):
+    with pytest.raises(InputError, match="sparse_weight.pt: does not contain a single number"):
         read_sparse_weight(str(biosyn))
     (biosyn / "sparse_weight.pt").unlink()
-    with pytest.raises(InputError, match="no such file, which a BioSyn model has"):
+    with pytest.raises(InputError, match="no such file; a BioSyn model has"):
         read_sparse_weight(str(biosyn))
-    with pytest.raises(InputError, match="no-such/model: sparse_weight.pt cannot be had"):
+    with pytest.raises(InputError, match="no-such/model: sparse_weight.pt cannot be loaded"):
         read_sparse_weight("no-such/model")
     with pytest.raises(InputError, match="sparse weight must be at least 0, found -1"):
         dense_and_sparse(dense, NAMES, -1)

@@ -190,9 +190,9 @@ def test_models_have_the_names_people_give_them(tmp_path, models):
     named = named_models([models[0].model, f"again={models[0].model}", "out/sapbert/", "org/model"])
     assert [one.name for one in named] == ["one", "again", "sapbert", "model"]
     for arguments, message in (
-        ([], "no model: a folder, an id on the Hub, or one of MiniLM, SapBERT"),
-        (["a/x", "b/x"], "two models are called 'x': write NAME=MODEL"),
-        (["=x"], "models are written NAME=MODEL or MODEL, found '=x'"),
+        ([], "no model: expected a folder, an id on the Hub, or one of MiniLM, SapBERT"),
+        (["a/x", "b/x"], "two models have the name 'x': write NAME=MODEL"),
+        (["=x"], "models must have the form NAME=MODEL or MODEL, found '=x'"),
     ):
         with pytest.raises(InputError, match=message):
             named_models(arguments)
@@ -208,7 +208,7 @@ def test_a_baseline_keeps_its_pooling_under_another_name():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("minilm", "'minilm' is no name of evaluation/baselines.yaml: did you mean 'MiniLM'.*evaluate --list"),
+        ("minilm", "'minilm' is not a name of evaluation/baselines.yaml: did you mean 'MiniLM'.*evaluate --list"),
         ("out/nothere", "^out/nothere: no such folder$"),
         ("./nothere", "^./nothere: no such folder$"),
         ("no-such/organization", "give a local folder"),
@@ -224,7 +224,7 @@ def test_a_model_that_is_not_there_is_told_from_a_mistyped_one(tmp_path, monkeyp
 @pytest.mark.parametrize("device", ["gpu", "cuda:99", "meta", ""])
 def test_a_device_that_is_not_there_is_one_line(models, device):
     """Would catch a traceback of torch."""
-    with pytest.raises(InputError, match=f"device '{device}' is not there; there are cpu"):
+    with pytest.raises(InputError, match=f"device '{device}' is not available; available are cpu"):
         OpenModel(models[0], device)
 
 
@@ -251,7 +251,10 @@ def test_every_baseline_has_a_source():
             lambda path: np.savez(path, texts=np.array(["a"]), vectors=np.array([["x"]])),
             r"numbers \[1, D\], found <U1",
         ),
-        (lambda path: np.savez(path, texts=np.eye(2), vectors=np.eye(2)), r"texts are strings \[N\], found float64"),
+        (
+            lambda path: np.savez(path, texts=np.eye(2), vectors=np.eye(2)),
+            r"texts must be strings \[N\], found float64",
+        ),
     ],
 )
 def test_a_table_that_is_none_is_refused(tmp_path, write, message):
@@ -265,8 +268,8 @@ def test_a_damaged_line_of_results_is_named(tmp_path, benchmark, models):
     measured(tmp_path, benchmark, models)
     path = tmp_path / "out" / "results.jsonl"
     path.write_text("{}\n" + path.read_text())
-    with pytest.raises(InputError, match=r"results\.jsonl:1: is no result"):
+    with pytest.raises(InputError, match=r"results\.jsonl:1: is not a result"):
         ResultsFolder(tmp_path / "out")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is a file, a folder for the results is needed"):
+    with pytest.raises(InputError, match="is a file, expected a folder for the results"):
         ResultsFolder(tmp_path / "file")

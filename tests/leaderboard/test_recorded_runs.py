@@ -84,7 +84,7 @@ def test_the_base_stands_first_and_once(release):
 
 def test_what_names_no_base_or_several_is_refused(release):
     plain = named_models(["org/plain", "x.npz"])
-    with pytest.raises(InputError, match="--base: the record of a release .* plain, x has none: name a model"):
+    with pytest.raises(InputError, match="--base: the record of a release .* plain, x has no record: give a model"):
         with_base(plain, None)
     both = named_models([str(release("c")), str(release("d", "out/first", earlier=[stage(MINILM, "TERK")]))])
     assert base_of(both) == MeasuredModel("MiniLM", MINILM)  # of one stage and of two
@@ -95,7 +95,7 @@ def test_what_names_no_base_or_several_is_refused(release):
         with_base(two, None)
     with pytest.raises(InputError, match="--scorecard: compares models with their base, found plain alone"):
         with_base(plain[:1], "org/plain")
-    with pytest.raises(InputError, match="is called 'plain', too: write --base NAME=MODEL"):
+    with pytest.raises(InputError, match="another model has the name 'plain' too: write --base NAME=MODEL"):
         with_base(plain, "elsewhere/plain")
 
 

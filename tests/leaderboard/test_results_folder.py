@@ -80,7 +80,7 @@ def test_a_line_that_was_cut_is_dropped_and_one_before_it_is_named(tmp_path: Pat
     folder.add(result(number=1), UNITS)
     assert len(folder.results) == len(path.read_text().splitlines()) == 2
     path.write_text(whole[:30] + "\n" + whole)
-    with pytest.raises(InputError, match=r"results\.jsonl:1: is no result"):
+    with pytest.raises(InputError, match=r"results\.jsonl:1: is not a result"):
         ResultsFolder(tmp_path)
 
 
@@ -136,13 +136,13 @@ def _of_others(path: Path) -> None:
     ("damage", "message"),
     [
         (lambda path: path.unlink(), "cannot be read as the units"),
-        (lambda path: path.write_bytes(b""), "is empty, the units"),
+        (lambda path: path.write_bytes(b""), "is empty, expected the units"),
         (lambda path: path.write_bytes(path.read_bytes()[:200]), "cannot be read as the units"),
         (
             lambda path: path.write_bytes(path.read_bytes().replace(np.float64(5).tobytes(), b"\1" * 8)),
             "cannot be read",
         ),
-        (_of_others, "does not hold the 4 units of zorb0_spearman"),
+        (_of_others, "does not contain the 4 units of zorb0_spearman"),
     ],
 )
 def test_units_that_are_lost_or_damaged_are_named(tmp_path: Path, damage, message: str):
@@ -161,17 +161,17 @@ def test_a_line_that_was_changed_is_named(tmp_path: Path):
     path = tmp_path / "results.jsonl"
     path.write_text(path.read_text().replace(": 0.5", ": 0.6"))
     with pytest.raises(
-        InputError, match=r"results\.jsonl:1: is no result \(its checksum is not that .*measured again"
+        InputError, match=r"results\.jsonl:1: is not a result \(its checksum is not that .*measured again"
     ):
         ResultsFolder(tmp_path)
     path.write_bytes(b"\xff" + path.read_bytes())
-    with pytest.raises(InputError, match=r"results\.jsonl:1: is no result \('utf-8' codec"):
+    with pytest.raises(InputError, match=r"results\.jsonl:1: is not a result \('utf-8' codec"):
         ResultsFolder(tmp_path)
 
 
 def test_a_file_that_does_not_say_is_refused(tmp_path: Path):
     np.savez(tmp_path / "x.npz", a=np.ones(1))
-    with pytest.raises(InputError, match=r"x\.npz: does not say what its units are of"):
+    with pytest.raises(InputError, match=r"x\.npz: does not describe its units"):
         read_about(tmp_path / "x.npz")
 
 

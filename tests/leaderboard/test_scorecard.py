@@ -232,7 +232,7 @@ def test_the_file_is_read_as_it_was_written(tmp_path: Path):
     found = read_scorecards(tmp_path / "out")
     assert path.name == "scorecard.json" and (found["scorecards"], found["recipes"]) == (three_seeds(), recipes)
     with pytest.raises(
-        InputError, match=r"scorecard_as_published.json: no scorecard there .* --scorecard --as-published"
+        InputError, match=r"scorecard_as_published.json: no scorecard found .* --scorecard --as-published"
     ):
         read_scorecards(tmp_path / "out", as_published=True)
 
@@ -241,11 +241,11 @@ def test_the_file_is_read_as_it_was_written(tmp_path: Path):
     ("damage", "message"),
     [
         (lambda text: text[:-9], "is not JSON"),
-        (lambda text: "[]", "is no file of scorecards of format 1"),
-        (lambda text: text.replace('"format": 1', '"format": 2'), "is no file of scorecards of format 1"),
+        (lambda text: "[]", "is not a file of scorecards of format 1"),
+        (lambda text: text.replace('"format": 1', '"format": 2'), "is not a file of scorecards of format 1"),
         (
             lambda text: text.replace('"p": 0.01', '"p": "low"', 1),
-            r"scorecards\[0\].benchmarks\[0\].p has to be float",
+            r"scorecards\[0\].benchmarks\[0\].p must be float",
         ),
         (lambda text: json.dumps({"format": 1}), "lacks scorecards, recipes"),
     ],

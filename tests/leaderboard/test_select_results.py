@@ -86,5 +86,5 @@ def test_models_and_benchmarks_are_named_as_anywhere():
     assert named(found, benchmarks=["zorb_file"]) == [raw]
     with pytest.raises(InputError, match="no result of a model 'TWO': did you mean 'two'"):
         named(found, models=["TWO"])
-    with pytest.raises(InputError, match="no result of a benchmark 'x'; there are zorb, zorb_raw, zorb_file"):
+    with pytest.raises(InputError, match="no result of a benchmark 'x'; available are zorb, zorb_raw, zorb_file"):
         named(found, benchmarks=["x"])

@@ -163,7 +163,7 @@ def test_no_file_is_a_pickle_and_a_copy_is_an_index(index: ConceptIndex, tmp_pat
     ]
     assert ConceptIndex.load(copy).search(["flumpa"]) == index.search(["flumpa"])
     assert json.loads((copy / "index.json").read_text())["sources"][0]["license"] == "CC0-1.0"
-    with pytest.raises(InputError, match="copy: holds an index already"):
+    with pytest.raises(InputError, match="copy: already contains an index"):
         index.save(copy)
 
 
@@ -215,11 +215,11 @@ def test_a_header_that_was_edited_is_one_line(
 def test_folders_that_are_in_use_or_hold_no_index(index: ConceptIndex, zorb: Terminology, tmp_path: Path) -> None:
     model = index._encoder.model
     with pytest.raises(
-        InputError, match="index: holds an index already; choose another folder, or replace it with --overwrite"
+        InputError, match="index: already contains an index; choose another folder, or replace it with --overwrite"
     ):
         ConceptIndex.build(zorb, model, tmp_path / "index")
     assert ConceptIndex.build(zorb, model, tmp_path / "index", kind="hnsw", overwrite=True).manifest.kind == "hnsw"
-    with pytest.raises(InputError, match="base model 'no/such' is no local folder"):
+    with pytest.raises(InputError, match="base model 'no/such' is not a local folder"):
         ConceptIndex.build(zorb, "no/such", tmp_path / "index", overwrite=True)
     assert (
         ConceptIndex.load(tmp_path / "index").manifest.kind == "hnsw"
@@ -227,7 +227,7 @@ def test_folders_that_are_in_use_or_hold_no_index(index: ConceptIndex, zorb: Ter
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine")
     for overwrite in (False, True):
-        with pytest.raises(InputError, match="full: is not empty and holds no index.json"):
+        with pytest.raises(InputError, match="full: is not empty and has no index.json"):
             ConceptIndex.build(zorb, model, tmp_path / "full", overwrite=overwrite)
     with pytest.raises(InputError, match=r"full: no index.json in it; expected a folder written by"):
         ConceptIndex.load(tmp_path / "full")

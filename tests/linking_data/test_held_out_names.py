@@ -55,3 +55,20 @@ def test_more_than_there_are_is_refused():
         hold_out_names(TERMINOLOGY, n_dev=30, n_test=1)
     with pytest.raises(InputError, match="must be at least 1, found 0 and 5"):
         hold_out_names(TERMINOLOGY, n_dev=0, n_test=5)
+
+
+def test_a_small_dictionary_has_the_concepts_that_are_meant():
+    """Catches a draw that leaves a mention without its concept, and a part of the terminology that is not trained on."""
+    held = hold_out_names(TERMINOLOGY, n_dev=5, n_test=5, n_dictionary=12)
+    dictionary = held.dataset.dictionary
+    assert held.dataset.missing("dev") == held.dataset.missing("test") == []
+    assert len(dictionary.ids) == 12
+    assert held.train.n_texts == TERMINOLOGY.n_texts - 10
+    whole = hold_out_names(TERMINOLOGY, n_dev=5, n_test=5)
+    assert held.dataset.mentions == whole.dataset.mentions
+    assert len(hold_out_names(TERMINOLOGY, n_dev=5, n_test=5, n_dictionary=99).dataset.dictionary.ids) == 31
+
+
+def test_a_dictionary_without_room_for_the_names_is_refused():
+    with pytest.raises(InputError, match="the concepts of all 10 names, found n_dictionary=9"):
+        hold_out_names(TERMINOLOGY, n_dev=5, n_test=5, n_dictionary=9)

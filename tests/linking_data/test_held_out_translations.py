@@ -70,8 +70,8 @@ def test_the_draw_of_translations_depends_on_the_seed_alone():
     [
         ({"n_dev": 0}, "must be at least 1, found 0 and 1000"),
         ({"n_dev": 20, "n_test": 1, "prefix": "S:"}, "only 20 whose code begins with 'S:' have a name in 'en'"),
-        ({"languages": ["xx"]}, "no name has the language 'xx'; there are en, es, it"),
-        ({"languages": ["en"]}, "languages other than the pivot 'en' are needed"),
+        ({"languages": ["xx"]}, "no name has the language 'xx'; available are en, es, it"),
+        ({"languages": ["en"]}, "expected languages other than the pivot 'en'"),
         ({"pivot": "de"}, "no name has the language 'de'"),
     ],
 )

@@ -41,7 +41,7 @@ def test_unknown_formats_missing_dictionaries_and_no_mention_are_named(tmp_path:
         open_linking("ncbi", FILE)
     with pytest.raises(
         InputError,
-        match=r"dictionary: the files of this format hold no names of concepts; pass the names with dictionary=",
+        match=r"dictionary: the files of this format have no names of concepts; pass the names with dictionary=",
     ):
         open_linking("tsv", FILE)
     (tmp_path / "empty.tsv").write_text("\n")

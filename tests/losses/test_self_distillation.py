@@ -212,3 +212,9 @@ def test_a_loss_with_its_model_keeps_its_form_and_its_options(tiny_bert):
     assert type(cached) is CachedDistilledLoss and cached.mini_batch_size == 3
     assert type(cached.loss.loss) is MultiSimilarityLoss and cached.loss.distillation.target == "vectors"
     assert list(dict(cached.named_parameters())) == [f"model.{name}" for name, _ in tiny_bert.named_parameters()]
+
+
+def test_each_target_cites_its_paper():
+    """Catches a card of distilled vectors that credits the paper on cosines."""
+    assert "park2019relational" in SelfDistillationLoss(None, TEACHER).citation
+    assert "remy2024biolord" in SelfDistillationLoss(None, TEACHER, target="vectors").citation

@@ -93,7 +93,7 @@ def _words(folder: Path, count: int) -> None:
 QUERY = "encoder.layer.1.attention.self.query.weight"
 NAN = float("nan")
 DAMAGES: dict[str, tuple[Damage, str, str]] = {
-    "no weights": (removed(WEIGHTS), WEIGHTS, "is missing, the weights"),
+    "no weights": (removed(WEIGHTS), WEIGHTS, "is missing; it has the weights"),
     "weights are empty": (bytes_changed(lambda content: b""), WEIGHTS, "damaged or truncated"),
     "weights are cut in the header": (bytes_changed(lambda content: content[:100]), WEIGHTS, "damaged or truncated"),
     "weights are cut": (bytes_changed(lambda content: content[:-1]), WEIGHTS, "damaged or truncated"),
@@ -108,14 +108,14 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "weights of TensorFlow alone": (
         lambda folder: (folder / WEIGHTS).rename(folder / "tf_model.h5"),
         WEIGHTS,
-        "it holds tf_model.h5",
+        "the folder has tf_model.h5",
     ),
     "weights of a distributed checkpoint": (
         lambda folder: (folder / WEIGHTS).rename(folder / "shard-00001-model-00001-of-00001.safetensors"),
         "shard-00001-model-00001-of-00001.safetensors",
         "save the model in one piece",
     ),
-    "weights of Dense are gone": (removed(f"2_Dense/{WEIGHTS}"), "2_Dense", "Dense cannot be made of its files"),
+    "weights of Dense are gone": (removed(f"2_Dense/{WEIGHTS}"), "2_Dense", "Dense cannot be loaded from its files"),
     "weights of Dense are cut": (
         bytes_changed(lambda content: content[:-1], f"2_Dense/{WEIGHTS}"),
         f"2_Dense/{WEIGHTS}",
@@ -138,7 +138,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     ),
     "a pickle of a list": (pickled([1, 2]), "pytorch_model.bin", "objects other than tensors"),
     "a pickle of nothing": (pickled({}), "", "the weights lack embeddings"),
-    "a shard is gone": (_shard_lost, "model-00001-of-0000", "is missing, model.safetensors.index.json names it"),
+    "a shard is gone": (_shard_lost, "model-00001-of-0000", "is missing, but model.safetensors.index.json lists it"),
     "a shard is cut": (_shard_cut, "model-00001-of-0000", "damaged or truncated"),
     "a shard lacks a tensor": (_shard_lists_more, f"{WEIGHTS}.index.json", "lists more.weight, which none"),
     "a tensor is gone": (tensors_changed(lambda tensors: tensors.pop(QUERY)), "", f"the weights lack {QUERY}, which"),
@@ -166,39 +166,39 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "NaN": (
         tensors_changed(replaced(embeddings__LayerNorm__bias=torch.full((16,), NAN))),
         WEIGHTS,
-        "LayerNorm.bias holds NaN",
+        "LayerNorm.bias contains NaN",
     ),
     "one NaN": (
         tensors_changed(lambda tensors: tensors["embeddings.word_embeddings.weight"][77, 3:4].fill_(NAN)),
         WEIGHTS,
-        "word_embeddings.weight holds NaN or infinity",
+        "word_embeddings.weight contains NaN or infinity",
     ),
     "infinity": (
         tensors_changed(lambda tensors: tensors[QUERY][0, :1].fill_(float("inf"))),
         WEIGHTS,
-        "query.weight holds NaN or infinity",
+        "query.weight contains NaN or infinity",
     ),
     "NaN in Dense": (
         tensors_changed(replaced(linear__bias=torch.full((8,), NAN)), f"2_Dense/{WEIGHTS}"),
         f"2_Dense/{WEIGHTS}",
-        "linear.bias holds NaN",
+        "linear.bias contains NaN",
     ),
     "zeros alone": (
         tensors_changed(lambda tensors: [tensor.zero_() for tensor in tensors.values()], f"2_Dense/{WEIGHTS}"),
         "",
-        "the vectors of the model hold zeros alone, of 'heart attack'",
+        "the vectors of the model are all zero, for example for 'heart attack'",
     ),
     "no tokenizer": (removed("tokenizer.json", "tokenizer_config.json"), "", "has no vocabulary"),
     "no vocabulary": (removed("tokenizer.json"), "", "has no vocabulary"),
     "an empty vocabulary": (
         lambda folder: (removed("tokenizer.json")(folder), (folder / "vocab.txt").write_text("")),
         "",
-        "the tokenizer has only special tokens, its vocabulary is missing",
+        "the tokenizer has only special tokens; its vocabulary is missing",
     ),
     "the vocabulary of another model": (
         lambda folder: _words(folder, 50),
         "",
-        "has 161 tokens, the encoder vectors for 111",
+        "has 161 tokens, but the encoder has vectors for 111",
     ),
     "no configuration": (removed("config.json"), "config.json", "is missing"),
     "no type": (
@@ -209,22 +209,22 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "an unknown type": (
         lambda folder: edit(folder / "config.json", model_type="bret"),
         "config.json",
-        "model_type 'bret' is unknown to the transformers",
+        "model_type 'bret' is unknown to the installed version of transformers",
     ),
     "a setting of another kind": (
         lambda folder: edit(folder / "config.json", num_attention_heads="many"),
         "",
-        "Transformer cannot be made of its files",
+        "Transformer cannot be loaded from its files",
     ),
     "no modules": (
         removed("modules.json"),
         "modules.json",
-        "although config_sentence_transformers.json needs it",
+        "but config_sentence_transformers.json needs it",
     ),
     "a module without type": (
         lambda folder: (folder / "modules.json").write_text('[{"idx": 0, "name": "0", "path": ""}]'),
         "modules.json",
-        "a module has a name, a path and a type",
+        "a module needs a name, a path and a type",
     ),
     "two modules of one name": (
         lambda folder: (folder / "modules.json").write_text(
@@ -233,7 +233,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
         "modules.json",
         "names two modules",
     ),
-    "no folder of a module": (removed("1_Pooling"), "1_Pooling", "is missing, the folder of module '1'"),
+    "no folder of a module": (removed("1_Pooling"), "1_Pooling", "is missing; it is the folder of module '1'"),
     "no settings of a module": (
         removed("1_Pooling/config.json"),
         "1_Pooling/config.json",
@@ -242,7 +242,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "an unknown pooling": (
         lambda folder: edit(folder / "1_Pooling/config.json", pooling_mode="median"),
         "1_Pooling",
-        "Pooling cannot be made of its files",
+        "Pooling cannot be loaded from its files",
     ),
     "modules of other widths": (
         lambda folder: (
@@ -257,12 +257,12 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "prompts that are none": (
         lambda folder: edit(folder / "config_sentence_transformers.json", prompts={"query": 3}),
         "config_sentence_transformers.json",
-        "prompts are name to text",
+        "prompts must map names to texts",
     ),
     "a default prompt that is none": (
         lambda folder: edit(folder / "config_sentence_transformers.json", default_prompt_name="term"),
         "config_sentence_transformers.json",
-        "default_prompt_name 'term' is none of its prompts",
+        "default_prompt_name 'term' is not among its prompts",
     ),
     "a similarity that is none": (
         lambda folder: edit(folder / "config_sentence_transformers.json", similarity_fn_name="near"),
@@ -272,7 +272,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "a width that is none": (
         lambda folder: edit(folder / "config_sentence_transformers.json", truncate_dim=0),
         "config_sentence_transformers.json",
-        "truncate_dim has to be an integer of at least 1",
+        "truncate_dim must be an integer of at least 1",
     ),
     "a sparse encoder": (
         lambda folder: edit(folder / "config_sentence_transformers.json", model_type="SparseEncoder"),

@@ -57,7 +57,7 @@ def test_a_model_is_downloaded_without_code_and_twice_its_weights(
     assert loaded[0].model.config.name_or_path == loaded.tokenizer.name_or_path == "org/tiny"
     assert base_model_folder("org/tiny") == find_model("org/tiny").folder and has_own_pooling("org/tiny")
     assert len(hub.requests) == asked
-    with pytest.raises(InputError, match="base model 'org/other' is no local folder"):
+    with pytest.raises(InputError, match="base model 'org/other' is not a local folder"):
         load_encoder("org/other")
 
 
@@ -69,7 +69,7 @@ def test_a_revision_is_the_one_that_is_loaded(hub: LoopbackHub, tiny_bert_folder
     assert "term" not in st_biomed.load("org/tiny", device="cpu").prompts
     for revision in ("later", commit):
         assert st_biomed.load("org/tiny", device="cpu", revision=revision).prompts["term"] == "the "
-    with pytest.raises(InputError, match="base model 'org/tiny' .*could not be had from the Hub: .*404"):
+    with pytest.raises(InputError, match="base model 'org/tiny' .*could not be loaded from the Hub: .*404"):
         st_biomed.load("org/tiny", device="cpu", revision="nowhere")
 
 
@@ -96,7 +96,7 @@ def test_a_hub_that_fails_is_one_line_and_the_cache_is_enough(
     load_encoder("org/tiny", device="cpu")
     hub.fail("GET", "/api/models/org/tiny", 99, 403)
     load_encoder("org/tiny", device="cpu")
-    with pytest.raises(InputError, match="base model 'a/b/c' is no local folder"):
+    with pytest.raises(InputError, match="base model 'a/b/c' is not a local folder"):
         load_encoder("a/b/c", device="cpu")
 
 

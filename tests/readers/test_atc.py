@@ -50,9 +50,9 @@ def test_usual_names_of_columns_and_dialects_are_understood(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("X90,a\nX9,b\n", r"x.csv:3: 'X9' is no ATC code; they look like A, A10"),
-        ("x90,a\n", r"x.csv:2: 'x90' is no ATC code"),
-        ("X90AB1,a\n", r"x.csv:2: 'X90AB1' is no ATC code"),
+        ("X90,a\nX9,b\n", r"x.csv:3: 'X9' is not an ATC code; they look like A, A10"),
+        ("x90,a\n", r"x.csv:2: 'x90' is not an ATC code"),
+        ("X90AB1,a\n", r"x.csv:2: 'X90AB1' is not an ATC code"),
         ("X90,a\nX90A,\n", r"x.csv:3: ATC code X90A has an empty name"),
         ("X90\n", r"x.csv:2: 1 cells, expected 2"),
     ],

@@ -167,13 +167,13 @@ def test_languages_without_two_letters_keep_three(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("990\trdfs:label\tit\tflumpa\tOFFICIAL", r"x.tsv:2: '990' is no code of an ontology"),
-        ("Z:1\trdfs:label\t\tflumpa\tOFFICIAL", r"x.tsv:2: '' is no language"),
-        ("Z:1\trdfs:label\tItalian\tflumpa\tOFFICIAL", r"x.tsv:2: 'Italian' is no language"),
-        ("Z:1\trdfs:labels\tit\tflumpa\tOFFICIAL", r"x.tsv:2: predicate 'rdfs:labels' is none of rdfs:label"),
+        ("990\trdfs:label\tit\tflumpa\tOFFICIAL", r"x.tsv:2: '990' is not a code of an ontology"),
+        ("Z:1\trdfs:label\t\tflumpa\tOFFICIAL", r"x.tsv:2: '' is not a language"),
+        ("Z:1\trdfs:label\tItalian\tflumpa\tOFFICIAL", r"x.tsv:2: 'Italian' is not a language"),
+        ("Z:1\trdfs:labels\tit\tflumpa\tOFFICIAL", r"x.tsv:2: predicate 'rdfs:labels' must be one of rdfs:label"),
         ("Z:1\trdfs:label\tit\tflumpa", r"x.tsv:2: 4 cells, expected 5"),
         ('Z:1\trdfs:label\tit\t"flumpa\tOFFICIAL', r"x.tsv:2: .*stray double quote"),
-        ("ID\t\t\tAL hasExactSynonym@it@it SPLIT\t", r"x.tsv:2: is no template of synonyms, found 'AL has"),
+        ("ID\t\t\tAL hasExactSynonym@it@it SPLIT\t", r"x.tsv:2: is not a template of synonyms, found 'AL has"),
         ("Z:1\trdfs:label\tit\tflumpa\tCANDIDATE", r"no term was read .*1 translations with status CANDIDATE"),
         ("Z:1\trdfs:label\tit\tflumpa\t", r"no term was read .*1 translations with status \(none\)"),
     ],
@@ -189,7 +189,7 @@ def test_missing_columns_paths_and_languages_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="x.tsv:1: no column 'translation_value' or 'translation_text'"):
         Terminology.read("babelon", tmp_path / "x.tsv")
     (tmp_path / "x.tsv").write_text("subject_id\ttranslation_value\nZ:1\tflumpa\n")
-    with pytest.raises(InputError, match="x.tsv:2: '' is no language"):
+    with pytest.raises(InputError, match="x.tsv:2: '' is not a language"):
         Terminology.read("babelon", tmp_path / "x.tsv")
     with pytest.raises(InputError, match="reader 'babelon' needs the path"):
         Terminology.read("babelon")

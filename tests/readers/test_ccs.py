@@ -73,9 +73,12 @@ def test_single_level_numbers_are_no_part_of_names(ccs: Terminology) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("'90.9','1',\"a\",' ',\" \",' ',\" \",' ',\" \"", r"x.csv:2: '90.9' is no ICD-9-CM diagnosis code"),
-        ("'909','1',\"a\",'2.1',\"b\",' ',\" \",' ',\" \"", r"x.csv:2: category '2.1' is not below '1' by its number"),
-        ("'909','1',\"a\",' ',\" \",'1.1.1',\"b\",' ',\" \"", r"x.csv:2: level 2 is empty, and a lower one is not"),
+        ("'90.9','1',\"a\",' ',\" \",' ',\" \",' ',\" \"", r"x.csv:2: '90.9' is not an ICD-9-CM diagnosis code"),
+        (
+            "'909','1',\"a\",'2.1',\"b\",' ',\" \",' ',\" \"",
+            r"x.csv:2: category '2.1' does not continue the number of '1'",
+        ),
+        ("'909','1',\"a\",' ',\" \",'1.1.1',\"b\",' ',\" \"", r"x.csv:2: level 2 is empty, but a lower level is not"),
         ("'909',' ',\" \",' ',\" \",' ',\" \",' ',\" \"", r"x.csv:2: level 1 needs a number like 1.1.2 and a label"),
         ("'909','1',\" \",' ',\" \",' ',\" \",' ',\" \"", r"x.csv:2: level 1 needs a number .*, found '1', ''"),
         ("'909','1',\"[4.]\",' ',\" \",' ',\" \",' ',\" \"", r"x.csv:2: category 1 has no name, found '\[4.\]'"),

@@ -82,11 +82,11 @@ def test_a_parent_may_come_after_its_child_and_a_lost_one_is_dropped_when_asked(
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("90001,9,a\n", r"x.csv:2: parent '9' of '90001' has no row of its own; missing=drop leaves it out"),
+        ("90001,9,a\n", r"x.csv:2: parent '9' of '90001' has no row; missing=drop leaves it out"),
         ("9,,a\n,9,b\n", r"x.csv:3: description 'b' has no code"),
         ("90001,,\n", r"x.csv:2: code '90001' has an empty description"),
         ("90001,90001,a\n", r"x.csv:2: code '90001' is its own parent"),
-        ("90001 a,,a\n", r"x.csv:2: code '90001 a' holds more than letters, digits"),
+        ("90001 a,,a\n", r"x.csv:2: code '90001 a' contains characters other than letters, digits"),
         ("90001,a\n", r"x.csv:2: 2 cells, expected 3, split at commas"),
     ],
 )

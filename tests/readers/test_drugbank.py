@@ -64,7 +64,7 @@ def test_gzip_and_any_suffix_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("DB90002,DB", "APRD9,DB", r"x.csv:3: 'APRD9' is no DrugBank ID; they look like DB00001"),
+        ("DB90002,DB", "APRD9,DB", r"x.csv:3: 'APRD9' is not a DrugBank ID; they look like DB00001"),
         ("DB90002,DB", "DB90001,DB", r"x.csv:3: DrugBank ID DB90001 is listed twice"),
         ("Drodthate (pruglic)", " ", r"x.csv:4: drug DB90003 has no common name"),
         ("DB90003,,", "DB90003,", r"x.csv:4: 6 cells, expected 7"),

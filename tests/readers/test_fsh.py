@@ -52,14 +52,14 @@ def test_with_another_prefix_the_names_go_to_another_terminology() -> None:
     [
         ("Profile: X\n", r"x.fsh:1: expected 'CodeSystem: NAME', found 'Profile'"),
         ('* #1 "a"\n', r"x.fsh:1: expected 'CodeSystem: NAME', found '\* #1 \"a\"'"),
-        ("CodeSystem: X\n", "holds no code"),
+        ("CodeSystem: X\n", "no code found"),
         ('CodeSystem: X\n* #1 "a"\nCodeSystem: Y\n', "x.fsh:3: a second 'CodeSystem'"),
         ("CodeSystem: X\nId:\n", "x.fsh:2: Id is empty"),
-        ("CodeSystem: X\n* #1\n", "x.fsh:2: a code and a display are needed"),
+        ("CodeSystem: X\n* #1\n", "x.fsh:2: expected a code and a display"),
         ('CodeSystem: X\n* #1 "a"\n* #1 "b"\n', "x.fsh:3: code 1 is listed twice"),
-        ('CodeSystem: X\n* #9 #1 "a"\n', "x.fsh:2: 1 stands below 9, which is not listed"),
+        ('CodeSystem: X\n* #9 #1 "a"\n', "x.fsh:2: 1 is below 9, which is not listed"),
         ('CodeSystem: X\n* #1 "a\n', "x.fsh:2: expected . #code"),
-        ('CodeSystem: X\nTitle: """a\n', 'x.fsh:2: a text that begins with """ does not end'),
+        ('CodeSystem: X\nTitle: """a\n', 'x.fsh:2: a text that begins with """ has no end'),
     ],
 )
 def test_a_file_that_is_none_is_refused(content: str, message: str, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_file_that_is_none_is_refused(content: str, message: str, tmp_path: Pa
 
 
 def test_bad_options_are_refused() -> None:
-    with pytest.raises(InputError, match="replace of reader 'fsh' is written FROM=TO,..., found 'A'"):
+    with pytest.raises(InputError, match="replace of reader 'fsh' must be FROM=TO,..., found 'A'"):
         Terminology.read("fsh", CODES, replace="A")
     with pytest.raises(InputError, match="reader 'fsh' needs the path"):
         Terminology.read("fsh")

@@ -93,13 +93,13 @@ def test_a_header_in_the_newer_form_is_no_annotation(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"x.hpoa: holds no annotations"),
-        (ROW.replace("\tPCS", ""), r"x.hpoa:1: 11 cells, an annotation has 12, split at tabs"),
-        ("#date: x\n" + ROW.replace("VRX:900100", "900100"), r"x.hpoa:2: '900100' is no code such as OMIM:100100"),
-        (ROW.replace("ZORB:0000001", "flumpa"), r"x.hpoa:1: 'flumpa' is no code"),
+        ("", r"x.hpoa: contains no annotations"),
+        (ROW.replace("\tPCS", ""), r"x.hpoa:1: found 11 cells separated by tabs, expected 12"),
+        ("#date: x\n" + ROW.replace("VRX:900100", "900100"), r"x.hpoa:2: '900100' is not a code such as OMIM:100100"),
+        (ROW.replace("ZORB:0000001", "flumpa"), r"x.hpoa:1: 'flumpa' is not a code"),
         (ROW.replace("Vornic syndrome", " "), r"x.hpoa:1: disease VRX:900100 has no name"),
-        (ROW.replace("\tP\t", "\tX\t"), r"x.hpoa:1: aspect 'X' is none of P, I, C, M, H"),
-        (ROW.replace("syndrome\t\t", "syndrome\tNO\t"), r"x.hpoa:1: qualifier 'NO' is neither NOT nor empty"),
+        (ROW.replace("\tP\t", "\tX\t"), r"x.hpoa:1: aspect 'X' must be one of P, I, C, M, H"),
+        (ROW.replace("syndrome\t\t", "syndrome\tNO\t"), r"x.hpoa:1: qualifier 'NO' must be NOT or empty"),
         (ROW.replace("VRX:900100", "ZORB:0000002"), r"x.hpoa:1: disease ZORB:0000002 is a term of .*zorb.obo"),
     ],
 )
@@ -112,7 +112,7 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, text: str, message: str) -> 
 @pytest.mark.parametrize("path", [None, ZORB])
 def test_the_ontology_is_needed(path: Path | None) -> None:
     """Catches a knowledge graph without edges, since no phenotype has a name."""
-    with pytest.raises(InputError, match=r"reader 'hpoa' needs the path of phenotype.hpoa and ontology=FILE"):
+    with pytest.raises(InputError, match=r"reader 'hpoa' needs the path to phenotype.hpoa, and ontology=FILE"):
         Terminology.read("hpoa", path)
 
 

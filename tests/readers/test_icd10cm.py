@@ -164,8 +164,8 @@ def test_a_table_has_chapters_above_the_codes() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.csv", "code,long_desc,chapter\n25000,A,B\n", r"a.csv:2: '25000' is no code of ICD-10-CM"),
-        ("a.csv", "code,long_desc,chapter\nU1.00,A,B\n", r"a.csv:2: 'U1.00' is no code of ICD-10-CM"),
+        ("a.csv", "code,long_desc,chapter\n25000,A,B\n", r"a.csv:2: '25000' is not a code of ICD-10-CM"),
+        ("a.csv", "code,long_desc,chapter\nU1.00,A,B\n", r"a.csv:2: 'U1.00' is not a code of ICD-10-CM"),
         ("a.csv", "code,long_desc,chapter\nU10,A,B\nU10,C,B\n", r"a.csv:3: code U10 is listed twice"),
         ("a.csv", "code,long_desc,chapter\nU10,,B\n", r"a.csv:2: code U10 has an empty long_desc or chapter"),
         (
@@ -176,13 +176,13 @@ def test_a_table_has_chapters_above_the_codes() -> None:
         (
             "a.csv",
             "code,name\nU10,A\n",
-            r"a.csv:1: is no line .*; a table has the columns chapter, code, long_desc, and",
+            r"a.csv:1: is not a line .*; a table has the columns chapter, code, long_desc, and",
         ),
         ("a.xml", "<ICD10CM.tabular>\n<chapter>", r"a.xml:2: is not well-formed XML"),
         (
             "a.xml",
             '<?xml version="1.0" encoding="ttf-8"?><a/>',
-            r"a.xml:1: is no XML that can be decoded \(unknown encod",
+            r"a.xml:1: is not XML that can be decoded \(unknown encod",
         ),
         ("a.xml", "<ClaML/>", r"a.xml: root element is <ClaML>, the tabular list has <ICD10CM.tabular>"),
         (
@@ -196,8 +196,8 @@ def test_a_table_has_chapters_above_the_codes() -> None:
             "<section id='U10-U19'><desc>C</desc></section></chapter></ICD10CM.tabular>",
             r"a.xml: code U10-U19 is listed twice",
         ),
-        ("a.txt", "00001 U10     0 Mimpic\n", r"a.txt:1: is no line of an order file, found '00001 U10"),
-        ("a.txt", "U10 Mimpic\nmimpic\n", r"a.txt:2: is no line of a codes file"),
+        ("a.txt", "00001 U10     0 Mimpic\n", r"a.txt:1: is not a line of an order file, found '00001 U10"),
+        ("a.txt", "U10 Mimpic\nmimpic\n", r"a.txt:2: is not a line of a codes file"),
         ("a.txt", "U10 Mimpic\nU10 Mimpa\n", r"a.txt:2: code U10 is listed twice"),
     ],
 )

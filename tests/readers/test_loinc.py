@@ -105,24 +105,24 @@ def test_tables_are_found_where_releases_have_them(tmp_path: Path, table: str, h
 def test_without_a_hierarchy_codes_are_read_alone_when_asked(copy: Path, tmp_path: Path) -> None:
     (copy / HIERARCHY).unlink()
     with pytest.raises(
-        InputError, match=r"holds none of .*MultiAxialHierarchy.csv; hierarchy=False reads codes alone"
+        InputError, match=r"contains none of .*MultiAxialHierarchy.csv; hierarchy=False reads only the codes"
     ):
         Terminology.read("loinc", copy)
     assert Terminology.read("loinc", copy, hierarchy=False).n_concepts == 4
-    with pytest.raises(InputError, match=r"holds none of LoincTableCore/LoincTableCore.csv, "):
+    with pytest.raises(InputError, match=r"contains none of LoincTableCore/LoincTableCore.csv, "):
         Terminology.read("loinc", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        (TABLE, '"90002-9"', '"9000X"', r"Core.csv:3: '9000X' is no LOINC code; they look like 2345-7"),
+        (TABLE, '"90002-9"', '"9000X"', r"Core.csv:3: '9000X' is not a LOINC code; they look like 2345-7"),
         (TABLE, '"90002-9"', '"90001-1"', r"Core.csv:3: LOINC code 90001-1 is listed twice"),
-        (TABLE, '"TRIAL"', '"OLD"', r"Core.csv:3: STATUS is one of ACTIVE, .*, found 'OLD'"),
+        (TABLE, '"TRIAL"', '"OLD"', r"Core.csv:3: STATUS must be one of ACTIVE, .*, found 'OLD'"),
         (TABLE, '"Terkin [Interpretation] in Blood"', '" "', r"Core.csv:4: LOINC code 90003-7 has an empty LONG_C"),
         (TABLE, '"STATUS",', "", r"Core.csv:1: no column 'STATUS'"),
         (TABLE, '"MCnc","Pt"', '"Pt"', r"Core.csv:2: 14 cells, expected 15"),
-        (HIERARCHY, '"LP900002-3","Flump', '"XX","Flump', r"System.csv:3: CODE is a part like .* found 'XX'"),
+        (HIERARCHY, '"LP900002-3","Flump', '"XX","Flump', r"System.csv:3: CODE must be a part like .* found 'XX'"),
         (HIERARCHY, '"Flumpology"', '""', r"System.csv:3: part LP900002-3 has an empty CODE_TEXT"),
         (HIERARCHY, '"LP900009-8","90003-7"', '"90003-7","90003-7"', r"System.csv:12: code '90003-7' is its own par"),
     ],
@@ -138,7 +138,7 @@ def test_bad_rows_are_named_by_line(copy: Path, file: str, old: str, new: str, m
 @pytest.mark.parametrize(
     ("path", "options", "message"),
     [
-        (None, {}, "reader 'loinc' needs the path of the folder"),
+        (None, {}, "reader 'loinc' needs the path of the unpacked folder"),
         (FOLDER / TABLE, {}, r"LoincTableCore.csv: no such folder"),
         (
             FOLDER,

@@ -143,26 +143,26 @@ BOMB = '<?xml version="1.0"?>\n<!DOCTYPE d [<!ENTITY a "aaaa">]>\n<DescriptorRec
     [
         ("d.xml", BOMB, r"d\.xml:2: entity 'a' is declared or used; the XML of descriptors has only the predefined"),
         ("d.xml", "<SupplementalRecordSet/>", r"d\.xml:1: root element is <SupplementalRecordSet>"),
-        ("d.xml", "<DescriptorRecordSet/>", r"d\.xml: holds no descriptor of MeSH"),
+        ("d.xml", "<DescriptorRecordSet/>", r"d\.xml: contains no descriptor of MeSH"),
         ("d.xml", "<DescriptorRecordSet>\n<a>", r"d\.xml:2: is not well-formed XML"),
-        ("d.bin", "MH = Flumpa\n", r"d\.bin:1: a line is \*NEWRECORD, or 'MH = Heading' in a record"),
+        ("d.bin", "MH = Flumpa\n", r"d\.bin:1: expected \*NEWRECORD, or 'MH = Heading' in a record"),
         ("d.bin", "\n", r"d\.bin: has no \*NEWRECORD"),
-        ("d.bin", "*NEWRECORD\nMH = Flumpa\n", r"d\.bin:1: '' is no descriptor of MeSH; they look like D000001"),
+        ("d.bin", "*NEWRECORD\nMH = Flumpa\n", r"d\.bin:1: '' is not a descriptor of MeSH; they look like D000001"),
         ("d.bin", "*NEWRECORD\nUI = D990001\n", r"d\.bin:1: descriptor D990001 has no name"),
         (
             "d.bin",
             "*NEWRECORD\nUI = D990001\nMH = Flumpa\n*NEWRECORD\nUI = D990001\nMH = Drod\n",
-            r"d\.bin:4: descriptor 'D990001' is there twice",
+            r"d\.bin:4: descriptor 'D990001' occurs twice",
         ),
         (
             "d.bin",
             "*NEWRECORD\nUI = D990001\nMH = Flumpa\nMN = c90\n",
-            r"d\.bin:1: 'c90' is no tree number; they look like C01",
+            r"d\.bin:1: 'c90' is not a tree number; they look like C01",
         ),
         (
             "d.bin",
             "*NEWRECORD\nUI = D990001\nMH = Flumpa\nMN = C90\nMN = C90\n",
-            r"d\.bin:1: tree number C90 is there twice",
+            r"d\.bin:1: tree number C90 occurs twice",
         ),
     ],
 )
@@ -175,9 +175,13 @@ def test_bad_files_are_one_line(tmp_path: Path, name: str, text: str, message: s
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("\tY\tN\tNON\tY\n", "\tY\tno\tNON\tY\n", r"x\.tsv:2: a flag is Y or N, found 'no'"),
+        ("\tY\tN\tNON\tY\n", "\tY\tno\tNON\tY\n", r"x\.tsv:2: expected the flag Y or N, found 'no'"),
         ("\tMFD", "\tMFD\t", r"x\.tsv:6: 10 cells, expected 9"),
-        ("Drod, Mimpic\tM9900003", "Drod\tM9900003", r"x\.tsv:7: D990002 is called 'Flumpa Drod' here and 'Flumpa D"),
+        (
+            "Drod, Mimpic\tM9900003",
+            "Drod\tM9900003",
+            r"x\.tsv:7: D990002 has the name 'Flumpa Drod' here and 'Flumpa D",
+        ),
         ("LexicalTag", "Tag", r"x\.tsv:1: no column 'LexicalTag'"),
     ],
 )
@@ -192,8 +196,8 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, old: str, new: str, message:
     [
         (None, {}, "reader 'mesh' needs the path of MeSH"),
         (TABLE, {"concepts": "every"}, "concepts must be all or preferred, found 'every'"),
-        (XML, {"trees": TREES}, "has its trees and actions itself"),
-        (TABLE, {"trees": ACTIONS}, r"mesh_actions_2031.tsv:1: a line is 'Name;C01.100'"),
+        (XML, {"trees": TREES}, "contains its trees and actions"),
+        (TABLE, {"trees": ACTIONS}, r"mesh_actions_2031.tsv:1: expected 'Name;C01.100'"),
         (TABLE, {"trees": "nowhere.bin"}, "nowhere.bin: no such file"),
     ],
 )

@@ -234,14 +234,20 @@ def test_a_gzipped_file_with_windows_line_ends_is_the_same(tmp_path: Path) -> No
     [
         (
             "[Term]\nid: Z:1\nname: a\nsynonym a\n",
-            r"x.obo:4: is neither 'tag: value' nor a stanza.* found 'synonym a'",
+            r"x.obo:4: expected 'tag: value' or a stanza.* found 'synonym a'",
         ),
         ("[Term]\nname: a\n", r"x.obo:1: \[Term\] has no id"),
         ("[Term]\nid: Z:1\nname: a\nname: b\n", r"x.obo:4: term 'Z:1' has a second name, 'b'"),
         ("[Term]\nid: Z:1\nname: a\n\n[Term]\nid: Z:1\nname: b\n", r"x.obo:5: term Z:1 is defined twice"),
-        ("[Term]\nid: Z:1\nname: a\nsynonym: b EXACT []\n", r"x.obo:4: a synonym is a text in double quotes"),
-        ("[Term]\nid: Z:1\nname: a\ndef: b []\n", r"x.obo:4: a definition is a text in double quotes, found 'b"),
-        ('[Term]\nid: Z:1\nname: a\nsynonym: "b" EXACTLY []\n', r"x.obo:4: scope 'EXACTLY' of a synonym is none of"),
+        (
+            "[Term]\nid: Z:1\nname: a\nsynonym: b EXACT []\n",
+            r"x.obo:4: expected a synonym with a text in double quotes",
+        ),
+        ("[Term]\nid: Z:1\nname: a\ndef: b []\n", r"x.obo:4: expected a definition in double quotes, found 'b"),
+        (
+            '[Term]\nid: Z:1\nname: a\nsynonym: "b" EXACTLY []\n',
+            r"x.obo:4: scope 'EXACTLY' of a synonym must be one of",
+        ),
         ("[Term]\nid: Z:1\nname: a\nis_a: Z:2 Z:3\n", r"x.obo:4: is_a needs a term, found 'Z:2 Z:3'"),
         ("[Term]\nid: Z:1\nname: a\nrelationship: Z:3\n", r"x.obo:4: relationship needs a relation and a term"),
         ("format-version: 1.2\n", r"x.obo: has no \[Term\] stanza"),
@@ -259,7 +265,7 @@ def test_malformed_files_are_named_by_line(tmp_path: Path, text: str, message: s
     ("options", "message"),
     [
         ({"scopes": "EXACTLY"}, r"unknown scope 'EXACTLY'.* did you mean 'EXACT'"),
-        ({"prefixes": "ZROB"}, r"zorb.obo: no term has prefix 'ZROB'; there are GLND, ZORB"),
+        ({"prefixes": "ZROB"}, r"zorb.obo: no term has prefix 'ZROB'; found GLND, ZORB"),
         ({"language": "Italian"}, r"language must be two letters of ISO 639-1, e.g. 'it', found 'Italian'"),
     ],
 )

@@ -119,13 +119,13 @@ def test_a_gzipped_file_is_the_same(tmp_path: Path) -> None:
     [
         ('{"graphs": [\n{"nodes": [}]}', r"x.json:2: is not JSON \(Expecting value\)"),
         ("", r"x.json:1: is not JSON"),
-        ("[]", r"x.json: is no JSON object with 'graphs'"),
+        ("[]", r"x.json: expected a JSON object with 'graphs'"),
         ("{}", r"x.json: has no 'graphs'"),
         ('{"graphs": {}}', r"x.json: 'graphs' must be a list, found '{}'"),
         ('{"graphs": [7]}', r"x.json: graphs\[0\] must be an object, found '7'"),
         ('{"graphs": [{"nodes": [{"id": 7}]}]}', r"graphs\[0\].nodes\[0\]: 'id' must be a text, found '7'"),
-        ("[" * 200_000, r"x.json: is not JSON that can be read \(RecursionError\)"),
-        ('{"graphs": [' + "7" * 5_000 + "]}", r"x.json: is not JSON that can be read \(ValueError\)"),
+        ("[" * 200_000, r"x.json: is not readable JSON \(RecursionError\)"),
+        ('{"graphs": [' + "7" * 5_000 + "]}", r"x.json: is not readable JSON \(ValueError\)"),
     ],
 )
 def test_files_that_are_no_obo_graph_are_named(tmp_path: Path, text: str, message: str) -> None:
@@ -142,15 +142,21 @@ def test_files_that_are_no_obo_graph_are_named(tmp_path: Path, text: str, messag
         (lambda g: g["nodes"][0].update(lbl=7), r"graphs\[0\].nodes\[0\]: 'lbl' must be a text, found '7'"),
         (
             lambda g: g["nodes"][0].update(type="CLASSES"),
-            r"nodes\[0\]: 'type' is CLASS, PROPERTY or INDIVIDUAL, found",
+            r"nodes\[0\]: 'type' must be CLASS, PROPERTY or INDIVIDUAL, found",
         ),
         (lambda g: g["nodes"][0].update(meta=[]), r"nodes\[0\]: 'meta' must be an object, found '\[\]'"),
-        (lambda g: g["nodes"][0]["meta"].update(subsets=[7]), r"nodes\[0\].meta.subsets: must hold texts, found '7'"),
+        (
+            lambda g: g["nodes"][0]["meta"].update(subsets=[7]),
+            r"nodes\[0\].meta.subsets: must contain texts, found '7'",
+        ),
         (lambda g: g["nodes"][0]["meta"].update(deprecated="no"), r"'deprecated' must be true or false, found 'no'"),
-        (lambda g: g["nodes"][0]["meta"]["synonyms"][0].update(pred="has"), r"'pred' of a synonym is hasExactSynonym"),
+        (
+            lambda g: g["nodes"][0]["meta"]["synonyms"][0].update(pred="has"),
+            r"'pred' of a synonym must be hasExactSynonym",
+        ),
         (lambda g: g["nodes"][0]["meta"]["xrefs"].append("UMLS:C990"), r"xrefs\[4\] must be an object, found 'UMLS"),
-        (lambda g: g["edges"][1].pop("pred"), r"graphs\[0\].edges\[1\]: an edge has 'sub', 'pred' and 'obj'"),
-        (lambda g: g["nodes"][0].update(lbl="flumpa \ud800"), r"x.json: is not JSON that can be read \(UnicodeEncode"),
+        (lambda g: g["edges"][1].pop("pred"), r"graphs\[0\].edges\[1\]: an edge needs 'sub', 'pred' and 'obj'"),
+        (lambda g: g["nodes"][0].update(lbl="flumpa \ud800"), r"x.json: is not readable JSON \(UnicodeEncode"),
     ],
 )
 def test_fields_of_the_wrong_kind_are_named(tmp_path: Path, change: Callable[..., object], message: str) -> None:

@@ -116,19 +116,19 @@ PACKET = '{"Orphapacket": {"ORPHAcode": "1", "Label": "a"%s}}'
     ("text", "message"),
     [
         ("{", r"x\.jsonl:1: is not JSON"),
-        ("\n[1]\n", r"x\.jsonl:2: is no JSON object, found '\[1\]'"),
+        ("\n[1]\n", r"x\.jsonl:2: expected a JSON object, found '\[1\]'"),
         ('{"a": 1}', r"x\.jsonl:1: has no 'Orphapacket'"),
         ('{"Orphapacket": {"ORPHAcode": 10, "Label": "a"}}', r"x\.jsonl:1: 'ORPHAcode' must be a text, found '10'"),
-        ('{"Orphapacket": {"ORPHAcode": "x1", "Label": "a"}}', r"a packet has an 'ORPHAcode' and a 'Label'"),
-        (f"{PACKET % ''}\n{PACKET % ''}", r"x\.jsonl:2: packet 1 is there twice"),
-        (PACKET % ', "Synonyms": ["b"]', r"'Synonyms' must hold objects, found 'b'"),
+        ('{"Orphapacket": {"ORPHAcode": "x1", "Label": "a"}}', r"a packet needs an 'ORPHAcode' and a 'Label'"),
+        (f"{PACKET % ''}\n{PACKET % ''}", r"x\.jsonl:2: packet 1 occurs twice"),
+        (PACKET % ', "Synonyms": ["b"]', r"'Synonyms' must contain objects, found 'b'"),
         (PACKET % ', "Synonyms": [{"Synonym": 3}]', r"'Synonym' must be a text, found '3'"),
-        (PACKET % ', "Parents": {"Parent": {"Label": "b"}}', r"a parent has an 'ORPHAcode', found ''"),
+        (PACKET % ', "Parents": {"Parent": {"Label": "b"}}', r"a parent needs an 'ORPHAcode', found ''"),
         (
             PACKET % ', "ExternalReferences": [{"Source": "OMIM", "Reference": "1", "DisorderMappingRelation": "Q"}]',
-            r"a mapping is E, NTBT, .*, found 'Q'",
+            r"a mapping must be one of E, NTBT, .*, found 'Q'",
         ),
-        ("", r"holds no packet of Orphanet"),
+        ("", r"contains no packet of Orphanet"),
     ],
 )
 def test_bad_packets_are_named_by_line(tmp_path: Path, text: str, message: str) -> None:
@@ -140,5 +140,5 @@ def test_bad_packets_are_named_by_line(tmp_path: Path, text: str, message: str) 
 def test_a_path_with_packets_is_needed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="reader 'orphapacket' needs the path of packets"):
         Terminology.read("orphapacket")
-    with pytest.raises(InputError, match="holds no packet of Orphanet"):
+    with pytest.raises(InputError, match="contains no packet of Orphanet"):
         read(tmp_path)

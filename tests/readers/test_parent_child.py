@@ -102,7 +102,7 @@ def test_the_column_of_definitions_may_have_any_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="t.csv.* 'meaning'"):
         Terminology.read("parent_child", path, definition="meaning")
     bare = table(tmp_path, "bare.csv", "F,flumpa\n")
-    with pytest.raises(InputError, match=r"has no header, so that no column can be called 'meaning' \(definition\)"):
+    with pytest.raises(InputError, match=r"has no header, so no column can have the name 'meaning' \(definition\)"):
         Terminology.read("parent_child", bare, header=False, definition="meaning")
 
 
@@ -206,8 +206,8 @@ def test_one_table_may_call_its_columns_anything_and_have_others(tmp_path: Path)
         ("t.csv", "code,name,parent\nA,alpha,B\n", {}, r"t.csv:2: code 'B' has no string in .*t.csv; missing=drop"),
         ("t.csv", "code,name,parent\nA,alpha,A\n", {}, r"t.csv:2: code 'A' is its own parent"),
         ("t.csv", "code,name\nA,alpha\n", {"parent": "up"}, r"t.csv:1: no column 'up'"),
-        ("t.csv", "code,name,up\nA,alpha,\n", {"parent": "up"}, r"t.csv: no row with a parent and a child was read"),
-        ("t.txt", "A||alpha\n", {"parent": "up"}, r"t.txt: has no header, so that no column can be called 'up'"),
+        ("t.csv", "code,name,up\nA,alpha,\n", {"parent": "up"}, r"t.csv: no row has a parent and a child"),
+        ("t.txt", "A||alpha\n", {"parent": "up"}, r"t.txt: has no header, so no column can have the name 'up'"),
     ],
 )
 def test_one_table_of_both_is_refused_by_line(
@@ -280,7 +280,7 @@ def test_codes_without_a_string_can_be_dropped_and_are_counted(tmp_path: Path) -
     ("options", "message"),
     [
         ({}, "needs the path of a code-string table"),
-        ({"path": FIXTURES}, "is a folder, a file is needed"),
+        ({"path": FIXTURES}, "is a folder, expected a file"),
         ({"path": FIXTURES / "glands.txt", "missing": "ignore"}, "unknown missing .*'drop', 'error'"),
         ({"path": FIXTURES / "glands.txt", "dialect": "cvs"}, "unknown dialect 'cvs'.*did you mean 'csv'"),
         ({"path": FIXTURES / "glands.txt", "name": "my source"}, "name of reader 'parent_child' must be letters"),

@@ -177,7 +177,10 @@ def test_the_vocabulary_of_a_map_is_in_a_column_or_its_name(tmp_path: Path, rows
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("vocabulary_id,code,phecode\nSNOMED,1,008\n", r"map.csv:2: vocabulary is one of ICD9CM, .*, found 'SNOMED'"),
+        (
+            "vocabulary_id,code,phecode\nSNOMED,1,008\n",
+            r"map.csv:2: vocabulary must be one of ICD9CM, .*, found 'SNOMED'",
+        ),
         ("code,phecode\nU40,008\n", r"map.csv:1: no column 'vocabulary_id' or 'vocabulary' or 'flag'"),
         ("vocabulary_id,phecode\nICD10,008\n", r"map.csv:1: no column 'code' or 'icd'"),
     ],
@@ -191,9 +194,9 @@ def test_bad_maps_are_named_by_line(tmp_path: Path, rows: str, message: str) -> 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("008,a\n8.5,b\n", r"x.csv:3: '8.5' is no phecode of version 1.2"),
-        ("8.5,b\n", r"x.csv:2: '8.5' is no phecode"),
-        ("008,a\nCM_705,b\n", r"x.csv:3: 'CM_705' is no phecode of version 1.2"),
+        ("008,a\n8.5,b\n", r"x.csv:3: '8.5' is not a phecode of version 1.2"),
+        ("8.5,b\n", r"x.csv:2: '8.5' is not a phecode"),
+        ("008,a\nCM_705,b\n", r"x.csv:3: 'CM_705' is not a phecode of version 1.2"),
         ("008,a\n008,b\n", r"x.csv:3: phecode '008' is defined twice"),
         ("008,\n", r"x.csv:2: phecode '008' has an empty name"),
     ],

@@ -179,12 +179,12 @@ def test_bad_rows_are_named_by_line(copy: Path, file: str, old: str, new: str, m
 
 def test_missing_files_are_named(copy: Path, tmp_path: Path) -> None:
     (copy / "RXNREL.RRF").unlink()
-    with pytest.raises(InputError, match=r"holds no RXNREL.RRF; an empty relations reads names alone"):
+    with pytest.raises(InputError, match=r"contains no RXNREL.RRF; an empty value of relations reads only names"):
         Terminology.read("rxnorm", copy)
     assert Terminology.read("rxnorm", copy, relations="").n_concepts == 8
-    with pytest.raises(InputError, match=r"holds no RXNCONSO.RRF$"):
+    with pytest.raises(InputError, match=r"contains no RXNCONSO.RRF$"):
         Terminology.read("rxnorm", tmp_path)
-    with pytest.raises(InputError, match=r"RXNSTY.RRF: no such folder; the one with RXNCONSO.RRF is needed"):
+    with pytest.raises(InputError, match=r"RXNSTY.RRF: no such folder; expected the folder with RXNCONSO.RRF"):
         Terminology.read("rxnorm", copy / "RXNSTY.RRF")
     with pytest.raises(InputError, match="needs the path of the folder"):
         Terminology.read("rxnorm")

@@ -83,11 +83,11 @@ def test_a_table_of_four_columns_is_enough(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("zorb\tdoid 990\tzorb\trdfs:label", r"x\.tsv:2: 'doid 990' is no code such as doid:0001816"),
+        ("zorb\tdoid 990\tzorb\trdfs:label", r"x\.tsv:2: 'doid 990' is not a code such as doid:0001816"),
         ("zorb\tdoid:990\tzorb\t", r"x\.tsv:2: a text of DOID:990 has no predicate, such as rdfs:label"),
         (
             "a\tdoid:990\tzorb\trdfs:label\nb\tdoid:990\tdrod\trdfs:label",
-            r"x\.tsv:3: DOID:990 is called 'drod' here and 'zorb' above",
+            r"x\.tsv:3: DOID:990 has the name 'drod' here and 'zorb' in an earlier row",
         ),
         ("zorb\tdoid:990\tzorb", r"x\.tsv:2: 3 cells, expected 4"),
         ('"zorb\tdoid:990\tzorb\trdfs:label', r"x\.tsv:2: unexpected end of data \(a stray double quote\?\)"),
@@ -103,7 +103,7 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, row: str, message: str) -> N
     ("path", "options", "message"),
     [
         (None, {}, "reader 'ssslm' needs the path of a table of names"),
-        (ZORB, {"prefixes": "doid"}, "no code has prefix 'doid'; there are CHEBI, DOID, MESH, MONDO, UBERON"),
+        (ZORB, {"prefixes": "doid"}, "no code has prefix 'doid'; found CHEBI, DOID, MESH, MONDO, UBERON"),
         (ZORB, {"language": "english"}, "language must be two letters of ISO 639-1"),
     ],
 )

@@ -32,8 +32,8 @@ def in_pieces(path: Path, letters: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("letters", "message"),
     [
-        (("aa", "ac", "ad"), r"MRCONSO.RRF lacks a piece: there is MRCONSO.RRF.ac.gz, but no MRCONSO.RRF.ab.gz"),
-        (("ab", "ac", "ad"), r"MRCONSO.RRF lacks a piece: there is MRCONSO.RRF.ab.gz, but no MRCONSO.RRF.aa.gz"),
+        (("aa", "ac", "ad"), r"MRCONSO.RRF is missing: found MRCONSO.RRF.ac.gz, but no MRCONSO.RRF.ab.gz"),
+        (("ab", "ac", "ad"), r"MRCONSO.RRF is missing: found MRCONSO.RRF.ab.gz, but no MRCONSO.RRF.aa.gz"),
     ],
 )
 def test_a_missing_piece_is_noticed(letters: tuple[str, ...], message: str, meta: Path) -> None:
@@ -51,7 +51,7 @@ def test_pieces_go_on_after_az(tmp_path: Path) -> None:
         (tmp_path / f"MRREL.RRF.{each}").touch()
     assert [part.suffix for part in find_parts(tmp_path, "MRREL.RRF")] == [f".{each}" for each in letters]
     (tmp_path / "MRREL.RRF.bc").unlink()
-    with pytest.raises(InputError, match=r"there is MRREL.RRF.bd, but no MRREL.RRF.bc"):
+    with pytest.raises(InputError, match=r"found MRREL.RRF.bd, but no MRREL.RRF.bc"):
         find_parts(tmp_path, "MRREL.RRF")
 
 
@@ -61,7 +61,7 @@ def test_a_file_without_its_end_is_noticed_by_mrfiles(file: str, found: int, sai
     path = meta / f"{file}.RRF"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
     with pytest.raises(
-        InputError, match=rf"{file}.RRF: {found} rows were read, MRFILES.RRF says {said}: .*without an MR"
+        InputError, match=rf"{file}.RRF: {found} rows were read, but MRFILES.RRF lists {said}: .*without MR"
     ):
         read(meta)
     (meta / "MRFILES.RRF").unlink()
@@ -95,7 +95,7 @@ def test_blank_lines_are_counted_and_keep_the_line_numbers_right(
     assert tally.dropped["MRCONSO: blank lines"] == 153
     assert tally.n_read == whole.tallies["umls rows"].n_read + 153
     change(path, 8, "C9900001", "D9900001")
-    with pytest.raises(InputError, match=r"MRCONSO.RRF:8: 'D9900001' is no concept identifier"):
+    with pytest.raises(InputError, match=r"MRCONSO.RRF:8: 'D9900001' is not a concept identifier"):
         read(meta)
 
 
@@ -111,7 +111,7 @@ def test_a_carriage_return_between_two_rows_of_one_line_is_no_line_end(meta: Pat
 def test_a_name_or_type_without_a_concept_is_refused(file: str, line: int, meta: Path) -> None:
     """Catches the concept "UMLS:", which would unite all such names, and a type of the concept C9999999."""
     change(meta / f"{file}.RRF", line, "C9900002|", "|")
-    with pytest.raises(InputError, match=rf"{file}.RRF:{line}: '' is no concept identifier"):
+    with pytest.raises(InputError, match=rf"{file}.RRF:{line}: '' is not a concept identifier"):
         read(meta)
 
 

@@ -64,11 +64,11 @@ def test_concepts_are_a_list_or_a_file(concepts: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("concepts", "message"),
     [
-        ("C9900001,flumpa", "concepts of reader 'umls': 'flumpa' is no concept identifier"),
+        ("C9900001,flumpa", "concepts of reader 'umls': 'flumpa' is not a concept identifier"),
         ("flumpa,terkia", "flumpa,terkia: no such file, nor a list of concepts such as"),
-        ("C9900001,C990", "concepts of reader 'umls': 'C990' is no concept identifier"),
-        ([], r"concepts of reader 'umls': no identifier is in '\[\]'"),
-        ("C9900097,C9900098", "MRCONSO has none of the 2 that are asked for, the first is C9900097"),
+        ("C9900001,C990", "concepts of reader 'umls': 'C990' is not a concept identifier"),
+        ([], r"concepts of reader 'umls': found no identifier in '\[\]'"),
+        ("C9900097,C9900098", "MRCONSO has none of the 2 requested concepts, the first is C9900097"),
     ],
 )
 def test_concepts_that_are_none_are_refused(concepts: Any, message: str) -> None:
@@ -78,7 +78,7 @@ def test_concepts_that_are_none_are_refused(concepts: Any, message: str) -> None
 
 def test_a_file_of_concepts_is_refused_by_its_line(tmp_path: Path) -> None:
     (tmp_path / "concepts.txt").write_text("C9900001\n\nflumpa\n")
-    with pytest.raises(InputError, match=r"concepts.txt:3: 'flumpa' is no concept identifier"):
+    with pytest.raises(InputError, match=r"concepts.txt:3: 'flumpa' is not a concept identifier"):
         read(concepts=tmp_path / "concepts.txt")
 
 
@@ -110,9 +110,7 @@ def test_the_sources_of_a_preset_that_are_not_there_are_left_out_and_mentioned(t
 
 
 def test_a_preset_of_which_nothing_is_there_is_named(tmp_path: Path) -> None:
-    message = (
-        "preset 'italian' reads sources ICPCITA, MDRITA, MSHITA, and no row of MRCONSO has any of them; there are "
-    )
+    message = "preset 'italian' reads sources ICPCITA, MDRITA, MSHITA, and no row of MRCONSO has any of them; found "
     with pytest.raises(InputError, match=message + "SRCA, SRCB, SRCC, SRCI"):
         read(preset="italian")
     meta = renamed(tmp_path, **{"|ENG|": "|GER|"})
@@ -131,7 +129,7 @@ def test_the_docstring_spells_the_presets_out() -> None:
     for preset in PRESETS.values():
         for name, value in preset.items():
             if name == "semantic_types":
-                assert f"T023, {', '.join(value[1:])} with those below" in said
+                assert f"T023, {', '.join(value[1:])} with the types below them" in said
             elif value:
                 one = {True: "true"}.get(value, value) if not isinstance(value, tuple) else ",".join(value)
                 assert f"{name}={one}" in said

@@ -15,6 +15,7 @@ import torch
 
 from recipes import (
     bergamot,
+    biolord,
     extend_bert,
     fewshot_names,
     hiprbert,
@@ -46,6 +47,7 @@ ENDINGS = {
     "sapbert_finetune": (sapbert_finetune, "sapbert_finetune_paper.yaml", ("--linking", "{zorb}", "--smoke", "true")),
     "hiprbert": (hiprbert, "hiprbert_smoke.yaml", ()),
     "open_encoder": (open_encoder, "open_encoder_smoke.yaml", ()),
+    "biolord": (biolord, "biolord_smoke.yaml", ()),
     "bergamot": (bergamot, "bergamot_smoke.yaml", ("--graph", "sage")),
     "fewshot_names": (fewshot_names, "fewshot_names_smoke.yaml", ("--shots", "1", "--seeds", "{seed}")),
     "extend_bert": (extend_bert, "extend_bert_smoke.yaml", ("--corpus", "{texts}", "--vocabulary_size", "0")),

@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,21 +19,14 @@ from st_biomed.errors import InputError
 from st_biomed.settings.recipe import run_recipe
 from st_biomed.training.checkpoints import FILES, checkpoints_in, damage, last_whole, seal
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 CONFIGS = Path(sapbert.__file__).parent / "configs"
 STEPS = ("--smoke", "false", "--per_device_train_batch_size", 8, "--max_steps", 4, "--eval_strategy", "no")
 RUNS = {
     "hard negatives": (sapbert, "sapbert_smoke.yaml", ("--held_out_names", 4, "--neighbors", 2, "--prototypes", 2, "--positives", 2)),
     "a loss with parameters": (bergamot, "bergamot_smoke.yaml", ("--graph", "none", "--relation_loss", "distmult")),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """A child has one, and weights are equal to the bit under equal threads alone."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def run(name: str, base: Path, out: Path, *arguments: object) -> None:

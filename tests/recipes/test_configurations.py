@@ -10,6 +10,7 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import TrainingArguments
 
 from recipes.bergamot import BergamotArguments
+from recipes.biolord import BioLORDArguments
 from recipes.extend_bert import ExtendBERTArguments
 from recipes.fewshot_names import FewShotArguments
 from recipes.hiprbert import HiPrBERTArguments
@@ -26,6 +27,7 @@ from st_biomed.settings.recipe import read_settings
 CONFIGS = Path(__file__).parents[2] / "recipes" / "configs"
 ARGUMENTS: dict[str, tuple[type[Any], ...]] = {  # the longest beginning counts
     "bergamot": (BergamotArguments, SentenceTransformerTrainingArguments),
+    "biolord": (BioLORDArguments, SentenceTransformerTrainingArguments),
     "extend_bert": (ExtendBERTArguments, TrainingArguments),
     "fewshot_names": (FewShotArguments, SentenceTransformerTrainingArguments),
     "hiprbert": (HiPrBERTArguments, SentenceTransformerTrainingArguments),

@@ -56,7 +56,7 @@ def test_without_a_terminology_and_without_pieces(run, corpus: Path):
     folder = run("--corpus", corpus.parent, "--vocabulary_size", 0)
     said = json.loads((folder / "corpus.json").read_text())
     assert "vocabulary" not in said and said["corpus"]["mentions"] == 0
-    with pytest.raises(InputError, match="holds a release already; .* --overwrite"):
+    with pytest.raises(InputError, match="already contains a release; .* --overwrite"):
         run("--corpus", corpus)
 
 
@@ -75,7 +75,7 @@ def test_an_earlier_model_is_replaced_where_that_is_asked_for(run, corpus: Path)
     """Catches a model of this recipe that it does not take for its own."""
     folder = run("--corpus", corpus, "--vocabulary_size", 0)
     (folder / "marker").write_text("mine")
-    with pytest.raises(InputError, match="holds marker besides a release"):
+    with pytest.raises(InputError, match="contains marker in addition to a release"):
         run("--corpus", corpus, "--overwrite", "true")
     (folder / "marker").unlink()
     assert run("--corpus", corpus, "--overwrite", "true", "--seed", 5) == folder

@@ -12,9 +12,11 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 
 from recipes import hiprbert
 from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
 from st_biomed.release.privacy import check_release, check_training_arguments
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
+from st_biomed.training_data import split_by_subtree
 
 CONFIGS = Path(hiprbert.__file__).parent / "configs"
 SMOKE = str(CONFIGS / "hiprbert_smoke.yaml")
@@ -60,6 +62,28 @@ def test_the_record_holds_results_and_all_three_kinds_of_pairs(outcome: tuple[Pa
     record = json.loads((outcome[0] / "run.json").read_text())
     assert set(record["losses"]) == {"synonyms", "relations", "hierarchy"}
     assert set(record["results"]["tree_test"]) == {"before", "after"}
+
+
+def test_held_out_names_are_linked_before_and_after(tiny_bert_folder: Path, tmp_path: Path, monkeypatch, capsys):
+    """Catches names that are measured and trained on, and a loss in linking that nobody is shown."""
+    given = [
+        "--base_model",
+        tiny_bert_folder,
+        "--output_dir",
+        tmp_path / "out",
+        "--terminology",
+        "toy",
+        "--benchmark",
+        "none",
+    ]
+    run(monkeypatch, *given, "--held_out_names", 4, "--held_out_dictionary", 8)
+    shown = capsys.readouterr().out.split("names held out of training:\n")[1].splitlines()
+    name, before, after, change = shown[0].split()
+    assert name == "acc@1" and float(change) == pytest.approx(float(after) - float(before), abs=1.1e-3)
+    assert {"tree_test", "held-out-names"} <= json.loads((tmp_path / "out" / "run.json").read_text())["results"].keys()
+    whole, train = Terminology.read("toy"), Terminology.load(tmp_path / "out-training" / "terminology")
+    splits = split_by_subtree(Hierarchy(whole), depth=1, dev=0.2, test=0.2)
+    assert len(set(splits.train.strings) - set(train.strings)) == 8
 
 
 def test_every_configuration_measures_the_dev_trees_during_training(outcome: tuple[Path, str]):
@@ -114,7 +138,7 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         (["--terminology", "{names}"], "empty hierarchy"),
         (["--terminology", "{cycle}"], "cycle in the hierarchy, child to parent: "),
         (["--terminology", "{plain}"], "no pair|no synonym"),
-        (["--base_model", "nobody/nothing"], "base model 'nobody/nothing' is no local folder"),
+        (["--base_model", "nobody/nothing"], "base model 'nobody/nothing' is not a local folder"),
         (["--synonym_preset", "sapbirt"], "unknown preset 'sapbirt'.*did you mean 'sapbert'"),
         (["--parts", "synonym"], "unknown part 'synonym'.*did you mean 'synonyms'"),
         (["--base", "0.5", "0.6"], "base must be one number or 3 numbers, found 2"),
@@ -123,7 +147,7 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         (["--levels", "sibling", "uncle_nephew"], "'uncle_nephew' contains 'parent_child'"),
         (["--anchor_repeats", "PHECODE:70"], "must have the form SOURCE=N with N from 1, found 'PHECODE:70'"),
         (["--anchor_repeats", "PHECODE=70"], "source of anchor_repeats 'PHECODE'"),
-        (["--push_to_hub", "true"], "push_to_hub takes the repository, owner/name, found 'true'"),
+        (["--push_to_hub", "true"], "push_to_hub must be the repository, owner/name, found 'true'"),
         (["--frozen", "embeddngs"], "no parameter's name matches 'embeddngs'"),
         (["--distance", "hop"], "did you mean 'hops'"),
         (["--held_out", "0.7"], "held_out must be above 0 and below 0.5, found 0.7"),

@@ -139,7 +139,7 @@ def test_a_later_stage_takes_the_earlier_ones_of_another_run(
             ["--stage", "inject", "--earlier", "nowhere"],
             "earlier: nowhere is not the output_dir of a run",
         ),
-        (["--earlier", "nowhere"], "earlier: is for one of the later stages, --stage kge, .*, found --stage all"),
+        (["--earlier", "nowhere"], "earlier: is for --stage kge, .*, found --stage all"),
         (["--stage", "vocabulary"], "corpus: is needed, nothing was given"),
         (
             ["--stage", "contrastive", "--loss", "v2", "--bare_names", "true", "--benchmarks", "mayosrs_it"],

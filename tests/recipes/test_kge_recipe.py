@@ -164,7 +164,7 @@ def test_a_saved_graph_stands_alone(run, benchmarks: list[Path], tmp_path: Path)
         (["--inverses", "isa"], "inverses are written NAME=INVERSE, found 'isa'"),
         (["--benchmarks", "icd10cm_tree"], "has evaluator 'tree'|needs"),
         (["--terminology", "nowhere/at/all"], "terminology 'nowhere/at/all': no such folder"),
-        (["--overwrite", "false"], "holds a run of this recipe already"),
+        (["--overwrite", "false"], "already contains a run of this recipe"),
         (["--inverses", "isa=asi"], "unknown relation among the inverses 'asi'"),
         (["--relations", "false", "--parents", "false"], "one of them is needed for a graph"),
         (["--resume", "true"], "out holds no run to go on with; leave it out to begin one"),

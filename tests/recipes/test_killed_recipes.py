@@ -27,6 +27,9 @@ from st_biomed.training.output import OutputFolders
 from tests.kills import every_kill
 from tests.recipes.endings import ENDINGS, KEEPS, release_of, run_ending, run_limited, sources_of, weights
 
+NO_CHECKPOINTS = {"fewshot_names", "biolord"}
+"""Whose checkpoints do not lie in the training folder: no step is saved, or each phase has a folder of its own."""
+
 
 @dataclass
 class Killing:
@@ -127,7 +130,7 @@ def test_a_kill_at_any_step_leaves_a_whole_release_and_the_trained_weights(
     name: str, stride: int, sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Catches a release removed before the new one stands, one that is half there, and weights that only memory had."""
-    killing = Killing(stride, keeps_checkpoints=name != "fewshot_names")
+    killing = Killing(stride, keeps_checkpoints=name not in NO_CHECKPOINTS)
     release = interrupted(name, killing, sources, tmp_path, monkeypatch)
     print(f"{name}: {killing.steps} steps")
     new, former = weights(release), killing.releases[0]
@@ -152,7 +155,7 @@ def test_a_full_disk_at_any_file_is_one_line_and_leaves_the_release(
     name: str, stride: int, sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Catches a traceback, half a file that is taken for whole, and a release that made room for one that did not fit."""
-    filling = Filling(stride, keeps_checkpoints=name != "fewshot_names")
+    filling = Filling(stride, keeps_checkpoints=name not in NO_CHECKPOINTS)
     release = interrupted(name, filling, sources, tmp_path, monkeypatch)
     print(f"{name}: {len(filling.said)} sizes")
     assert len(filling.said) >= 3 and set(filling.releases) == {filling.releases[0]} != {weights(release)}

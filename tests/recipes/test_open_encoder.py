@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from sentence_transformers import SentenceTransformer
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 
 from recipes import open_encoder
+from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.settings.recipe import run_recipe
+from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import split_by_subtree
 
@@ -22,6 +23,7 @@ TREES = """name: toy_tree
 evaluator: tree
 settings: {sources: ['toy'], depth: 1, dev: 0.2, test: 0.2, pairs_per_class: 20}
 """
+RELATIONS = "name: toy_relations\nevaluator: relation\nsettings: {sources: ['toy'], min_pairs: 1}\n"
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
@@ -41,16 +43,11 @@ def release(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_the_release_loads_and_records_all_four_parts(release: Path):
-    """Catches a part that is dropped, and distillation of the relation pairs, whose labels are concepts."""
+    """Catches a part that is dropped, and one that is not held."""
     assert SentenceTransformer(str(release), device="cpu").encode(["acute disease"]).shape == (1, 16)
     record = json.loads((release / "run.json").read_text())
     losses = {part: loss["loss"] for part, loss in record["losses"].items()}
-    assert losses == {
-        "synonyms": "DistilledLoss",
-        "definitions": "DistilledLoss",
-        "hierarchy": "DistilledLoss",
-        "relations": "MultiSimilarityLoss",
-    }
+    assert losses == dict.fromkeys(open_encoder.PARTS, "DistilledLoss")
     assert {"toy_tree_test", "held-out-names"} <= record["results"].keys()
 
 
@@ -62,6 +59,16 @@ def test_nothing_that_is_measured_is_trained_on(release: Path):
         assert not set(part.codes) & set(train.codes)
         assert not {name.lower() for name in part.strings} & {name.lower() for name in train.strings}
     assert train.n_definitions and train.relations.num_rows and train.parents.num_rows
+
+
+def test_relations_that_are_measured_are_held_out(tmp_path: Path):
+    """Catches a benchmark of relations whose own pairs are trained on."""
+    (tmp_path / "relations.yaml").write_text(RELATIONS)
+    given = [SMOKE, "--benchmarks", str(tmp_path / "relations.yaml"), "--held_out_names", "0"]
+    recipe, training = read_settings((OpenEncoderArguments, SentenceTransformerTrainingArguments), given)
+    data = open_encoder.read(recipe, training)
+    assert data.whole.relations.num_rows and not data.train.relations.num_rows
+    assert [evaluator.name for evaluator in data.suite.tests] == ["toy_relations"]
 
 
 @pytest.mark.parametrize(

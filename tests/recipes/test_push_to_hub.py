@@ -57,7 +57,7 @@ def test_nothing_is_trained_for_a_repository_that_cannot_be_written(run, hub: Lo
     with hub.lock:
         hub.create({"organization": "org", "name": "smoke", "visibility": "private"}, WRITER)
         hub.repos["org/smoke"].commit("main", {"README.md": b"mine"})
-    with pytest.raises(InputError, match="org/smoke: is there and holds 1 files"):
+    with pytest.raises(InputError, match="org/smoke: already exists and contains 1 files"):
         run(hiprbert, *run_with)
     with pytest.raises(InputError, match="the Hub does not know the token"):
         run(hiprbert, *run_with, "--hub_token", "hf_expired")
@@ -67,9 +67,7 @@ def test_nothing_is_trained_for_a_repository_that_cannot_be_written(run, hub: Lo
 
 
 def test_what_goes_wrong_in_the_end_leaves_the_release_and_says_how_to_go_on(run, hub: LoopbackHub, tmp_path: Path):
-    with pytest.raises(
-        InputError, match=r"may write to elsewhere is needed; the release is in .*: st-biomed release .* --push"
-    ):
+    with pytest.raises(InputError, match=r"may write to elsewhere; the release is in .*: st-biomed release .* --push"):
         run(hiprbert, "--push_to_hub", "elsewhere/smoke")
     assert (tmp_path / "out" / "run.json").is_file()
 

@@ -148,7 +148,7 @@ def test_two_processes_have_one_writer_and_whole_checkpoints(sources, tmp_path: 
     assert "rng_state_1.pth: is missing" in damage(checkpoint)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out-training"]
     again = subprocess.run(words, capture_output=True, text=True)
-    assert again.returncode and again.stderr.count("error: ") == 1 and "holds a release already" in again.stderr
+    assert again.returncode and again.stderr.count("error: ") == 1 and "already contains a release" in again.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -175,7 +175,7 @@ def test_a_file_in_the_way_is_refused_before_anything_is_loaded(
     with pytest.raises(SystemExit) as end:
         run_recipe(lambda: run_ending(name, {**sources, "base": Path("nowhere/at/all")}, target))
     assert end.value.code == 2
-    assert f"{blocked[place].name}: is a file, a folder is needed there" in said(capsys)
+    assert f"{blocked[place].name}: is a file, expected a folder" in said(capsys)
     assert blocked[place].read_text() == "mine"
 
 

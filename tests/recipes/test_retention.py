@@ -1,4 +1,7 @@
-"""What keeps an encoder from forgetting, in every recipe that trains one: averages, moving averages, layers, low-rank updates."""
+"""What keeps an encoder from forgetting, in every recipe that trains one.
+
+Averages, moving averages, layers, low-rank updates, self-distillation.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from sentence_transformers.sentence_transformer.modules import Pooling
 from torch import Tensor
 
+from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest
 from st_biomed.encoder.released import load
 from st_biomed.errors import InputError
+from st_biomed.losses.self_distillation import SelfDistillationLoss
+from st_biomed.terminology import Terminology
 from st_biomed.training.moving_average import MovingAverageCallback
 from tests.recipes.endings import release_of, run_ending, sources_of
 
@@ -137,6 +145,60 @@ def test_every_recipe_takes_low_rank_updates_and_averages_what_they_make(
     assert torch.equal(released[still], trained[still])
 
 
+HELD = (*(name for name in AVERAGED if "adapters" not in name), "open_encoder")
+STEADY = ("--lr_scheduler_type", "constant", "--warmup_steps", 0, "--average", "none", "--pooling", "mean")
+
+
+def drift(release: Path, base: Path) -> float:
+    """How far the cosines of the toy's names are from those under the base model."""
+    names = Terminology.read("toy").strings
+    trained = load(release, device="cpu")
+    modes = [module.pooling_mode for module in trained if isinstance(module, Pooling)]
+    began = load_encoder(base, pooling=modes[0], device="cpu") if modes else load(base, device="cpu")
+    one, other = (model.encode(names, normalize_embeddings=True) for model in (began, trained))
+    return float(np.abs(one @ one.T - other @ other.T).mean())
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_every_recipe_is_held_near_its_base_by_self_distillation(
+    name: str, sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Catches a recipe that does not pass the argument on, and a teacher that has other texts than the batch."""
+    contexts = ("--corpus", sources["texts"]) if name == "italian_kge, contrastive" else ()
+    free = ended(name, sources, tmp_path / "out", *STEADY, *contexts, "--distillation", 0)
+    away = drift(free, began_from(name, sources, tmp_path))
+    assert "are held near" not in (free / "README.md").read_text("utf-8")
+    values: list[float] = []
+    compute = SelfDistillationLoss.compute_loss_from_embeddings
+
+    def watched(loss: SelfDistillationLoss, *arguments: Any) -> Tensor:
+        value = compute(loss, *arguments)
+        values.append(value.item() / loss.weight)
+        return value
+
+    monkeypatch.setattr(SelfDistillationLoss, "compute_loss_from_embeddings", watched)
+    given = (*STEADY, *contexts, "--distillation", 1000, "--overwrite", "true")
+    held = ended(name, sources, tmp_path / "out", *given)
+    near = drift(held, began_from(name, sources, tmp_path))
+    assert 0 < near < 0.8 * away, (near, away)
+    assert values[0] < 1e-6 < values[1], "in the first step the encoder is its own teacher"
+    assert "are held near those of the base model with weight 1000." in (held / "README.md").read_text("utf-8")
+
+
+def test_a_weight_of_zero_changes_no_bit(sources: dict[str, Path], tmp_path: Path):
+    """Catches random numbers that are drawn for a teacher nobody asked for."""
+    free, zero = (
+        weights(ended("sapbert", sources, tmp_path / out, *given))
+        for out, given in (("free", ()), ("zero", ("--distillation", 0, "--distillation_target", "vectors")))
+    )
+    assert all(torch.equal(tensor, zero[name]) for name, tensor in free.items())
+
+
+def test_what_has_no_counterpart_in_the_base_is_not_distilled(sources: dict[str, Path], tmp_path: Path):
+    with pytest.raises(InputError, match="distillation"):
+        ended("knowledge_injection", sources, tmp_path / "out", "--distillation", 1)
+
+
 DEV = (
     "--average",
     "dev",
@@ -192,7 +254,7 @@ def test_the_dev_part_of_a_recipe_is_what_is_chosen_on(
 def test_without_dev_a_choice_is_refused_before_training(
     name: str, arguments: tuple[object, ...], sources: dict[str, Path], tmp_path: Path
 ):
-    with pytest.raises(InputError, match="average: dev chooses the share on dev splits, and no benchmark has one"):
+    with pytest.raises(InputError, match="average: dev needs benchmarks with a dev split, and there are none"):
         ended(name, sources, tmp_path / "out", "--average", "dev", *arguments)
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out-training/checkpoint-*"))
 
@@ -211,13 +273,24 @@ def test_updates_beside_new_markers_are_not_gone_on_with(sources: dict[str, Path
         )
 
 
-def test_a_run_that_goes_on_ends_as_the_unbroken_one(sources: dict[str, Path], tmp_path: Path):
-    """Catches an average with the weights of the checkpoint, and a moving average that begins anew."""
+@pytest.mark.parametrize(
+    "kept",
+    [
+        ("--average", 0.5, "--ema_decay", 0.5, "--layer_decay", 0.5),
+        ("--distillation", 100),
+        ("--distillation", 100, "--distillation_target", "vectors", "--mini_batch_size", 4),
+    ],
+    ids=["averages", "cosines", "vectors"],
+)
+def test_a_run_that_goes_on_ends_as_the_unbroken_one(
+    kept: tuple[object, ...], sources: dict[str, Path], tmp_path: Path
+):
+    """Catches an average with the weights of the checkpoint, a moving average that begins anew, a teacher that has been trained."""
     steps = ("--smoke", "false", "--max_steps", 4, "--per_device_train_batch_size", 16, "--held_out_names", 4, "--save_strategy", "steps", "--save_steps", 2, "--eval_strategy", "no")  # fmt: skip
-    given = (*steps, "--average", 0.5, "--ema_decay", 0.5, "--layer_decay", 0.5)
+    given = (*steps, *kept)
     whole = ended("sapbert", sources, tmp_path / "whole", *given)
     checkpoint = whole.with_name("whole-training") / "checkpoint-2"
     again = ended("sapbert", sources, tmp_path / "again", *given, "--resume_from_checkpoint", checkpoint)
     one, other = weights(whole), weights(again)
     assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
-    assert record(whole)["averaging"] == record(again)["averaging"]
+    assert record(whole).get("averaging") == record(again).get("averaging")

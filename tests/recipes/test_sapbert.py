@@ -160,7 +160,7 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
     ("arguments", "message"),
     [
         (["--terminology", "nowhere/at/all"], "terminology 'nowhere/at/all': no such folder"),
-        (["--base_model", "nobody/nothing"], "base model 'nobody/nothing' is no local folder"),
+        (["--base_model", "nobody/nothing"], "base model 'nobody/nothing' is not a local folder"),
         (["--loss", "mss"], "unknown loss 'mss'|loss must be one of|'ms'"),
         (["--miner", "triplets"], "did you mean 'triplet'"),
         (["--adapter", "lorra"], "unknown adapter 'lorra'.*did you mean 'lora'"),
@@ -172,7 +172,7 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
         (["--pivot_language", "xx"], "xx"),
         (["--pivot_language", "en", "--neighbors", "5"], "pivot_language: batches with hard negatives have none"),
         (["--neighbors", "-1"], "neighbors must be at least 0, found -1"),
-        (["--push_to_hub", "true"], "push_to_hub takes the repository, owner/name, found 'true'"),
+        (["--push_to_hub", "true"], "push_to_hub must be the repository, owner/name, found 'true'"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

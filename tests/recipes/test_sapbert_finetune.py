@@ -173,7 +173,7 @@ def test_bad_input_is_one_line(run, capsys: pytest.CaptureFixture[str]):
     )
     with pytest.raises(SystemExit):
         run("--train_splits", "training")
-    assert "no split 'training'; there are 'train', 'dev', 'test'" in capsys.readouterr().err.splitlines()[-1]
+    assert "no split 'training'; available are 'train', 'dev', 'test'" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_data_set_without_a_dev_split_is_trained_without_one(run, capsys: pytest.CaptureFixture[str]):

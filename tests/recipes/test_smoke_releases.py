@@ -20,7 +20,16 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from recipes import bergamot, fewshot_names, hiprbert, italian_kge, knowledge_injection, sapbert, sapbert_finetune
+from recipes import (
+    bergamot,
+    biolord,
+    fewshot_names,
+    hiprbert,
+    italian_kge,
+    knowledge_injection,
+    sapbert,
+    sapbert_finetune,
+)
 from st_biomed.encoder import load_encoder
 from st_biomed.records import SourceInfo, Term
 from st_biomed.release.card import BiomedCard
@@ -58,6 +67,7 @@ RELEASES = {
     "italian_pipelined": True,
     "knowledge_injection": True,
     "bergamot": False,
+    "biolord": False,
     "fewshot_names": False,
 }
 """Release to whether its code has to be allowed: the injected models alone, whose lookup no built-in module can do."""
@@ -106,6 +116,7 @@ def published(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
         )
         run(hiprbert, "hiprbert_smoke.yaml", "hiprbert", *base)
         run(bergamot, "bergamot_smoke.yaml", "bergamot", *base, *measured)
+        run(biolord, "biolord_smoke.yaml", "biolord", *base, *measured)
         run(fewshot_names, "fewshot_names_smoke.yaml", "fewshot_names", *base, *measured)
         run(italian_kge, "italian_kge_smoke.yaml", "italian", *base, *text, push=False)
         later = [*base, *text, *measured, "--earlier", out / "italian", "--stage"]
@@ -189,7 +200,7 @@ def test_every_recipes_model_loads_from_the_hub_with_plain_sentence_transformers
         np.testing.assert_allclose(found[name], model.encode(TERMS), atol=1e-5)
         assert published.hub.repos[f"org/{name}"].private
     assert [name for name in found if " by " in name] == [
-        f"{name} by transformers" for name in ("sapbert", "sapbert_finetune", "hiprbert", "bergamot")
+        f"{name} by transformers" for name in ("sapbert", "sapbert_finetune", "hiprbert", "bergamot", "biolord")
     ]
 
 

@@ -27,7 +27,11 @@ PINNED = sorted(
     path.stem
     for path in CONFIGS.glob("*.yaml")
     if path.stem.endswith(("_paper", "_code"))
-    or ("extends" in read_yaml(path) and not path.stem.endswith(("_open", "_smoke")))
+    or (
+        "extends" in read_yaml(path)
+        and not path.stem.endswith(("_open", "_smoke", "_quickstart"))
+        and not path.stem.startswith("open_encoder")
+    )
 )
 HOST = (
     "learning_rate",
@@ -53,7 +57,7 @@ _READ_OR_WRITTEN = """
     kge_settings inject_settings
 """
 _MEASURED = """
-    held_out held_out_names held_out_translations translated languages subtrees subtree_depth pairs_per_class benchmark
+    held_out held_out_names held_out_dictionary held_out_translations translated languages subtrees subtree_depth pairs_per_class benchmark
     split_seed
 """
 NO_SETTING = frozenset((_READ_OR_WRITTEN + _MEASURED).split())
@@ -61,6 +65,7 @@ NO_SETTING = frozenset((_READ_OR_WRITTEN + _MEASURED).split())
 UNUSED = {
     "adapter": ("none", {"adapter_size"}),
     "average": ("none", {"average_tolerance", "average_benchmarks", "keep_trained"}),
+    "distillation": (0, {"distillation_target"}),
     "neighbors": (0, {"prototypes", "positives", "prototypes_per_concept", "refresh_steps"}),
 }
 """Argument to the value under which others are not read."""

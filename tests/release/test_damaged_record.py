@@ -116,11 +116,11 @@ def test_a_key_that_is_missing_anywhere(record: RunData, tmp_path: Path) -> None
         (lambda text: b"\0" * len(text), "is not JSON"),
         (lambda text: text.encode("utf-16"), "is not JSON"),
         (lambda text: text.replace("Zorbal", "Z\xf6rbal").encode("latin-1"), "is not JSON"),
-        (lambda text: text.replace('"seed": 3', '"seed": 3, "seed": 4').encode(), "key 'seed' is there twice"),
-        (lambda text: text.replace('"seed": 3', '"seed": NaN').encode(), "NaN is no number"),
-        (lambda text: text.replace('"seed": 3', '"seed": true').encode(), "seed has to be int, found True"),
-        (lambda text: text.replace("0.875", "Infinity").encode(), "Infinity is no number"),
-        (lambda text: text.replace("0.875", "1e999").encode(), r"results.zorb_tree.after.auc_0v3 has to be float"),
+        (lambda text: text.replace('"seed": 3', '"seed": 3, "seed": 4').encode(), "key 'seed' occurs twice"),
+        (lambda text: text.replace('"seed": 3', '"seed": NaN').encode(), "NaN is not a number"),
+        (lambda text: text.replace('"seed": 3', '"seed": true').encode(), "seed must be int, found True"),
+        (lambda text: text.replace("0.875", "Infinity").encode(), "Infinity is not a number"),
+        (lambda text: text.replace("0.875", "1e999").encode(), r"results.zorb_tree.after.auc_0v3 must be float"),
         (lambda text: text.replace('"seed": 3', '"seed": ' + "3" * 5000).encode(), "is not JSON"),
         (lambda text: b"[" * 100_000, "nested too deep"),
         (lambda text: b"[]", "format 'list'"),
@@ -143,9 +143,7 @@ def test_the_command_says_which_file_and_what_to_do(command: list[str], release:
     ended = CliRunner().invoke(app, ["release", str(release), *command])
     assert ended.exit_code == 2
     (line,) = ended.output.splitlines()
-    assert line.startswith(
-        f"error: {release}/run.json: seed has to be int, found 'three'; take it from an intact copy"
-    )
+    assert line.startswith(f"error: {release}/run.json: seed must be int, found 'three'; take it from an intact copy")
     assert not (release.parent / "older").exists()
 
 

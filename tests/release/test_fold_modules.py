@@ -100,10 +100,10 @@ def test_a_model_with_injected_knowledge_is_released(
     assert len(list(folder.rglob("*.py"))) == 3
     card = (folder / "README.md").read_text()
     assert (
-        "files of code, `knowledge_injected_transformer.py`, `knowledge_injection_layer.py`, `mention_pooling.py`, since"
+        "files of code, `knowledge_injected_transformer.py`, `knowledge_injection_layer.py`, `mention_pooling.py`, which"
         in card
     )
-    assert "trust_remote_code=True)" in card and "exact for bare terms only" not in card
+    assert "trust_remote_code=True)" in card and "exact only for bare terms" not in card
     expected = model.encode([*TERMS, *MARKED])
     loaded = load_encoder(folder, device="cpu")
     np.testing.assert_allclose(loaded.encode([*TERMS, *MARKED]), expected, atol=1e-5)
@@ -125,7 +125,7 @@ def test_a_folded_model_is_released_and_its_card_says_for_what_it_is_exact(
         folded, tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
     )
     card = (folder / "README.md").read_text()
-    assert "exact for bare terms only: a mention in context between [Ms] and [Me]" in card
+    assert "exact only for bare terms: a mention in context between [Ms] and [Me]" in card
     assert "trust_remote_code" not in card
     plain = BiomedCard.from_run(trained.run).render(add_markers(trained.model))
-    assert "bare terms only" not in plain
+    assert "only for bare terms" not in plain

@@ -128,7 +128,7 @@ def test_a_table_of_names_is_not_released():
     """Catches a published list of licensed names."""
     model = SentenceTransformer(modules=[NameVectors(["flu"], np.ones((1, 16))), *stages(1)], device="cpu")
     with pytest.raises(
-        InputError, match="NameVectors is a table for training: put what was trained behind the encoder"
+        InputError, match="NameVectors is a table for training: put the trained modules after the encoder"
     ):
         fold_modules(model)
     with pytest.raises(InputError, match="NameVectors"):
@@ -144,6 +144,6 @@ def test_a_folded_stack_is_released(tiny_bert, trained, licensed, tiny_bert_fold
         fold_modules(model), tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder
     )
     card = (folder / "README.md").read_text()
-    assert "trust_remote_code" not in card and "bare terms only" not in card
+    assert "trust_remote_code" not in card and "only for bare terms" not in card
     loaded = SentenceTransformer(str(folder), device="cpu")
     np.testing.assert_allclose(loaded.encode(NAMES), model.encode(NAMES), atol=1e-6)

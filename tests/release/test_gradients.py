@@ -50,6 +50,14 @@ def test_the_clause_counts_the_norms_that_were_logged(run: RunData, said: str):
     assert clipping(run) == said
 
 
+def test_norms_of_phases_are_counted_together():
+    """Catches a run of several phases whose card says that no norm was logged."""
+    run = run_of(1.0, 0.5, 2.0)
+    for entry, phase in zip(run["metrics"], ("contrastive", "student-1")):
+        entry["name"] = f"{phase}/grad_norm"
+    assert "which 1 of the 2 logged norms exceed" in clipping(run)
+
+
 def test_the_card_says_whether_gradients_were_clipped(trained, tiny_bert: SentenceTransformer):
     """Catches a card from which nobody learns that every step was rescaled, or that none was."""
     (line,) = [line for line in BiomedCard.from_run(trained.run).render(tiny_bert).splitlines() if "Gradients" in line]

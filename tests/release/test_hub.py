@@ -122,7 +122,7 @@ def test_a_plan_is_made_where_the_hub_cannot_be_asked(
         ({"name": "org/a b"}, "repository 'org/a b'"),
         ({"pull_request": True, "branch": "dev"}, "leave --branch out"),
         ({"pull_request": True, "tag": "v1"}, "leave --tag out"),
-        ({"branch": "refs/pr/1"}, "branch's own name"),
+        ({"branch": "refs/pr/1"}, "give the name of a branch"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, object], message: str, plan) -> None:
@@ -151,7 +151,7 @@ def test_a_release_is_published_privately_in_one_commit(hub: LoopbackHub, send, 
 def test_a_second_push_needs_a_word_and_changes_what_changed(hub: LoopbackHub, send, release: Path) -> None:
     """Catches somebody's model overwritten, an empty commit, and modules of the last release left among those of this."""
     first = send()
-    assert "holds 12 files; give --update or --pr" in refused(send)
+    assert "contains 12 files; give --update or --pr" in refused(send)
     assert hub.repos[NAME].heads["main"] == first.commit
     assert send(update=True) == Pushed(first.commit, False, first.url)
     repo = hub.repos[NAME]
@@ -174,7 +174,7 @@ def test_a_pull_request_leaves_main_alone(hub: LoopbackHub, send, release: Path)
 
 def test_a_pull_request_needs_a_repository(send) -> None:
     """Catches a repository made by a slip in its name."""
-    assert "no such repository, a pull request needs one" in refused(send, pull_request=True)
+    assert "no such repository; a pull request needs one" in refused(send, pull_request=True)
 
 
 def test_a_branch_gets_the_release_and_main_nothing(hub: LoopbackHub, send, release: Path) -> None:
@@ -199,11 +199,11 @@ def test_what_others_see_never_changes_unasked(hub: LoopbackHub, send, plan) -> 
     """Catches a release that becomes visible because the repository already was."""
     send(public=True)
     assert not hub.repos[NAME].private
-    assert "is there and public; give --public" in refused(send, update=True)
+    assert "already exists and is public; give --public" in refused(send, update=True)
     hub.repos[NAME].private = True
-    assert "is there and private" in refused(send, update=True, public=True)
+    assert "already exists and is private" in refused(send, update=True, public=True)
     hub.repos[NAME].tags["v1"] = hub.repos[NAME].heads["main"]
-    assert "has a tag 'v1'" in refused(send, update=True, tag="v1")
+    assert "already has a tag 'v1'" in refused(send, update=True, tag="v1")
 
 
 def test_large_files_go_the_way_of_large_files(
@@ -225,20 +225,20 @@ def test_tokens_that_do_not_do(hub: LoopbackHub, send, monkeypatch: pytest.Monke
     """Catches a page of traceback for a token that expired."""
     assert "the Hub does not know the token (401" in refused(send, STRANGER)
     assert "the token of reader may only read" in refused(send, READER)
-    assert "one that may write to elsewhere is needed" in refused(send, name="elsewhere/model")
+    assert "use one that may write to elsewhere" in refused(send, name="elsewhere/model")
     monkeypatch.setattr("huggingface_hub.hf_api.get_token", lambda: None)
-    assert "no token is at hand: hf auth login" in refused(send, None)
+    assert "no token found: store one with hf auth login" in refused(send, None)
     assert hub.repos == {}
 
 
 def test_a_repository_that_comes_up_meanwhile_is_not_overwritten(hub: LoopbackHub, plan, send) -> None:
     planned, api = plan(), HfApi(endpoint=hub.url, token=WRITER)
     api.create_repo(NAME, private=True)
-    with pytest.raises(InputError, match="is there already, or was changed at the same time .409"):
+    with pytest.raises(InputError, match="already exists, or was changed at the same time .409"):
         push_plan(planned, api=api)
     planned = plan()
     hub.repos[NAME].commit("main", {"README.md": b"mine"})
-    with pytest.raises(InputError, match="was changed since it was looked at .412"):
+    with pytest.raises(InputError, match="was changed since it was read .412"):
         push_plan(planned, api=api)
     assert hub.tree(NAME) == {"README.md": b"mine"}
 
@@ -300,9 +300,9 @@ def test_a_server_that_keeps_failing_is_one_line(hub: LoopbackHub, send) -> None
         (
             403,
             "You don't have the rights to create a model under this namespace",
-            "one that may write to org is needed",
+            "use one that may write to org",
         ),
-        (403, "Forbidden: pass `create_pr=1` as a query parameter", "is needed, or --pr, which opens a pull request"),
+        (403, "Forbidden: pass `create_pr=1` as a query parameter", ", or --pr, which opens a pull request"),
         (403, "This token has only the scope of reading", "the token may not do this (403: This token has only"),
         (403, "Access to this resource is disabled.", "is disabled on the Hub (403: Access to this resource"),
         (403, "Not from your country", "the Hub forbids this (403: Not from your country)"),

@@ -103,7 +103,7 @@ def test_what_has_no_older_form_is_named_and_nothing_is_written(
         assert set(tmp_path.iterdir()) == held
         return str(error.value)
 
-    assert "Dropout has no older form; those are Dense, Normalize" in refused(Dropout(0.1))
+    assert "Dropout has no older form; modules with one are Dense, Normalize" in refused(Dropout(0.1))
     assert "use_residual True has no older form" in refused(Dense(16, 16, use_residual=True))
     both = refused(start=[tiny_bert[0], Pooling(16, ("mean", "max"))])
     assert "pooling_mode ['mean', 'max'] has no older form; modes are, in order, cls, max, mean" in both

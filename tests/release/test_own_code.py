@@ -73,7 +73,7 @@ def test_a_release_that_names_code_of_others_is_not_run(
     """Catches the proof of a release that runs what its base model named, and users who are told to."""
     adapted[0].model.config.auto_map = {"AutoModelForMaskedLM": "attacker/code--modeling.Evil"}
     with pytest.raises(
-        InputError, match=r"run code of others: config.json: auto_map asks for attacker/code--modeling.Evil"
+        InputError, match=r"run foreign code: config.json: auto_map asks for attacker/code--modeling.Evil"
     ):
         save_release(adapted, tmp_path / "out", run=trained.run, terminologies=[licensed], base_model=tiny_bert_folder)
     assert not (tmp_path / "out").exists()

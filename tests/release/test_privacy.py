@@ -52,14 +52,14 @@ def test_a_term_in_the_training_arguments_is_refused(release: Path, breaches) ->
     """The file is refused for being there; the term in it is named as well."""
     torch.save({"batch_sampler": ("pairs", [TERM])}, release / "training_args.bin")
     listed, holds = breaches()
-    assert listed == "training_args.bin: is not on the list of files that may leave"
+    assert listed == "training_args.bin: is not on the list of published files"
     assert holds.startswith(f"training_args.bin: holds {TERM!r}")
 
 
 def test_a_term_in_a_log_file_is_refused(release: Path, breaches) -> None:
     (release / "train.log").write_text(f"step 1: nearest is {TERM}\n")
     listed, holds = breaches()
-    assert listed == "train.log: is not on the list of files that may leave"
+    assert listed == "train.log: is not on the list of published files"
     assert holds.startswith(f"train.log: holds {TERM!r}")
 
 
@@ -71,7 +71,7 @@ def test_other_files_are_refused_whatever_they_hold_unless_they_stay_behind(
 ) -> None:
     (release / file).parent.mkdir(exist_ok=True)
     (release / file).write_text("harmless")
-    assert breaches() == [f"{file}: is not on the list of files that may leave"]
+    assert breaches() == [f"{file}: is not on the list of published files"]
     assert breaches(exclude=[file]) == []
 
 
@@ -235,7 +235,7 @@ def test_training_arguments_that_carry_terms_or_are_large_are_refused(licensed: 
     with pytest.raises(InputError, match="holds 'Open gyres of the borogove'"):
         check_training_arguments(path, [licensed, terminology(OPEN, [("Open gyres of the borogove",)])])
     torch.save({"rows": list(range(100_000))}, path)
-    with pytest.raises(InputError, match="fewer than 50,000 are allowed"):
+    with pytest.raises(InputError, match="must have fewer than 50,000"):
         check_training_arguments(path, [licensed])
     with pytest.raises(InputError, match="no such file"):
         check_training_arguments(tmp_path / "other.bin", [licensed])

@@ -39,7 +39,7 @@ def test_a_merged_terminology_is_put_together_from_its_sources(release: Path, tr
     assert recheck(release, run, both) == (
         "no name of QUUX, ZORB in any file: 17 of 17 names are looked for (17 of at least 3 words or 20 characters)"
     )
-    with pytest.raises(InputError, match="names of QUUX, ZORB may not be redistributed, and .* is not at hand"):
+    with pytest.raises(InputError, match="names of QUUX, ZORB may not be redistributed, and .* is not available"):
         recheck(release, run, both[:1])
     plant(release, QUUX_TERM)
     with pytest.raises(InputError, match=f"README.md: holds '{QUUX_TERM}'"):
@@ -51,7 +51,7 @@ def test_it_is_found_where_the_recipe_had_it(release: Path, trained, both, tmp_p
     run = run_of(trained, Terminology.merge(*both), terminology=places)
     assert "17 of 17 names are looked for" in recheck(release, run)
     (tmp_path / "b" / "terminology.json").unlink()
-    with pytest.raises(InputError, match="is not at hand"):
+    with pytest.raises(InputError, match="is not available"):
         recheck(release, run)
 
 
@@ -75,7 +75,7 @@ def test_open_sources_need_not_be_at_hand(release: Path, trained) -> None:
     assert recheck(release, run) == "every source may be redistributed"
     assert recheck(release, run_of(trained)).startswith("no terminology is recorded")
     (release / "notes.txt").write_text("x")
-    with pytest.raises(InputError, match="notes.txt: is not on the list of files"):
+    with pytest.raises(InputError, match="notes.txt: is not on the list of published files"):
         recheck(release, run)
 
 

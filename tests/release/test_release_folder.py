@@ -91,7 +91,7 @@ def test_a_folder_in_use_is_left_alone(save, tmp_path: Path) -> None:
     """Would catch a release that mixes with, or overwrites, what somebody has there."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("x")
-    with pytest.raises(InputError, match=r"out: is not empty \(it holds thesis\.tex\)"):
+    with pytest.raises(InputError, match=r"out: is not empty \(it contains thesis\.tex\)"):
         save()
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
     with pytest.raises(InputError, match="is a file"):

@@ -76,7 +76,7 @@ def test_recording_a_result_at_another_stage_is_refused(licensed) -> None:
     record = RunRecord("r", "b", {}, 0, [licensed])
     with pytest.raises(InputError, match=r"unknown stage 'afters'.*did you mean 'after'"):
         record.add_results("x", "afters", {})
-    with pytest.raises(InputError, match="readings has to be a list, found str"):
+    with pytest.raises(InputError, match="readings must be a list, found str"):
         RunRecord("r", "b", {}, 0, [licensed], readings="one reading")
 
 
@@ -119,7 +119,7 @@ def test_results_of_a_benchmark_without_headlines_are_all_shown() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "no run record there"),
+        (None, "no run record found"),
         ("{", "is not JSON"),
         ("[]", "format 'list'"),
         ('{"format": 2}', "format 2, this version reads run records of format 1"),

@@ -124,7 +124,7 @@ def contents(folder: Path) -> dict[str, bytes]:
         ({"benchmarks": [{"benchmark": "zorb"}]}, r"scorecard: scorecards\[0\].benchmarks\[0\] lacks family"),
         (
             {"model_digest": "another"},
-            r"no scorecard of this model \(digest \w{8}\), there are mine \(another\): measure this folder",
+            r"no scorecard of this model \(digest \w{8}\); available are mine \(another\): measure this folder",
         ),
     ],
 )
@@ -140,7 +140,7 @@ def test_what_is_refused_leaves_the_release_as_it_was(
 
 def test_names_that_cannot_be_searched_stop_it(release: Path, digest: str):
     with pytest.raises(
-        InputError, match=rf"{re.escape(str(release))}: names of ZORB may not be redistributed, .* not at hand"
+        InputError, match=rf"{re.escape(str(release))}: names of ZORB may not be redistributed, .* not available"
     ):
         add_scorecard(release, [scorecard(digest)])
     said = add_scorecard(release, [scorecard(digest)], allow_sources=["ZORB"])
@@ -169,7 +169,7 @@ def test_a_card_that_was_changed_by_hand_is_not_lost(release: Path, licensed, di
 
 def test_what_is_no_release_is_refused_before_anything_is_made(tmp_path: Path):
     for folder in (tmp_path / "nowhere" / "x", tmp_path):
-        with pytest.raises(InputError, match=r"(no such folder|no run record there)"):
+        with pytest.raises(InputError, match=r"(no such folder|no run record found)"):
             add_scorecard(folder, [scorecard()])
     assert not any(tmp_path.iterdir())
 

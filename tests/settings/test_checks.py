@@ -38,11 +38,11 @@ from st_biomed.settings.checks import (
         (within("[0, 1)"), [0, 0.999], {1: "x must be at least 0 and below 1, found 1", -0.1: "found -0.1"}),
         (within("(0, 1]"), [1e-9, 1.0], {0: "x must be above 0 and at most 1, found 0", 1.01: "found 1.01"}),
         (one_of("cls", "mean"), ["cls"], {"means": "unknown x 'means': allowed are 'cls', 'mean'; did you mean 'mean'?"}),
-        (PATTERN, ["", "layer[.]1"], {"(a": r"x: '(a' is no regular expression: missing )", "a{9999999999}": "x: "}),
+        (PATTERN, ["", "layer[.]1"], {"(a": r"x: '(a' is not a regular expression: missing )", "a{9999999999}": "x: "}),
         (MAPPING, ['{"a": 1}', {}], {"[1]": "x must be a JSON object", "{": "x: '{' is not JSON"}),
         (PATH, ["toy", "a/b"], {"": "x is empty", "a" * 256: "x is too long for a path", "é" * 128: "x is too long"}),
-        (None, ["anything", 0.5], {float("nan"): "x must be a finite number, found nan", "a\0": "x holds a NUL character"}),
-        (None, [Path("a")], {"a\udcff": "x holds bytes that are not UTF-8", Path("a" * 256): "x is too long for a path"}),
+        (None, ["anything", 0.5], {float("nan"): "x must be a finite number, found nan", "a\0": "x contains a NUL character"}),
+        (None, [Path("a")], {"a\udcff": "x contains bytes that are not UTF-8", Path("a" * 256): "x is too long for a path"}),
     ],
 )  # fmt: skip
 def test_a_check_takes_what_it_should_and_says_why_it_takes_nothing_else(

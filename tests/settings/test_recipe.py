@@ -35,9 +35,9 @@ def test_arguments_win_over_the_file_and_the_file_over_defaults(tmp_path: Path):
     ("content", "message"),
     [
         ("alphas: 1", r"a\.yaml: unknown setting 'alphas': allowed are .*; did you mean 'alpha'"),
-        ("alpha: null", r"a\.yaml: alpha holds nothing, expected a value like 1.0"),
+        ("alpha: null", r"a\.yaml: alpha is empty, expected a value like 1.0"),
         ("alpha: x", "argument --alpha: invalid float value: 'x'"),
-        ("- alpha", r"a\.yaml: holds a list, expected"),
+        ("- alpha", r"a\.yaml: contains a list, expected"),
         ("a: 1\nb: [", r"a\.yaml:\d: not YAML"),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_dataclass_is_filled_from_what_is_written():
         ({"theta": "high"}, "x.yaml: theta must be of type .*, found 'high'"),
         ({"lost": 1}, "x.yaml: unknown key 'lost'"),
         ({"name": "twice"}, "x.yaml: unknown key 'name'"),
-        (["a"], r"x.yaml: holds \['a'\], expected"),
+        (["a"], r"x.yaml: contains \['a'\], expected"),
     ],
 )
 def test_what_is_written_is_checked_by_the_types_of_the_fields(values, message: str):

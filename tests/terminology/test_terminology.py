@@ -279,9 +279,9 @@ def test_saving_again_replaces_and_never_overwrites_anything_else(terminology: T
     assert Terminology.load(folder, verify=True).digest == part.digest
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("")
-    with pytest.raises(InputError, match="holds no terminology.json"):
+    with pytest.raises(InputError, match="has no terminology.json"):
         terminology.save(tmp_path / "full")
-    with pytest.raises(InputError, match="is a file, a folder is needed there"):
+    with pytest.raises(InputError, match="is a file, expected a folder"):
         terminology.save(tmp_path / "full" / "thesis.tex")
 
 
@@ -458,12 +458,12 @@ def test_nothing_but_a_terminology_is_replaced(terminology: Terminology, tmp_pat
     """Catches somebody's own files that go with the terminology they lie beside."""
     (tmp_path / "file").write_text("x")
     if place == "below a file":
-        with pytest.raises(InputError, match="file: is a file, a folder is needed there"):
+        with pytest.raises(InputError, match="file: is a file, expected a folder"):
             terminology.save(tmp_path / "file" / "deep" / "t")
         return
     folder = terminology.save(tmp_path / "t")
     (folder / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"holds thesis.txt besides a terminology, which would be lost"):
+    with pytest.raises(InputError, match=r"contains thesis.txt in addition to a terminology, which would be lost"):
         terminology.save(folder)
     assert (folder / "thesis.txt").read_text() == "mine"
     assert Terminology.load(folder, verify=True).digest == terminology.digest

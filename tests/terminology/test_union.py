@@ -193,7 +193,7 @@ def test_missing_files_are_all_named_and_skipped_only_where_asked_for(folder: Pa
 
 def test_what_a_source_refuses_names_the_source(folder: Path) -> None:
     (folder / "x.obo").write_text("no stanza\n")
-    with pytest.raises(InputError, match=r"source 'bad': .*x\.obo:1: is neither 'tag: value' nor a stanza"):
+    with pytest.raises(InputError, match=r"source 'bad': .*x\.obo:1: expected 'tag: value' or a stanza"):
         unite(plan(folder, "sources: {bad: {reader: obo, path: x.obo}}"), folder)
 
 
@@ -229,8 +229,36 @@ def test_bad_plans_are_one_line(tmp_path: Path, text: str, message: str) -> None
     assert "\n" not in str(refused.value)
 
 
-def test_the_plan_of_open_sources_can_be_read() -> None:
+def test_a_plan_extends_another(folder: Path) -> None:
+    """Catches sources that are lost, or come before those whose codes should stay, and settings of the extended file that win."""
+    (folder / "first.yaml").write_text("sources: {a: {path: a}}\nnormalize: lower\nsame_name: lower\n")
+    chosen = plan(folder, "extends: first.yaml\nnormalize: none\nsources: {b: {path: b}}\n")
+    assert [source.name for source in chosen.sources] == ["a", "b"]
+    assert (chosen.normalize, chosen.same_name) == ("none", "lower")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("extends: nowhere.yaml\n", "'extends' must be the name of a file beside it, found 'nowhere.yaml'"),
+        ("extends: [first.yaml]\n", "'extends' must be the name of a file beside it"),
+        ("extends: plan.yaml\n", "plan.yaml: extends itself through plan.yaml"),
+        (
+            "extends: first.yaml\nsources: {a: {path: b}}\n",
+            "source 'a' is in first.yaml already; give it another name",
+        ),
+        ("extends: first.yaml\nsources: [b]\n", "'sources' must have a source's name"),
+    ],
+)
+def test_a_plan_that_extends_wrongly_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "first.yaml").write_text("sources: {a: {path: a}}\n")
+    with pytest.raises(InputError, match=message):
+        plan(tmp_path, text)
+
+
+@pytest.mark.parametrize(("name", "least"), [("open_terminology", 15), ("open_terminology_multilingual", 25)])
+def test_the_plans_of_open_sources_can_be_read(name: str, least: int) -> None:
     """Catches an option of a reader that was renamed and is still in the project's own file."""
-    chosen = UnionPlan.read(Path(__file__).parents[2] / "evaluation" / "open_terminology.yaml")
-    assert len(chosen.sources) >= 15
+    chosen = UnionPlan.read(Path(__file__).parents[2] / "evaluation" / f"{name}.yaml")
+    assert len(chosen.sources) >= least
     assert len(missing_files(chosen, Path("nowhere"))) == len(chosen.sources)

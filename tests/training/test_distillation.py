@@ -1,4 +1,4 @@
-"""Self-distillation as arguments: the teacher is the encoder before training, and is embedded once."""
+"""Self-distillation as arguments: the teacher is the encoder before training, for every kind of rows."""
 
 from __future__ import annotations
 
@@ -6,51 +6,104 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from datasets import Dataset
 
 from recipes.open_encoder import PARTS, OpenEncoderArguments
+from st_biomed.losses.bergamot import BergamotLoss
+from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
-from st_biomed.losses.self_distillation import DistilledLoss
+from st_biomed.losses.self_distillation import DistilledLoss, SelfDistillationLoss
+from st_biomed.losses.similarity import join_labels
 from st_biomed.terminology import Terminology
-from st_biomed.training.distillation import DistillationArguments, teacher_vectors
+from st_biomed.training.distillation import DistillationArguments
 
 NAMES = ["flu", "zoster", "other", "gout"]
 
 
 def test_without_a_weight_the_loss_stays_as_it_is(tiny_bert, tmp_path: Path):
-    loss = MultiSimilarityLoss(tiny_bert)
-    assert DistillationArguments().distilled(loss, tiny_bert, NAMES, tmp_path / "teacher") is loss
-    assert not (tmp_path / "teacher").exists()
+    recipe = DistillationArguments()
+    loss, rows = MultiSimilarityLoss(tiny_bert), Dataset.from_dict({"text": NAMES, "label": [0, 0, 1, 1]})
+    assert recipe.distilled(loss, tiny_bert, NAMES) is loss
+    assert recipe.distilled_rows(loss, tiny_bert, rows) == (rows, loss)
+    toy = Terminology.read("toy", definitions=True)
+    part = OpenEncoderArguments().part("synonyms", tiny_bert, toy, tmp_path / "terminology", 0)
+    assert recipe.distilled_parts({"synonyms": part}, tiny_bert, toy) == {"synonyms": part.loss}
 
 
-def test_the_teacher_is_the_encoder_before_training(tiny_bert, tmp_path: Path):
+def test_the_teacher_is_the_encoder_before_training(tiny_bert):
     """Catches vectors with dropout, of another order, or of weights that have moved."""
     tiny_bert.train()
     expected = tiny_bert.encode(NAMES)
-    loss = DistillationArguments(distillation=2.0).distilled(
-        MultiSimilarityLoss(tiny_bert), tiny_bert, NAMES, tmp_path / "teacher"
-    )
+    loss = DistillationArguments(distillation=2.0).distilled(MultiSimilarityLoss(tiny_bert), tiny_bert, NAMES)
     assert isinstance(loss, DistilledLoss) and loss.distillation.weight == 2.0
     with torch.no_grad():
         for parameter in tiny_bert.parameters():
             parameter.add_(0.1)
-    np.testing.assert_allclose(loss.distillation.teacher, expected, atol=2e-3)
+    np.testing.assert_allclose(loss.distillation.teacher[:], expected, atol=2e-3)
 
 
-def test_a_resumed_run_embeds_nothing_again(tiny_bert, tmp_path: Path, monkeypatch):
-    """Catches a teacher that is embedded anew after each interruption."""
-    first = teacher_vectors(tiny_bert, NAMES, tmp_path / "teacher")
-    monkeypatch.setattr(tiny_bert, "encode", None)
-    assert np.array_equal(teacher_vectors(tiny_bert, NAMES, tmp_path / "teacher"), first)
-
-
-def test_parts_share_one_teacher_and_relations_have_none(tiny_bert, tmp_path: Path):
-    """Catches a table for each part, and definitions that are looked up among the names alone."""
+def test_parts_share_one_teacher_in_which_relations_find_their_names(tiny_bert, tmp_path: Path):
+    """Catches a table for each part, definitions that are looked up among the names, and labels of relations that are taken for rows."""
     toy = Terminology.read("toy", definitions=True)
     recipe = OpenEncoderArguments(distillation=3.0)
     parts = {name: recipe.part(name, tiny_bert, toy, tmp_path / "terminology", 0) for name in PARTS}
-    losses = recipe.distilled_parts(parts, tiny_bert, tmp_path / "teacher")
-    assert isinstance(losses["relations"], MultiSimilarityLoss)
-    tables = [losses[name].distillation.teacher for name in ("synonyms", "definitions", "hierarchy")]
+    losses = recipe.distilled_parts(parts, tiny_bert, toy)
+    tables = [losses[name].distillation.teacher for name in PARTS]
     assert all(table is tables[0] for table in tables) and len(tables[0]) == toy.n_texts + toy.n_definitions
-    names = parts["synonyms"].rows["text"][:5]
-    np.testing.assert_allclose(tables[0][:5], tiny_bert.encode(list(names)), atol=2e-3)
+    for name, loss in losses.items():
+        part = parts[name]
+        rows = part.rows.select(range(len(part.rows) - 5, len(part.rows)))
+        columns = [list(rows[column]) for column in rows.column_names if column != "label"]
+        labels = torch.tensor(list(rows["label"]))
+        texts = [text for column in columns for text in column]
+        found = tables[0][join_labels(labels if loss.rows is None else loss.rows(labels), columns)]
+        np.testing.assert_allclose(found, tiny_bert.encode(texts), atol=2e-3, err_msg=name)
+        embeddings = [torch.from_numpy(tiny_bert.encode(column)) for column in columns]
+        alone = part.loss.compute_loss_from_embeddings(embeddings, labels)
+        held = loss.compute_loss_from_embeddings(embeddings, labels)
+        torch.testing.assert_close(held, alone, atol=1e-5, rtol=0)  # the encoder is its own teacher as yet
+    only = recipe.distilled_parts({"relations": recipe.part("relations", tiny_bert, toy, tmp_path, 0)}, tiny_bert, toy)
+    assert len(only["relations"].distillation.teacher) == toy.n_texts
+
+
+def test_texts_with_one_label_have_rows_of_their_own(tiny_bert):
+    """Catches contexts of a term that are held near one another's vectors, and a loss that gets rows for labels."""
+    contexts = ["acute flu", "chronic flu", "acute gout", "acute flu"]
+    rows = Dataset.from_dict({"text": contexts, "label": [7, 7, 2, 7]})
+    seen: list[torch.Tensor] = []
+
+    class Watched(MultiSimilarityLoss):
+        def compute_loss_from_embeddings(self, embeddings: list[torch.Tensor], labels: torch.Tensor) -> torch.Tensor:
+            seen.append(labels)
+            return super().compute_loss_from_embeddings(embeddings, labels)
+
+    given = Watched(tiny_bert, miner=None)
+    relabeled, loss = DistillationArguments(distillation=1.0).distilled_rows(given, tiny_bert, rows)
+    assert list(relabeled["label"]) == [0, 1, 2, 0] and list(rows["label"]) == [7, 7, 2, 7]
+    assert relabeled.with_format(None)[:] == rows[:], "a sampler reads the labels"
+    batch = relabeled[[2, 1, 3]]
+    labels = torch.tensor(batch["label"])
+    loss.compute_loss_from_embeddings([torch.from_numpy(tiny_bert.encode(batch["text"]))], labels)
+    assert seen[0].tolist() == [2, 7, 7]
+    np.testing.assert_allclose(loss.distillation.teacher[labels], tiny_bert.encode(batch["text"]), atol=2e-3)
+
+
+def test_bergamot_holds_the_names_of_its_targets():
+    """Catches vectors of the neighbors among those of the targets, and views that change places."""
+    generator = torch.Generator().manual_seed(4)
+    texts = torch.randn(6, 8, generator=generator, requires_grad=True)
+    teacher = np.random.default_rng(4).normal(size=(9, 8))
+    loss = BergamotLoss(None, None, node_weight=0, intermodal_weight=0, dgi_weight=0)
+    graph = GraphBatch(torch.tensor([[[3, 1, 0], [2, 5, 4]]]), torch.tensor([[[0], [2], [0]]]))
+    labels = torch.tensor([[8, 0], [3, 5]])
+    without = loss.compute_loss_from_embeddings([texts], labels, graph)
+    held = DistillationArguments(distillation=2.0)._held(loss, teacher)
+    assert held is loss and held.get_config_dict()["distillation"]["weight"] == 2.0 and "park2019" in held.citation
+    found = held.compute_loss_from_embeddings([texts], labels, graph)
+    expected = SelfDistillationLoss(None, teacher, 2.0).compute_loss_from_embeddings(
+        [texts[[3, 1, 2, 5]]], torch.tensor([8, 3, 0, 5])
+    )
+    assert set(found) == {*without, "distillation"}
+    torch.testing.assert_close(found["distillation"], expected)
+    found["distillation"].backward()
+    assert texts.grad[[1, 2, 3, 5]].abs().sum() > 0 == texts.grad[[0, 4]].abs().sum()

@@ -59,7 +59,7 @@ def test_an_earlier_run_is_replaced_only_when_asked(tmp_path: Path):
     (tmp_path / "out" / "run.json").write_text("{}")
     checkpoint(tmp_path / "out-training", 5)
     (tmp_path / "out-training" / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="out: holds a release already; .* --overwrite"):
+    with pytest.raises(InputError, match="out: already contains a release; .* --overwrite"):
         checked(arguments(tmp_path), overwrite=False)
     given = arguments(tmp_path)
     folders = checked(given)
@@ -67,10 +67,10 @@ def test_an_earlier_run_is_replaced_only_when_asked(tmp_path: Path):
     assert given.output_dir == str(tmp_path / "out-training")
     (tmp_path / "out" / "chapters").mkdir(parents=True)
     (tmp_path / "out" / "chapters" / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match="holds chapters/thesis.txt besides a release"):
+    with pytest.raises(InputError, match="contains chapters/thesis.txt in addition to a release"):
         checked(arguments(tmp_path))
     (tmp_path / "out" / "run.json").unlink()
-    with pytest.raises(InputError, match="is not empty and holds no run.json"):
+    with pytest.raises(InputError, match="is not empty and has no run.json"):
         checked(arguments(tmp_path))
     assert (tmp_path / "out" / "chapters" / "thesis.txt").is_file()
     assert names(tmp_path) == ["out", "out-training"]
@@ -151,7 +151,7 @@ def test_a_checkpoint_may_not_allow_pickles(tmp_path: Path):
     (work / "checkpoint-5" / "sentence_bert_config.json").write_text('{"model_args": {"weights_only": false}}')
     seal(work / "checkpoint-5")
     for point in ("true", str(work / "checkpoint-5")):
-        with pytest.raises(InputError, match="model_args weights_only is no setting that a folder may give"):
+        with pytest.raises(InputError, match="model_args weights_only is not a setting that a folder may give"):
             checked(arguments(tmp_path, resume_from_checkpoint=point))
 
 
@@ -201,7 +201,7 @@ def test_a_base_model_that_the_run_itself_replaces_is_refused_before_training(in
 
 @pytest.mark.parametrize(
     ("output", "message"),
-    [("file", "file: is a file, a folder is needed"), ("file/below/it", "file: is a file"), ("/", "with a name")],
+    [("file", "file: is a file, expected a folder"), ("file/below/it", "file: is a file"), ("/", "with a name")],
 )
 def test_what_cannot_be_an_output_folder(output: str, message: str, tmp_path: Path):
     (tmp_path / "file").write_text("mine")
@@ -221,12 +221,12 @@ def test_the_folder_one_is_in_has_a_name(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"push_to_hub": True}, "push_to_hub takes the repository, owner/name, found True"),
-        ({"push_to_hub": "model"}, "push_to_hub takes the repository, owner/name, found 'model'"),
+        ({"push_to_hub": True}, "push_to_hub must be the repository, owner/name, found True"),
+        ({"push_to_hub": "model"}, "push_to_hub must be the repository, owner/name, found 'model'"),
         ({"hub_model_id": "org/x"}, "nothing is published without --push_to_hub org/x"),
         (
             {"push_to_hub": "org/x", "hub_strategy": "all_checkpoints"},
-            "checkpoints hold terms and are never published",
+            "checkpoints contain terms and are never published",
         ),
         ({"push_to_hub": "org/x"}, "org/x: HF_HUB_OFFLINE is set"),
     ],

@@ -1,4 +1,4 @@
-"""What mentions are linked to: one file per form of dictionary. A file in this folder with ``entries`` is a form."""
+"""Dictionaries for linking: one file per form of dictionary. A file in this folder with ``entries`` is a form."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from st_biomed.settings.registry import Registry
 from st_biomed.terminology import Terminology
 
 TERMINOLOGY = "terminology"
-"""The form that is no file: a saved terminology's folder, or whatever ``Terminology.open`` takes, where it is named so."""
+"""The form that is not a file: the folder of a saved terminology, or another argument of ``Terminology.open``."""
 
 
 class DictionaryForm(Protocol):
-    """What a file of this folder offers."""
+    """The attributes of a form's file."""
 
     def entries(self, path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:
         """Stream the name and the ids of each entry; the tally counts names."""
@@ -44,15 +44,15 @@ def open_dictionary(
     """Read a dictionary.
 
     Args:
-        source: A file; ``form:path`` (``"medic:medic_06Jul2012.txt.gz"``); or a terminology: the folder of a saved one, a
-            reader's name (``"icd10cm"``), or ``reader:path`` with or without options
+        source: A file; ``form:path`` (``"medic:medic_06Jul2012.txt.gz"``); or a terminology: the folder of a saved
+            one, a reader's name (``"icd10cm"``), or ``reader:path`` with or without options
             (``"obo:doid.obo?scopes=EXACT,RELATED"``), also with ``terminology:`` in front.
-        form: Its form where the source names none: a name of :func:`dictionary_forms`.
-        prefix: CURIE prefix of ids that come without one; empty leaves them bare. Those of a terminology have one.
-        tally: Counts the names; one that repeats an entry, name and ids, is dropped.
+        form: Its form if the source has none: a name of :func:`dictionary_forms`.
+        prefix: CURIE prefix of ids without one; empty leaves them bare. Ids of a terminology always have one.
+        tally: Counts the names; a repeated entry of name and ids is dropped.
 
     Raises:
-        InputError: An unknown form or none, no such file, a line of another form, or a dictionary without a name.
+        InputError: An unknown or missing form, no such file, an invalid line, or a dictionary without a name.
     """
     tally = Tally() if tally is None else tally
     head, colon, rest = str(source).partition(":")
@@ -64,7 +64,8 @@ def open_dictionary(
         if form:
             raise unknown_name("dictionary form", form, dictionary_forms())
         raise InputError(
-            f"dictionary {str(source)!r}: give its form, as form:path; forms are {', '.join(dictionary_forms())} and the readers"
+            f"dictionary {str(source)!r}: give its form as form:path; forms are {', '.join(dictionary_forms())} and "
+            "the readers"
         )
     if form == TERMINOLOGY:
         dictionary = LinkingDictionary.from_terminology(Terminology.open(source))
@@ -85,7 +86,7 @@ def _distinct(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     seen = set()
     for name, ids in entries:
-        entry = (name, tuple(dict.fromkeys(with_prefix(one, prefix) for one in ids)))
+        entry = (name, tuple(dict.fromkeys(with_prefix(id_, prefix) for id_ in ids)))
         if entry in seen:
             tally.drop("repeated entries")
         else:

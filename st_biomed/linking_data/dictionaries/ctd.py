@@ -1,4 +1,4 @@
-"""Vocabularies of the Comparative Toxicogenomics Database: ``CTD_diseases`` (MEDIC today) and ``CTD_chemicals``, tsv or csv.
+"""Vocabularies of the Comparative Toxicogenomics Database: ``CTD_diseases`` (MEDIC) and ``CTD_chemicals``, tsv or csv.
 
 Lines that begin with ``#`` are comments; the last but one names the fields. Ids of several sources have a prefix
 (``MESH:``, ``OMIM:``); lists are separated by ``|``.
@@ -25,8 +25,8 @@ def entries(path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:
     """Stream the entries: a concept's name and synonyms, each with its id and alternative ids.
 
     Raises:
-        InputError: No line of comment names the fields, a row of another length, without a name or an id, or a
-            concept that comes twice.
+        InputError: No comment line with the names of the fields, a row of the wrong length, without a name or an id,
+            or a repeated concept.
     """
     dialect = DIALECTS[dialect_name(path)]
     fields: list[str] = []
@@ -39,7 +39,7 @@ def entries(path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:
             fields = cells if set(cells) & set(NAME) else fields
             continue
         if not fields:
-            raise InputError(f"{path}:{line}: no comment above names the fields ({' or '.join(NAME)}, ...)")
+            raise InputError(f"{path}:{line}: no earlier comment names the fields ({' or '.join(NAME)}, ...)")
         row = _row(f"{path}:{line}", content, fields, dialect.separator, dialect.quoted)
         name = next((row[column] for column in NAME if row.get(column)), "")
         ids = known_ids(
@@ -61,5 +61,5 @@ def _row(where: str, content: str, fields: list[str], separator: str, quoted: bo
     except csv.Error as error:
         raise InputError(f"{where}: {error} (a stray double quote?)") from error
     if len(cells) != len(fields):
-        raise InputError(f"{where}: {len(cells)} cells, expected {len(fields)}, the fields that the comment names")
+        raise InputError(f"{where}: {len(cells)} cells, expected {len(fields)}, the number of fields in the comment")
     return dict(zip(fields, (cell.strip() for cell in cells)))

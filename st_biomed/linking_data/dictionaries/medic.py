@@ -1,4 +1,4 @@
-"""MEDIC as DNorm and BioSyn use it: ``id|alternative id||name|synonym|...``, one concept a line (July 2012 release)."""
+"""MEDIC as used by DNorm and BioSyn: ``id|alternative id||name|synonym|...``, one concept per line (July 2012)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from st_biomed.readers import Tally
 
 
 def entries(path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:
-    """Stream the entries: every name of a concept has all its ids.
+    """Stream the entries: every name of a concept with all its ids.
 
     Raises:
-        InputError: A line without ``||``, without an id or without a name, or a concept (first id) that comes twice.
+        InputError: A line without ``||``, without an id or without a name, or a repeated concept (first id).
     """
     line_of: dict[str, int] = {}
     for line, content in read_lines(path):
@@ -23,11 +23,11 @@ def entries(path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:
             continue
         ids, separator, names = content.partition("||")
         known = known_ids(ids.split("|"))
-        found = [name for cell in names.split("|") if (name := cell.strip())]
-        if not separator or not known or not found:
+        concept_names = [name for cell in names.split("|") if (name := cell.strip())]
+        if not separator or not known or not concept_names:
             raise InputError(f"{path}:{line}: expected id|id||name|name, found {content[:60]!r}")
         if line_of.setdefault(known[0], line) != line:
             raise InputError(f"{path}:{line}: concept {known[0]} is also listed in line {line_of[known[0]]}")
-        for name in found:
+        for name in concept_names:
             tally.read()
             yield name, known

@@ -1,4 +1,4 @@
-"""``id||name``, one name a line: the form of BioSyn's and SapBERT's dictionaries. ``a|b`` are alternative ids."""
+"""``id||name``, one name per line: the form of BioSyn's and SapBERT's dictionaries. ``a|b`` are alternative ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from st_biomed.readers import Tally
 
 
 def entries(path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:
-    """Stream the entries; a name whose id stands for "no concept" is dropped.
+    """Stream the entries; a name whose id means "no concept" is dropped.
 
     Raises:
         InputError: A line without ``||``, or without a name.

@@ -1,4 +1,4 @@
-"""One file per format of linking data. A file in this folder with ``SOURCE`` and ``read`` is a format; nothing else registers it."""
+"""One file per format of linking data. A file in this folder with ``SOURCE`` and ``read`` is a format."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from st_biomed.settings.registry import Registry
 
 
 class LinkingFormat(Protocol):
-    """What a file of this folder offers.
+    """The attributes of a format's file.
 
     Attributes:
-        SOURCE: License and origin of the data set; of a format that many data sets come in, what it says of itself.
-        DICTIONARY: Form of the dictionary it is usually linked to, a name of :mod:`st_biomed.linking_data.dictionaries`.
-        PREFIX: CURIE prefix of ids that come without one, in the mentions and in the dictionary; empty leaves them bare.
+        SOURCE: License and origin of the data set, or of the format if many data sets use it.
+        DICTIONARY: Form of its usual dictionary, a name of :mod:`st_biomed.linking_data.dictionaries`.
+        PREFIX: CURIE prefix of ids without one, in the mentions and in the dictionary; empty leaves them bare.
     """
 
     SOURCE: SourceInfo

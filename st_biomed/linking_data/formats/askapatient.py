@@ -1,7 +1,7 @@
 """AskAPatient and TwADR-L: phrases of patients linked to SNOMED CT and AMT, or to UMLS through SIDER, in ten folds.
 
 Files ``AskAPatient.fold-0.train.txt``, ``...validation.txt`` and ``...test.txt``; a line is the concept's id, its name
-and the phrase, with tabs between, in Latin-1.
+and the phrase, separated by tabs, in Latin-1.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ PREFIX = ""
 
 
 def read(path: Path, *, tally: Tally, fold: int = 0, corpus: str = "AskAPatient") -> Corpus:
-    """Read one fold; the concepts' names are its dictionary where no other is given.
+    """Read one fold; the names of the concepts are its dictionary if no other is given.
 
     Args:
         path: The folder of all folds.
         tally: Counts lines.
         fold: 0 to 9.
-        corpus: What the names of the files begin with: ``AskAPatient`` or ``TwADR-L``.
+        corpus: The prefix of the files' names: ``AskAPatient`` or ``TwADR-L``.
 
     Raises:
-        InputError: No such fold, or a line that has not three cells.
+        InputError: No such fold, or a line without three cells.
     """
     pattern = f"{corpus}.fold-{{fold}}.{{split}}.txt"
     return folds.read(path, tally=tally, fold=fold, columns="id,name,mention", pattern=pattern, encoding="latin-1")

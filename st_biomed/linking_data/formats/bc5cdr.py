@@ -1,7 +1,7 @@
 """BC5CDR (BioCreative V CDR): PubMed abstracts, diseases and chemicals linked to MeSH.
 
-A folder with ``CDR_TrainingSet.PubTator.txt``, ``CDR_DevelopmentSet.PubTator.txt`` and ``CDR_TestSet.PubTator.txt``, as
-it is distributed. ``-1`` is a mention without a concept; a seventh cell holds the parts of a composite mention.
+A folder with ``CDR_TrainingSet.PubTator.txt``, ``CDR_DevelopmentSet.PubTator.txt`` and ``CDR_TestSet.PubTator.txt``,
+as distributed. ``-1`` is a mention without a concept; a seventh cell holds the parts of a composite mention.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ ENTITIES = ("Disease", "Chemical")
 
 
 def read(path: Path, *, tally: Tally, entity: str = "Disease") -> Corpus:
-    """Read the splits that are there.
+    """Read the existing splits.
 
     Args:
         path: The folder.
-        tally: Counts annotation rows, relations among them.
-        entity: ``Disease`` or ``Chemical``: the two are measured apart, each on its own dictionary.
+        tally: Counts annotation rows, including relations.
+        entity: ``Disease`` or ``Chemical``: the two are measured separately, each with its own dictionary.
 
     Raises:
-        InputError: Another entity, the folder holds none of the files, or what
-            :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator` finds wrong.
+        InputError: Another entity, the folder has none of the files, or an error of
+            :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator`.
     """
     if entity not in ENTITIES:
         raise unknown_name("entity", entity, ENTITIES)
@@ -58,5 +58,5 @@ def read(path: Path, *, tally: Tally, entity: str = "Disease") -> Corpus:
                 else:
                     tally.drop(f"mentions of type {mention.type}")
     if not corpus.documents:
-        raise InputError(f"{path}: holds none of {', '.join(FILES.values())} with a document in it")
+        raise InputError(f"{path}: contains none of {', '.join(FILES.values())} with a document in it")
     return corpus

@@ -1,7 +1,7 @@
-"""The knowledge-base schema of BigBIO, which a hundred corpora have been brought into: one JSON object a line.
+"""The knowledge-base schema of BigBIO, into which a hundred corpora were converted: one JSON object per line.
 
-Of a document its ``document_id``, ``passages`` (``text`` and ``offsets``) and ``entities`` (``text``, ``offsets``,
-``type``, and ``normalized``: a list of ``db_name`` and ``db_id``) are read.
+The ``document_id``, ``passages`` (``text`` and ``offsets``) and ``entities`` (``text``, ``offsets``, ``type``, and
+``normalized``: a list of ``db_name`` and ``db_id``) of a document are read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PREFIX = ""
 
 SEVERAL = ("groups", "alternatives")
 _LONGEST_GAP = 10_000
-"""Characters between two passages: more are a damaged offset, which would fill the memory with spaces."""
+"""Maximum number of characters between two passages: more indicate a damaged offset and fill the memory."""
 
 
 def read(
@@ -49,12 +49,12 @@ def read(
         tally: Counts entities.
         types: Types of the entities to read; all by default.
         databases: The ``db_name`` of the ids to read; all by default.
-        several: What several ids of an entity are: ``groups``, the parts of a composite mention (NCBI disease,
+        several: The meaning of several ids of an entity: ``groups``, the parts of a composite mention (NCBI disease,
             BC5CDR), or ``alternatives`` of one concept (QUAERO).
 
     Raises:
-        InputError: With file and line: no JSON object, a field of another form, a document that comes twice, passages
-            far apart. Also another ``several``, or no file.
+        InputError: With file and line: an invalid JSON object or field, a repeated document, passages far apart. Also
+            another ``several``, or no file.
     """
     if several not in SEVERAL:
         raise unknown_name("several", several, SEVERAL)
@@ -92,13 +92,13 @@ def _parsed(where: str, content: str) -> dict[str, Any]:
         raise InputError(f"{where}: a line must be a JSON object, found {type(document).__name__}")
     for field, kind in (("document_id", str), ("passages", list), ("entities", list)):
         if not isinstance(document.get(field), kind):
-            found = type(document[field]).__name__ if field in document else "none"
-            raise InputError(f"{where}: {field!r} must be a {kind.__name__}, found {found}")
+            kind_found = type(document[field]).__name__ if field in document else "none"
+            raise InputError(f"{where}: {field!r} must be a {kind.__name__}, found {kind_found}")
     return document
 
 
 def _text(where: str, passages: list[Any]) -> str:
-    """The passages at their offsets, spaces between."""
+    """The passages at their offsets, with spaces between them."""
     pieces: list[tuple[int, str]] = []
     for passage in passages:
         spans, strings = _spans(where, passage), _strings(where, passage, "text")
@@ -112,7 +112,7 @@ def _text(where: str, passages: list[Any]) -> str:
 
 
 def _placed(mention: Mention, text: str) -> Mention:
-    """The mention with its offsets, if its first word stands there in the document; without them, if not."""
+    """The mention, with its offsets if its first word is at them in the document."""
     fits = text[mention.start : mention.end].startswith(mention.text.split()[0])
     return mention if fits else replace(mention, start=-1, end=-1)
 
@@ -125,11 +125,13 @@ def _mention(where: str, entity: Any, document: str, databases: tuple[str, ...],
             f"{where}: an entity must have text, offsets, a type and a list 'normalized', found {str(entity)[:80]}"
         )
     ids = []
-    for one in normalized:
-        if not isinstance(one, dict) or not isinstance(one.get("db_id"), str):
-            raise InputError(f"{where}: 'normalized' must hold objects with db_name and db_id, found {str(one)[:60]}")
-        if not databases or one.get("db_name") in databases:
-            ids.append(one["db_id"])
+    for normalization in normalized:
+        if not isinstance(normalization, dict) or not isinstance(normalization.get("db_id"), str):
+            raise InputError(
+                f"{where}: 'normalized' must hold objects with db_name and db_id, found {str(normalization)[:60]}"
+            )
+        if not databases or normalization.get("db_name") in databases:
+            ids.append(normalization["db_id"])
     gold = gold_groups("|".join(ids))
     if several == "alternatives" and gold:
         gold = (frozenset().union(*gold),)
@@ -151,6 +153,6 @@ def _strings(where: str, holder: dict[str, Any], field: str) -> list[str]:
     strings = holder.get(field)
     if isinstance(strings, str):
         return [strings]
-    if not isinstance(strings, list) or not all(isinstance(one, str) for one in strings):
+    if not isinstance(strings, list) or not all(isinstance(string, str) for string in strings):
         raise InputError(f"{where}: {field!r} must be a list of strings, found {str(strings)[:60]}")
     return strings

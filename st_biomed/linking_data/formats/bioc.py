@@ -1,7 +1,8 @@
-"""BioC, the form in which NCBI publishes its corpora: BioRED, NLM-Chem, BC5CDR, tmVar, PubTator3's exports; XML or JSON.
+"""BioC, the format of NCBI's corpora: BioRED, NLM-Chem, BC5CDR, tmVar, PubTator3's exports; XML or JSON.
 
-A file, or a folder with a file for each split (``Train.BioC.XML``, ``CDR_TestSet.BioC.xml``, ``corpus-dev.BioC.json.gz``),
-folders of files that are called after their splits (``train/*.xml``), or files of no split.
+A file, or a folder with a file for each split (``Train.BioC.XML``, ``CDR_TestSet.BioC.xml``,
+``corpus-dev.BioC.json.gz``), folders of files with the names of their splits (``train/*.xml``), or files without a
+split.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ DICTIONARY = "names"
 PREFIX = ""
 
 KEYS = ("identifier", "MESH", "NCBI GENE", "NCBI Homologene", "OMIM", "CUI", "UMLS", "concept_id")
-"""Infons that hold ids, the likeliest first."""
+"""Infons with ids, the most likely first."""
 FORMS = ("xml", "json")
 
 
@@ -43,25 +44,26 @@ def read(
     several: str = "groups",
     form: str = "",
 ) -> Corpus:
-    """Read the splits that are there; files of no split are ``all``. Relations are passed over.
+    """Read the existing splits; files without a split are ``all``. Relations are ignored.
 
-    A mention is looked for at its offsets, which count characters of the document, or in some files bytes of UTF-8, units
-    of UTF-16, or from the beginning of the passage: then the tally has a note. One that is not there is kept without
-    its place, and noted, too. The string of an annotation that has none is what stands at its offsets. The individual
-    mentions of a composite one (BC5CDR's ``CompositeRole``) are its parts, and not counted beside it.
+    A mention is searched for at its offsets, which count characters of the document. In some files they count bytes of
+    UTF-8 or units of UTF-16, or start at the beginning of the passage; the tally then has a note. A mention that is
+    not found is kept without its position, and noted too. An annotation without a string has the text at its offsets.
+    The individual mentions of a composite one (BC5CDR's ``CompositeRole``) are its parts and are not counted
+    separately.
 
     Args:
         path: The file or folder.
         tally: Counts annotations and relations.
         types: Types of the annotations to read (their infon ``type``), e.g. ``Disease,Chemical``; all by default.
-        key: Which infon holds the ids; by default the first that is there of ``identifier``, ``MESH``, ``NCBI GENE``,
+        key: The infon with the ids; by default the first existing one of ``identifier``, ``MESH``, ``NCBI GENE``,
             ``NCBI Homologene``, ``OMIM``, ``CUI``, ``UMLS`` and ``concept_id``. Keys are compared in any case.
-        several: What several ids of an annotation are, with ``|``, ``;``, ``,`` or ``+`` between: ``groups``, the parts
-            of a composite mention, or ``alternatives`` of one concept.
-        form: ``xml`` or ``json``, for a folder that has both.
+        several: What several ids of an annotation are, with ``|``, ``;``, ``,`` or ``+`` between: ``groups``, the
+            parts of a composite mention, or ``alternatives`` of one concept.
+        form: ``xml`` or ``json``, for a folder with both.
 
     Raises:
-        InputError: With file and line: what :func:`~st_biomed.linking_data.bioc.read_bioc` finds wrong. Also another
+        InputError: With file and line: an error of :func:`~st_biomed.linking_data.bioc.read_bioc`. Also another
             ``several`` or ``form``, a ``key`` that no annotation has, no file, or files of both forms.
     """
     if several not in SEVERAL:
@@ -84,7 +86,7 @@ def read(
 
 @dataclass
 class _Reading:
-    """What has been read of a corpus."""
+    """The content of a corpus read so far."""
 
     tally: Tally
     types: tuple[str, ...]
@@ -103,7 +105,7 @@ class _Reading:
         self.corpus.documents.setdefault(document.id, places.text)
         for passage in document.passages:
             parts_of = composite_parts(passage.annotations)
-            parts = {one for some in parts_of.values() for one in some}
+            parts = {part for some in parts_of.values() for part in some}
             for i, annotation in enumerate(passage.annotations):
                 self.tally.read()
                 kind = annotation.infons.get("type", "")
@@ -121,22 +123,22 @@ class _Reading:
                 else:
                     self._note(place, document, file)
                     gold = self._gold(annotation)
-                    strings = self._parts(gold, [passage.annotations[one] for one in parts_of.get(i, ())])
+                    strings = self._parts(gold, [passage.annotations[part] for part in parts_of.get(i, ())])
                     mention = Mention(place.text, gold, strings, document.id, place.start, place.end, kind)
                     self.corpus.add(split, mention)
                     self.tally.keep()
 
     def _gold(self, annotation: BioCAnnotation) -> tuple[frozenset[str], ...]:
-        """The ids that stand under the key, or the first of the usual ones."""
+        """The ids in the infon with the key, or in the first of the usual ones."""
         keys = [self.key] if self.key else [key.lower() for key in KEYS]
         cell = next((annotation.infons[key] for key in keys if annotation.infons.get(key)), "")
         return groups_of(cell, self.several)
 
     def _parts(self, gold: tuple[frozenset[str], ...], parts: list[BioCAnnotation]) -> tuple[str, ...]:
-        """The string of each group of a composite mention; nothing where one of them has none."""
-        strings = {self._gold(one): " ".join(one.text.split()) for one in reversed(parts)}
-        found = [strings.get((group,), "") for group in gold]
-        return tuple(found) if all(found) else ()
+        """The string of each group of a composite mention; nothing if one of them has none."""
+        strings = {self._gold(part): " ".join(part.text.split()) for part in reversed(parts)}
+        group_strings = [strings.get((group,), "") for group in gold]
+        return tuple(group_strings) if all(group_strings) else ()
 
     def _note(self, place: Place, document: BioCDocument, file: str) -> None:
         if place.counted:
@@ -145,10 +147,10 @@ class _Reading:
             self.displaced.append(f"{document.where}: {place.text[:40]!r}")
 
     def finish(self) -> None:
-        """Say what was not found.
+        """Report the mentions that were not found.
 
         Raises:
-            InputError: No annotation has the key that was asked for.
+            InputError: No annotation has the requested key.
         """
         if self.key and self.keys and self.key not in self.keys:
             raise unknown_name("key of linking format 'bioc' (no annotation has it)", self.key, self.keys)

@@ -1,7 +1,7 @@
-"""BioSyn's folders of ``.concept`` files, which SapBERT, GEBERT and BERGAMOT are measured on.
+"""BioSyn's folders of ``.concept`` files, on which SapBERT, GEBERT and BERGAMOT are measured.
 
-One file for each document, one mention a line, ``pmid||start|end||type||mention||ids``. In the processed folders a
-composite mention has ``|`` between its parts, and between their ids.
+One file for each document, one mention per line, ``pmid||start|end||type||mention||ids``. In the processed folders,
+the parts of a composite mention and their ids are separated by ``|``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SPAN = re.compile(rf"{OFFSET}\|{OFFSET}([,;|]{OFFSET}\|{OFFSET})*")
 
 
 def read(path: Path, *, tally: Tally, processed: bool = True) -> Corpus:
-    """Read the splits that are there; a folder that holds ``.concept`` files itself is one split, ``all``.
+    """Read the existing splits; a folder that contains ``.concept`` files is one split, ``all``.
 
     A ``.txt`` file beside a ``.concept`` file is the document's text.
 
@@ -42,7 +42,7 @@ def read(path: Path, *, tally: Tally, processed: bool = True) -> Corpus:
             ``train``, ``dev`` and ``test``.
 
     Raises:
-        InputError: No ``.concept`` file, or a line of another form.
+        InputError: No ``.concept`` file, or an invalid line.
     """
     corpus = Corpus()
     if matching(check_folder(path), "*.concept"):

@@ -1,4 +1,4 @@
-"""CANTEMIST: Spanish oncology cases, tumour morphologies linked to eCIE-O (ICD-O-3.1), in brat's form.
+"""CANTEMIST: Spanish oncology cases, tumor morphologies linked to eCIE-O (ICD-O-3.1), in brat's format.
 
 The unpacked corpus: ``train-set/cantemist-norm/*.ann``, likewise ``dev-set1``, ``dev-set2`` and ``test-set``; the note
 on an entity is its code, e.g. ``8140/3``.
@@ -28,10 +28,10 @@ FOLDERS = {"train": ("train-set",), "dev": ("dev-set1", "dev-set2"), "test": ("t
 
 
 def read(path: Path, *, tally: Tally) -> Corpus:
-    """Read the splits that are there; the two development sets are one.
+    """Read the existing splits; the two development sets are one.
 
     Raises:
-        InputError: None is there, or what :func:`~st_biomed.linking_data.brat.read_brat` finds wrong.
+        InputError: There are no splits, or an error of :func:`~st_biomed.linking_data.brat.read_brat`.
     """
     corpus = Corpus()
     for split, names in FOLDERS.items():
@@ -40,12 +40,12 @@ def read(path: Path, *, tally: Tally) -> Corpus:
                 corpus.documents[document.id] = document.text
                 for entity in document.entities:
                     tally.read()
-                    # A code holds slashes and is one id: "8140/3/H".
+                    # A code with slashes is one id: "8140/3/H".
                     codes = known_ids(entity.notes)
                     groups = (frozenset(codes),) if codes else ()
                     corpus.add(split, entity.mention(document.id, groups))
                     tally.keep()
     if not corpus.documents:
         folders = ", ".join(f"{name}/cantemist-norm" for names in FOLDERS.values() for name in names)
-        raise InputError(f"{path}: holds none of {folders}")
+        raise InputError(f"{path}: contains none of {folders}")
     return corpus

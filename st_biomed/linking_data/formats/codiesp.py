@@ -35,15 +35,15 @@ _POSITIONS = re.compile(rf"{OFFSET} {OFFSET}(;{OFFSET} {OFFSET})*")
 
 
 def read(path: Path, *, tally: Tally, label: str = "DIAGNOSTICO") -> Corpus:
-    """Read the splits that are there.
+    """Read the existing splits.
 
     Args:
         path: The unpacked folder.
         tally: Counts rows.
-        label: ``DIAGNOSTICO`` or ``PROCEDIMIENTO``: they are measured apart.
+        label: ``DIAGNOSTICO`` or ``PROCEDIMIENTO``: they are measured separately.
 
     Raises:
-        InputError: Another label, no table, a row of another form.
+        InputError: Another label, no table, an invalid row.
     """
     if label not in LABELS:
         raise unknown_name("label", label, LABELS)
@@ -53,7 +53,7 @@ def read(path: Path, *, tally: Tally, label: str = "DIAGNOSTICO") -> Corpus:
             corpus.mentions[split] = []
             _read_split(corpus, split, file, tally, label)
     if not corpus.mentions:
-        raise InputError(f"{path}: holds none of {', '.join(f'{split}/{split}X.tsv' for split in SPLITS)}")
+        raise InputError(f"{path}: contains none of {', '.join(f'{split}/{split}X.tsv' for split in SPLITS)}")
     return corpus
 
 
@@ -74,7 +74,7 @@ def _read_split(corpus: Corpus, split: str, file: Path, tally: Tally, label: str
             source = plain_or_gzipped(file.parent / "text_files" / f"{document}.txt")
             corpus.documents[document] = "\n".join(content for _, content in read_lines(source)) if source else ""
         offsets = [int(number) for number in re.findall(r"\d+", positions)]
-        gold = frozenset(f"{LABELS[label]}:{one.upper()}" for one in known_ids([code]))
+        gold = frozenset(f"{LABELS[label]}:{code_.upper()}" for code_ in known_ids([code]))
         groups = (gold,) if gold else ()
         corpus.add(split, Mention(text, groups, document=document, start=min(offsets), end=max(offsets), type=kind))
         tally.keep()

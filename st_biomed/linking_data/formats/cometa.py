@@ -1,7 +1,8 @@
-"""COMETA: terms of Reddit users linked to SNOMED CT, once by their general and once by their specific meaning.
+"""COMETA: terms of Reddit users linked to SNOMED CT, by their general and by their specific meaning.
 
-A table with tabs and the columns ``ID``, ``Term``, ``General SNOMED ID``, ``General SNOMED Label``, ``Specific SNOMED
-ID``, ``Specific SNOMED Label`` and ``Example``: one file, or a folder with one for each split (``train.csv``, ...).
+A tab-separated table with the columns ``ID``, ``Term``, ``General SNOMED ID``, ``General SNOMED Label``, ``Specific
+SNOMED ID``, ``Specific SNOMED Label`` and ``Example``: one file, or a folder with one for each split (``train.csv``,
+...).
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ def read(path: Path, *, tally: Tally, level: str = "general") -> Corpus:
     Args:
         path: The file or folder.
         tally: Counts rows.
-        level: ``general`` or ``specific`` ids; the published figures are of the general ones.
+        level: ``general`` or ``specific`` ids; the published figures use the general ones.
 
     Raises:
-        InputError: Another level, no file, a column that is not there, an empty term, or the same ``ID`` twice.
+        InputError: Another level, no file, a missing column, an empty term, or a repeated ``ID``.
     """
     if level not in LEVELS:
         raise unknown_name("level", level, LEVELS)
@@ -54,8 +55,8 @@ def read(path: Path, *, tally: Tally, level: str = "general") -> Corpus:
                 raise InputError(f"{file}:{line}: ID {number!r} occurs twice")
             corpus.documents[number] = example
             gold = known_ids([concept])
-            for one in gold:
-                corpus.add_name(label, one)
+            for id_ in gold:
+                corpus.add_name(label, id_)
             start = example.lower().find(term.lower())
             end = start + len(term) if start >= 0 else -1
             groups = (frozenset(gold),) if gold else ()

@@ -1,4 +1,4 @@
-"""Folds for cross-validation, such as those of CADEC and PsyTAR: one text file for each fold and split, tabs between cells."""
+"""Folds for cross-validation, such as those of CADEC and PsyTAR: one tab-separated file for each fold and split."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def read(
         path: The folder of all folds.
         tally: Counts lines.
         fold: Its number.
-        columns: What the cells of a line are, in order: ``mention``, ``id``, ``name`` (the concept's, for the
+        columns: The kinds of the cells of a line, in order: ``mention``, ``id``, ``name`` (the concept's, for the
             dictionary) or ``ignored``.
-        pattern: Where the files are, with ``{fold}`` and ``{split}``; ``fold_{fold}/{split}.tsv`` for folders.
-        names: Where a fold has the names to link to, with ``{fold}``: lines of an id and a name.
-        encoding: Of the files, e.g. ``latin-1``; by default UTF-8, or UTF-16 where a file begins with its byte order
-            mark.
-        quoted: Whether the quoting of a CSV is undone, in which the mentions of CADEC and PsyTAR stand between the
-            tabs: ``"a ""flat"" mood"`` is ``a "flat" mood``. A cell that is not wrapped in quotes stays as it is.
+        pattern: Path of the files, with ``{fold}`` and ``{split}``; ``fold_{fold}/{split}.tsv`` for folders.
+        names: Path of the names to link to, with ``{fold}``: lines of an id and a name.
+        encoding: Encoding of the files, e.g. ``latin-1``; by default UTF-8, or UTF-16 if a file begins with a byte
+            order mark.
+        quoted: Whether to undo the CSV quoting of the mentions of CADEC and PsyTAR: ``"a ""flat"" mood"`` becomes
+            ``a "flat" mood``. A cell without surrounding quotes stays unchanged.
 
     Raises:
-        InputError: No such fold, an unknown column, none for the mention or the id, a line with another number of
+        InputError: No such fold, an unknown column, no column for the mention or the id, a line with another number of
             cells, an empty mention or name, or bytes of another encoding.
     """
     cells_of = [name.strip() for name in (columns.split(",") if isinstance(columns, str) else columns)]
@@ -89,14 +89,14 @@ def read(
 
 
 class _Form(NamedTuple):
-    """How the files of a fold are read."""
+    """The settings for reading the files of a fold."""
 
     encoding: str
     quoted: bool
     tally: Tally
 
     def rows(self, file: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-        """The lines that are not blank: number, and cell by column."""
+        """The non-blank lines: number, and cell by column."""
         encoding = settled(check_file(file), self.encoding, self.tally)
         for line, content in read_lines(file, encoding=encoding):
             if not content.strip():
@@ -110,5 +110,5 @@ class _Form(NamedTuple):
 
 
 def _unquoted(cell: str) -> str:
-    """A cell without the quotes that a CSV wraps it in, if it is wrapped in any."""
+    """A cell without the quotes of a CSV, if it has any."""
     return cell[1:-1].replace('""', '"').strip() if _QUOTED.fullmatch(cell) else cell

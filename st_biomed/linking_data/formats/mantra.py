@@ -1,8 +1,8 @@
-"""Mantra GSC: titles, drug labels and patent claims in five languages linked to UMLS; a test set in brat's form.
+"""Mantra GSC: titles, drug labels and patent claims in five languages linked to UMLS; a test set in brat's format.
 
 The unpacked ``Mantra-GSC-brat.zip``: ``English/EMEA_ec22-cui-best_man/*.ann`` and so on. The note on an entity is a
-tuple of the concept's id, its preferred name, semantic type and semantic group; where the id is missing in it, the
-entity's type is the id.
+tuple of the concept's id, its preferred name, semantic type and semantic group. If the id is missing, the entity's
+type is the id.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read(path: Path, *, tally: Tally, language: str = "en", units: str = "") -> 
         units: ``EMEA``, ``Medline`` or ``Patents``; all of them by default.
 
     Raises:
-        InputError: Another language or units, no such folder, or a note of another form.
+        InputError: Another language or units, no such folder, or an invalid note.
     """
     if language not in LANGUAGES:
         raise unknown_name("language", language, LANGUAGES)
@@ -51,7 +51,7 @@ def read(path: Path, *, tally: Tally, language: str = "en", units: str = "") -> 
     if not matching(check_folder(path), "*.ann"):
         folders = sorted(folder for folder in path.glob(f"{LANGUAGES[language]}/{units}*") if folder.is_dir())
         if not folders:
-            raise InputError(f"{path}: holds no .ann file and no folder {LANGUAGES[language]}/{units}*")
+            raise InputError(f"{path}: contains no .ann file and no folder {LANGUAGES[language]}/{units}*")
     for folder in folders:
         for document in read_brat(folder):
             name = f"{folder.name}/{document.id}"
@@ -60,8 +60,8 @@ def read(path: Path, *, tally: Tally, language: str = "en", units: str = "") -> 
                 tally.read()
                 identifier, preferred, group = _concept(entity)
                 gold = known_ids([identifier])
-                for one in gold:
-                    corpus.add_name(preferred, one)
+                for id_ in gold:
+                    corpus.add_name(preferred, id_)
                 groups = (frozenset(gold),) if gold else ()
                 corpus.add("test", entity.mention(name, groups, type=group))
                 tally.keep()
@@ -78,8 +78,8 @@ def _concept(entity: BratEntity) -> tuple[str, str, str]:
         cells = None
     if not isinstance(cells, tuple | list) or len(cells) not in (3, 4) or not all(isinstance(c, str) for c in cells):
         raise InputError(
-            f"{entity.where}: the note must be a tuple (id, name, semantic type, semantic group) or the same without the "
-            f"id, found {entity.notes[0][:60]!r}"
+            f"{entity.where}: the note must be a tuple (id, name, semantic type, semantic group) or the same without "
+            f"the id, found {entity.notes[0][:60]!r}"
         )
     identifier = cells[0] if len(cells) == 4 else entity.type
     return identifier.strip(), cells[-3].strip(), cells[-1].strip()

@@ -1,8 +1,8 @@
 """MCN: discharge summaries linked to UMLS (SNOMED CT and RxNorm), track 3 of n2c2 2019.
 
-The unpacked corpus: ``train/train_norm/*.norm`` and ``train/train_note/*.txt``, ``test/test_norm`` and ``test/test_note``. A
-line of a ``.norm`` file is ``id||CUI||start||end``, with a further start and end for every other piece of a mention; a mention
-without a concept has the id ``CUI-less``.
+The unpacked corpus: ``train/train_norm/*.norm`` and ``train/train_note/*.txt``, ``test/test_norm`` and
+``test/test_note``. A line of a ``.norm`` file is ``id||CUI||start||end``, with a further start and end for every other
+piece of a mention; a mention without a concept has the id ``CUI-less``.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ _LINE = re.compile(rf"([^|]+)\|\|([^|]+)((?:\|\|{OFFSET}\|\|{OFFSET})+)")
 
 
 def read(path: Path, *, tally: Tally) -> Corpus:
-    """Read the splits that are there.
+    """Read the existing splits.
 
     Args:
         path: The unpacked folder.
         tally: Counts lines.
 
     Raises:
-        InputError: No ``.norm`` file, one without its note, a line of another form, or positions beyond the note.
+        InputError: No ``.norm`` file, a ``.norm`` file without its note, an invalid line, or positions beyond the
+            note.
     """
     corpus = Corpus()
     for split in SPLITS:
@@ -53,7 +54,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
             corpus.documents[document] = read_text(note).replace("\r\n", "\n")
             _read_file(corpus, split, file, tally)
     if not corpus.mentions:
-        raise InputError(f"{path}: holds none of {', '.join(f'{split}/{split}_norm/*.norm' for split in SPLITS)}")
+        raise InputError(f"{path}: contains none of {', '.join(f'{split}/{split}_norm/*.norm' for split in SPLITS)}")
     return corpus
 
 
@@ -64,17 +65,17 @@ def _read_file(corpus: Corpus, split: str, file: Path, tally: Tally) -> None:
         if not content.strip():
             continue
         tally.read()
-        found = _LINE.fullmatch(content.strip())
-        if found is None:
+        match = _LINE.fullmatch(content.strip())
+        if match is None:
             raise InputError(f"{file}:{line}: expected id||CUI||start||end, found {content[:60]!r}")
-        offsets = [int(number) for number in re.findall(r"\d+", found[3])]
+        offsets = [int(number) for number in re.findall(r"\d+", match[3])]
         spans = list(zip(offsets[::2], offsets[1::2]))
         if any(start >= end or end > len(text) for start, end in spans):
             raise InputError(
                 f"{file}:{line}: positions beyond the {len(text)} characters of the note, found {content!r}"
             )
         pieces = " ".join(text[start:end] for start, end in spans)
-        gold = gold_groups(found[2])
+        gold = gold_groups(match[2])
         start, end = min(start for start, _ in spans), max(end for _, end in spans)
         corpus.add(split, Mention(" ".join(pieces.split()), gold, document=document, start=start, end=end))
         tally.keep()

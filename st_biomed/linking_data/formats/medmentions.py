@@ -1,7 +1,7 @@
 """MedMentions: PubMed abstracts, all of UMLS or its ST21pv subset.
 
 A folder with ``corpus_pubtator.txt`` and the split lists ``corpus_pubtator_pmids_trng.txt``,
-``..._dev.txt`` and ``..._test.txt``, one PubMed id a line, as ``full/data`` and ``st21pv/data`` are distributed.
+``..._dev.txt`` and ``..._test.txt``, one PubMed id per line, as distributed in ``full/data`` and ``st21pv/data``.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ LISTS = {
 
 
 def read(path: Path, *, tally: Tally) -> Corpus:
-    """Read the documents that the split lists name.
+    """Read the documents in the split lists.
 
     Raises:
-        InputError: The corpus or a list is missing, a list names a document of another split or one that the corpus
-            does not have, or what :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator` finds wrong.
+        InputError: The corpus or a list is missing, a list has a document of another split or one that is not in the
+            corpus, or an error of :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator`.
     """
     file = plain_or_gzipped(check_folder(path) / CORPUS)
     if file is None:
-        raise InputError(f"{path}: holds no {CORPUS}")
+        raise InputError(f"{path}: contains no {CORPUS}")
     split_of, listed = _split_lists(path)
     corpus = Corpus(mentions={split: [] for split in LISTS})
     for document in read_pubtator(file, tally=tally):
@@ -61,7 +61,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
 
 
 def _split_lists(path: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Document to its split, and to ``file:line`` where a list names it."""
+    """Document to its split, and to its ``file:line`` in a list."""
     split_of: dict[str, str] = {}
     listed: dict[str, str] = {}
     for split, name in LISTS.items():

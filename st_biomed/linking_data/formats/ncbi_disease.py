@@ -1,7 +1,7 @@
 """NCBI disease corpus: PubMed abstracts, diseases linked to MEDIC (MeSH and OMIM).
 
-A folder with ``NCBItrainset_corpus.txt``, ``NCBIdevelopset_corpus.txt`` and ``NCBItestset_corpus.txt``, PubTator, as it
-is distributed. ``D001|D002`` is a composite mention, ``D001+D002`` one mention that takes two ids.
+A folder with ``NCBItrainset_corpus.txt``, ``NCBIdevelopset_corpus.txt`` and ``NCBItestset_corpus.txt``, PubTator, as
+distributed. ``D001|D002`` is a composite mention, ``D001+D002`` one mention with two ids.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ FILES = {
 
 
 def read(path: Path, *, tally: Tally) -> Corpus:
-    """Read the splits that are there.
+    """Read the existing splits.
 
     Raises:
-        InputError: The folder holds none of the files, or what :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator`
-            finds wrong.
+        InputError: The folder has none of the files, or an error of
+            :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator`.
     """
     corpus = Corpus()
     for split, name in FILES.items():
@@ -47,5 +47,5 @@ def read(path: Path, *, tally: Tally) -> Corpus:
                 corpus.add(split, mention)
                 tally.keep()
     if not corpus.documents:
-        raise InputError(f"{path}: holds none of {', '.join(FILES.values())} with a document in it")
+        raise InputError(f"{path}: contains none of {', '.join(FILES.values())} with a document in it")
     return corpus

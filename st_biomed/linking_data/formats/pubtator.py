@@ -1,7 +1,7 @@
-"""Any corpus in PubTator, such as BioRED: title, abstract, and annotations with tabs between their cells.
+"""Any corpus in PubTator, such as BioRED: title, abstract, and tab-separated annotations.
 
-A file, or a folder with a file for each split (``Train.PubTator``, ``CDR_TestSet.PubTator.txt``). Corpora that have a format
-of their own here come with what is usual for them.
+A file, or a folder with a file for each split (``Train.PubTator``, ``CDR_TestSet.PubTator.txt``). Corpora with their
+own format here have their usual settings there.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ PREFIX = ""
 
 
 def read(path: Path, *, tally: Tally, types: str | Iterable[str] = ()) -> Corpus:
-    """Read the splits that are there; files of no split are ``all``. Relations are passed over.
+    """Read the existing splits; files without a split are ``all``. Relations are ignored.
 
     Args:
         path: The file or folder.
-        tally: Counts annotation rows, relations among them.
+        tally: Counts annotation rows, including relations.
         types: Types of the annotations to read, e.g. ``DiseaseOrPhenotypicFeature``; all by default.
 
     Raises:
-        InputError: No file, or what :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator` finds wrong.
+        InputError: No file, or an error of :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator`.
     """
     wanted = listed("types", types)
     corpus = Corpus()
     for split, files in files_by_split(path, lambda file: "pubtator" in file.name.lower()).items():
         corpus.mentions[split] = []
-        for document in (one for file in files for one in read_pubtator(file, tally=tally)):
+        for document in (document_ for file in files for document_ in read_pubtator(file, tally=tally)):
             repeated = document.id in corpus.documents
             corpus.documents.setdefault(document.id, document.text)
             for mention in document.mentions:

@@ -1,7 +1,7 @@
-"""QUAERO French Medical Corpus: MEDLINE titles and EMEA leaflets linked to UMLS, in brat's form.
+"""QUAERO French Medical Corpus: MEDLINE titles and EMEA leaflets linked to UMLS, in brat's format.
 
 The unpacked ``QUAERO_FrenchMed_brat.zip``: ``corpus/train/MEDLINE/*.ann`` and so on; the note on an entity holds its
-ids. Several ids are all the concepts that the mention can stand for, so they are alternatives.
+ids. Several ids are all possible concepts of the mention, so they are alternatives.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ UNITS = ("MEDLINE", "EMEA")
 
 
 def read(path: Path, *, tally: Tally, units: str = "MEDLINE") -> Corpus:
-    """Read the splits that are there.
+    """Read the existing splits.
 
     Args:
         path: ``QUAERO_FrenchMed``, or its folder ``corpus``.
         tally: Counts entities.
-        units: ``MEDLINE`` or ``EMEA``: they are measured apart.
+        units: ``MEDLINE`` or ``EMEA``: they are measured separately.
 
     Raises:
-        InputError: Other units, no such folder, or what :func:`~st_biomed.linking_data.brat.read_brat` finds wrong.
+        InputError: Other units, no such folder, or an error of :func:`~st_biomed.linking_data.brat.read_brat`.
     """
     if units not in UNITS:
         raise unknown_name("units", units, UNITS)

@@ -1,4 +1,4 @@
-"""Anybody's mentions: a mention, a tab, its ids, and, where wanted, a tab and the text around it."""
+"""Mentions of the user: a mention, a tab, its ids, and optionally a tab and the context."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _HEADERS = {
 
 
 def read(path: Path, *, tally: Tally) -> Corpus:
-    """Read one file (split ``all``), or a folder with ``train.tsv``, ``dev.tsv`` and ``test.tsv``, without header lines.
+    """Read one file (split ``all``) or a folder with ``train.tsv``, ``dev.tsv`` and ``test.tsv``, without headers.
 
-    Ids are separated as :func:`~st_biomed.linking_data.gold_ids.gold_groups` says.
+    Ids are separated as in :func:`~st_biomed.linking_data.gold_ids.gold_groups`.
 
     Raises:
-        InputError: No file, a line that has not two or three cells, an empty mention, or a header.
+        InputError: No file, a line without two or three cells, an empty mention, or a header.
     """
     files = split_files(path, ("{split}.tsv", "{split}.txt")) if path.is_dir() else {"all": path}
     corpus = Corpus()
@@ -51,11 +51,12 @@ def read(path: Path, *, tally: Tally) -> Corpus:
             mention = cells[0].strip()
             if len(cells) not in (2, 3) or not mention:
                 raise InputError(
-                    f"{file}:{line}: expected mention, ids and optionally the context, split at tabs, found {content[:60]!r}"
+                    f"{file}:{line}: expected mention, ids and optionally the context, split at tabs, found "
+                    f"{content[:60]!r}"
                 )
             if not corpus.mentions[split] and mention.lower() in _HEADERS and cells[1].strip().lower() in _HEADERS:
                 raise InputError(
-                    f"{file}:{line}: looks like a header ({content[:60]!r}); the format has none, remove it"
+                    f"{file}:{line}: looks like a header ({content[:60]!r}); remove it, the format has no header"
                 )
             document, start = "", -1
             if len(cells) == 3:

@@ -1,7 +1,7 @@
 """XL-BEL: mentions of Wikipedia in ten languages linked to UMLS; a test set.
 
 Lines ``id||mention`` or, in version 1.0, ``id||mention||sentence`` with the mention between ``<tgt>`` and ``</tgt>``.
-Several ids with ``|`` between are alternatives here: the concepts that one page stands for. SapBERT's other query files
+Several ids separated by ``|`` are alternatives here: the concepts of one page. SapBERT's other query files
 (``id||mention``) have the same form.
 """
 
@@ -35,19 +35,19 @@ def read(path: Path, *, tally: Tally, language: str = "") -> Corpus:
     Args:
         path: The file, or the folder of all languages.
         tally: Counts lines.
-        language: Which of the folder: ``de en es fi ja ko ru th tr zh`` or ``all``.
+        language: The language in a folder: ``de en es fi ja ko ru th tr zh`` or ``all``.
 
     Raises:
-        InputError: A folder without a language, no file of it, another number of cells, or an empty mention.
+        InputError: A folder and no language, no file of the language, another number of cells, or an empty mention.
     """
     file = path
     if path.is_dir():
         if not language:
-            raise InputError(f"{path}: is a folder; choose a file of it with language=, e.g. language='es'")
-        found = matching(path, f"{language}_*test_query*.txt")
-        if len(found) != 1:
-            raise InputError(f"{path}: {len(found)} files {language}_*test_query*.txt, expected one")
-        file = found[0]
+            raise InputError(f"{path}: is a folder; choose one of its files with language=, e.g. language='es'")
+        files = matching(path, f"{language}_*test_query*.txt")
+        if len(files) != 1:
+            raise InputError(f"{path}: {len(files)} files {language}_*test_query*.txt, expected one")
+        file = files[0]
     corpus = Corpus(mentions={"test": []}, variant=language)
     for line, content in read_lines(file):
         if not content.strip():

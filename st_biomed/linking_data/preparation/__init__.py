@@ -1,8 +1,8 @@
-"""Steps between a corpus as it is annotated and the strings that are looked up. Nothing is done that is not named here.
+"""Steps between an annotated corpus and the strings to look up. Every change is one of the steps named here.
 
-The published figures of NCBI disease and BC5CDR are measured after BioSyn's preprocessing; each of its parts is a
-step, so that a figure says which were taken. A step is a function from a :class:`LinkingDataset` to a new one that has
-the step's name in ``steps`` and its tally in ``tallies``.
+The published figures of NCBI disease and BC5CDR are measured after BioSyn's preprocessing. Each of its parts is a
+step, so that a figure states the steps before it. A step is a function from a :class:`LinkingDataset` to a new one
+with the step's name in ``steps`` and its tally in ``tallies``.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ STEPS: dict[str, Callable[..., LinkingDataset]] = {
         refine,
     )
 }
-"""Step by name, in the order in which they are usually taken."""
+"""Steps by name, in their usual order."""
 
 BIOSYN = ("expand_abbreviations", "split_composites", "lower_case", "remove_punctuation", "merge_names")
-"""BioSyn's preprocessing but for the spelling list (NCBI disease only), the mentions of concepts that the dictionary lacks, and the
-training mentions in the dictionary."""
+"""BioSyn's preprocessing without the spelling list (only for NCBI disease), mentions of concepts that the dictionary
+lacks, and the training mentions in the dictionary."""
 
 
 def prepare(dataset: LinkingDataset, steps: Iterable[str] | Mapping[str, Mapping[str, Any] | None]) -> LinkingDataset:
-    """Take some steps, in the order in which they are named.
+    """Apply some steps in the given order.
 
     Args:
-        dataset: As it was read.
+        dataset: The data set after reading.
         steps: Names of ``STEPS``, or name to its arguments: ``{"correct_spelling": {"path": "list.txt"}}``.
 
     Raises:
-        InputError: An unknown step or argument, a missing argument, or whatever a step finds wrong.
+        InputError: An unknown step or argument, a missing argument, or an error of a step.
     """
     named = steps if isinstance(steps, Mapping) else dict.fromkeys(steps)
     for name, given in named.items():
@@ -74,10 +74,10 @@ def prepare(dataset: LinkingDataset, steps: Iterable[str] | Mapping[str, Mapping
         arguments = dict(given or {})
         _, *known = inspect.signature(STEPS[name]).parameters.values()
         for argument in arguments:
-            if argument not in {one.name for one in known}:
-                raise unknown_name(f"argument of step {name!r}", argument, [one.name for one in known])
-        for one in known:
-            if one.default is one.empty and one.name not in arguments:
-                raise InputError(f"step {name!r} needs {one.name}=")
+            if argument not in {parameter.name for parameter in known}:
+                raise unknown_name(f"argument of step {name!r}", argument, [parameter.name for parameter in known])
+        for parameter in known:
+            if parameter.default is parameter.empty and parameter.name not in arguments:
+                raise InputError(f"step {name!r} needs {parameter.name}=")
         dataset = STEPS[name](dataset, **arguments)
     return dataset

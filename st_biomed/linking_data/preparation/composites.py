@@ -1,4 +1,4 @@
-"""Composite mentions taken apart: "breast or ovarian cancer" is looked up as "breast cancer" and as "ovarian cancer"."""
+"""Splits composite mentions: "breast or ovarian cancer" is looked up as "breast cancer" and as "ovarian cancer"."""
 
 from __future__ import annotations
 
@@ -13,35 +13,38 @@ _LEAD = re.compile(r"^(.*\b(?:of|in|to|from|with|by)\s+(?:both\s+)?(?:the\s+)?)\
 
 
 def split_composites(dataset: LinkingDataset) -> LinkingDataset:
-    """Split every mention that is annotated with several groups of ids and has not been taken apart yet.
+    """Split every mention that is annotated with several groups of ids and has not been split yet.
 
-    The rule is :func:`parts_of`; where it does not find one part for each group, the mention stays whole. The tally
-    says how many were split and how many were not.
+    The rule is :func:`parts_of`. If it does not find one part for each group, the mention stays whole. The tally
+    counts the mentions that were split and those that were not.
     """
     tally = StepTally()
-    mentions = {split: tuple(_split(one, tally) for one in found) for split, found in dataset.mentions.items()}
+    mentions = {
+        split: tuple(_split(mention, tally) for mention in split_mentions)
+        for split, split_mentions in dataset.mentions.items()
+    }
     return taken(dataset, "split_composites", tally, mentions=mentions)
 
 
 def parts_of(text: str, n_parts: int) -> tuple[str, ...]:
-    """The parts of a coordination, each a name of its own.
+    """The parts of a coordination, each a complete name.
 
-    1. The text is cut at ``and``, ``or``, ``and/or``, ``&``, ``as well as``, commas and slashes. Unless that gives
+    1. The text is split at ``and``, ``or``, ``and/or``, ``&``, ``as well as``, commas and slashes. Unless this gives
        ``n_parts`` items, nothing is split.
-    2. If the first item has a preposition and no later one has, the words up to it lead every item: "cancer of the
-       breast and ovaries" gives "cancer of the breast", "cancer of the ovaries".
-    3. Otherwise, if the last item has several words, those behind its first follow every item that does not end in
-       the same word (but for a plural's ``s``): "breast, gastric and ovarian cancer", "breast cancer and ovarian
-       cancers".
-    4. Otherwise the words of the first item but its last lead every item of one word: "cleft lip/palate", "pancreatic
-       cysts and tumors".
+    2. If the first item has a preposition and no later item has, the words up to it are added before every item:
+       "cancer of the breast and ovaries" gives "cancer of the breast", "cancer of the ovaries".
+    3. Otherwise, if the last item has several words, those after its first word are added to every item that does not
+       end in the same word (except for a plural's ``s``): "breast, gastric and ovarian cancer", "breast cancer and
+       ovarian cancers".
+    4. Otherwise the words of the first item except its last are added before every item of one word: "cleft
+       lip/palate", "pancreatic cysts and tumors".
 
     Args:
         text: A mention.
-        n_parts: How many parts there have to be, at least 2.
+        n_parts: The required number of parts, at least 2.
 
     Returns:
-        The parts, or the text alone.
+        The parts, or only the text.
     """
     items = [item.strip() for item in _COORDINATION.split(text)]
     if any(item.count("(") != item.count(")") for item in items):

@@ -1,4 +1,4 @@
-"""Abbreviations in mentions replaced by what they stand for in the mention's own document."""
+"""Replaces abbreviations in mentions by their long forms in the mention's own document."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def expand_abbreviations(dataset: LinkingDataset, *, any_order: bool = False) ->
     """Replace the short forms in the parts of each mention by their long forms, and set its ``expansion``.
 
     Args:
-        dataset: With documents.
-        any_order: As of :func:`~st_biomed.linking_data.preparation.abbreviations.find_abbreviations`.
+        dataset: A data set with documents.
+        any_order: As in :func:`~st_biomed.linking_data.preparation.abbreviations.find_abbreviations`.
 
     Raises:
         InputError: The data set has no documents.
     """
     if not any(dataset.documents.values()):
-        raise InputError(f"expand_abbreviations: {dataset.name} has no documents to look abbreviations up in")
+        raise InputError(f"expand_abbreviations: {dataset.name} has no documents to look up abbreviations")
     long_forms = {key: find_abbreviations(text, any_order=any_order) for key, text in dataset.documents.items()}
 
     def expanded(mention: Mention) -> Mention:
@@ -40,11 +40,11 @@ def expand_abbreviations(dataset: LinkingDataset, *, any_order: bool = False) ->
 
 
 def expand(text: str, long_forms: Mapping[str, str]) -> str:
-    """A string with its short forms replaced, in one pass, so that a long form is never expanded again.
+    """A string with its short forms replaced in one pass, so that a long form is never expanded again.
 
-    Of a definition (``long form (short form)``) the brackets go. Otherwise a short form counts where it stands
-    between spaces, slashes, commas or brackets, with or without the ``s`` of a plural; a hyphen joins it to its
-    neighbor, and it stays.
+    The brackets of a definition (``long form (short form)``) are removed. Otherwise a short form is replaced
+    between spaces, slashes, commas or brackets, with or without the ``s`` of a plural. A short form that a hyphen
+    joins to its neighbor stays.
 
     Args:
         text: A mention.

@@ -1,4 +1,4 @@
-"""Steps on the dictionary's entries: equal names in one entry, and names that mentions add."""
+"""Steps on the dictionary's entries: merging of equal names, and addition of mentions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from st_biomed.settings.keyword_options import listed
 
 
 def merge_names(dataset: LinkingDataset, *, ignore_case: bool = False) -> LinkingDataset:
-    """Make one entry of all entries with the same name: the ids of all of them, at the place of the first.
+    """Merge all entries with the same name: the ids of all of them, at the position of the first.
 
-    BioSyn's dictionaries are merged so, after lower-casing and without punctuation. A name that stands for several
-    concepts then counts as right for each of them.
+    BioSyn's dictionaries are merged in this way, after lower-casing and without punctuation. A name of several
+    concepts then counts as correct for each of them.
 
     Args:
-        dataset: Any.
-        ignore_case: Whether names that differ in case alone are the same; the first one's spelling stays.
+        dataset: Any data set.
+        ignore_case: Whether names that differ only in case are equal; the spelling of the first one stays.
     """
     tally = StepTally()
     tally.read(len(dataset.dictionary))
@@ -33,12 +33,12 @@ def merge_names(dataset: LinkingDataset, *, ignore_case: bool = False) -> Linkin
 def add_mentions(dataset: LinkingDataset, *, splits: str | Iterable[str] = ("train", "dev")) -> LinkingDataset:
     """Add the mentions of some splits to the dictionary, each with its gold ids, merged with equal names.
 
-    The dictionary that BioSyn and SapBERT are published on, ``test_dictionary.txt``, is made so from the training and
-    development mentions: it is no longer the terminology alone. A composite mention adds each part with all its ids.
+    The published dictionary of BioSyn and SapBERT, ``test_dictionary.txt``, is built in this way from the training and
+    development mentions; it is not only the terminology. A composite mention adds each part with all its ids.
 
     Args:
-        dataset: Prepared as the mentions to be linked will be.
-        splits: Whose mentions are added; never those that are measured.
+        dataset: A data set with the same preparation as the mentions to link.
+        splits: The splits whose mentions are added; never those to measure.
 
     Raises:
         InputError: There is no such split.

@@ -1,4 +1,4 @@
-"""How a step of preparation is recorded: its name in ``steps``, and a tally that also says what it changed."""
+"""The record of a preparation step: its name in ``steps``, and a tally that also counts its changes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from st_biomed.readers import Tally
 
 
 class StepTally(Tally):
-    """What a step looked at, kept and dropped, and how many of those kept it changed.
+    """The items that a step read, kept and dropped, and the number of kept ones that it changed.
 
     Attributes:
-        changed: What was changed, with its number.
+        changed: Kind of change to its count.
     """
 
     def __init__(self) -> None:
@@ -46,9 +46,9 @@ def taken(
     Args:
         dataset: Before the step.
         step: Its name, with the arguments that are not its defaults.
-        tally: What it did.
-        mentions: The mentions of every split, where it changed them.
-        dictionary: The dictionary, where it changed it.
+        tally: Its counts.
+        mentions: The mentions of every split, if it changed them.
+        dictionary: The dictionary, if it changed it.
     """
     return replace(
         dataset,
@@ -62,17 +62,17 @@ def taken(
 def with_mentions(
     dataset: LinkingDataset, function: Callable[[Mention], Mention], tally: StepTally, what: str
 ) -> dict[str, tuple[Mention, ...]]:
-    """Every mention of every split put through a function; those that come out different are counted as ``what``."""
+    """Apply a function to every mention of every split; changed mentions are counted as ``what``."""
     changed = {}
-    for split, found in dataset.mentions.items():
-        changed[split] = tuple(map(function, found))
-        tally.read(len(found))
-        tally.keep(len(found))
-        tally.change(what, sum(before != after for before, after in zip(found, changed[split])))
+    for split, mentions in dataset.mentions.items():
+        changed[split] = tuple(map(function, mentions))
+        tally.read(len(mentions))
+        tally.keep(len(mentions))
+        tally.change(what, sum(before != after for before, after in zip(mentions, changed[split])))
     return changed
 
 
 def with_parts(mention: Mention, function: Callable[[str], str]) -> Mention:
-    """A mention whose parts are put through a function; a part of which nothing would be left stays as it is."""
+    """Apply a function to the parts of a mention; a part that would become empty stays unchanged."""
     parts = tuple(function(part) or part for part in mention.parts)
     return mention if parts == mention.parts else replace(mention, parts=parts)

@@ -1,4 +1,4 @@
-"""The refined test set: every mention once, and only those that no training mention gives away."""
+"""The refined test set: every mention once, and only mentions that do not occur in training."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from st_biomed.settings.keyword_options import listed
 
 
 def refine(dataset: LinkingDataset, *, split: str = "test", seen: str | Iterable[str] = "train,dev") -> LinkingDataset:
-    """Add a split ``test_refined`` beside ``test``, which stays as it is.
+    """Add a split ``test_refined``; ``test`` stays unchanged.
 
-    Two mentions are the same if their parts, lower-cased, and their gold ids are (Tutubalina et al., COLING 2020). Of the
-    same mentions in ``split`` the first is kept, and none that is the same as one in ``seen``. What is the same depends
-    on the steps that were taken before: the published sets are refined after BioSyn's preprocessing.
+    Two mentions are equal if their parts, lower-cased, and their gold ids are equal (Tutubalina et al., COLING 2020).
+    The first of equal mentions in ``split`` is kept, unless an equal one is in ``seen``. Equality depends on the steps
+    before this one: the published sets are refined after BioSyn's preprocessing.
 
     Args:
-        dataset: With ``split`` and at least one of ``seen``.
-        split: What is refined.
-        seen: What was trained on; those that the data set does not have are passed over.
+        dataset: A data set with ``split`` and at least one of ``seen``.
+        split: The split to refine.
+        seen: The training splits; splits that the data set does not have are ignored.
 
     Raises:
         InputError: There is no such split, none of ``seen``, or ``split`` is among them.
@@ -28,7 +28,8 @@ def refine(dataset: LinkingDataset, *, split: str = "test", seen: str | Iterable
     known = [name for name in listed("seen", seen) if name in dataset.mentions]
     if not known or split in known:
         raise InputError(
-            f"refine: seen= must name at least one split other than {split!r} of {', '.join(map(repr, dataset.mentions))}"
+            f"refine: seen= must name at least one split other than {split!r} of "
+            f"{', '.join(map(repr, dataset.mentions))}"
         )
     tally = StepTally()
     trained = {_key(mention) for name in known for mention in dataset.split(name)}

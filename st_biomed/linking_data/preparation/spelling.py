@@ -1,4 +1,4 @@
-"""Words that annotators and authors misspell, corrected by a list."""
+"""Corrects words that annotators and authors misspell, by a list."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from st_biomed.linking_data.records import LinkingDataset
 
 
 def correct_spelling(dataset: LinkingDataset, *, path: str | Path) -> LinkingDataset:
-    """Replace the misspelt words in the parts of the mentions; the dictionary is left as it is.
+    """Replace misspelt words in the parts of the mentions; the dictionary stays unchanged.
 
-    A word of the list counts in any case, as a whole word, and comes out as the list has it.
+    A word of the list matches whole words in any case, and is replaced by its spelling in the list.
 
     Args:
-        dataset: Any.
+        dataset: Any data set.
         path: Lines ``wrong||right``, e.g. ``ncbi-spell-check.txt``.
 
     Raises:
@@ -40,7 +40,7 @@ def read_spelling(path: str | Path) -> dict[str, str]:
     """Misspelt word, in lower case, to the right one.
 
     Raises:
-        InputError: A line of another form, a word with two corrections, or an empty list.
+        InputError: An invalid line, a word with two corrections, or an empty list.
     """
     right: dict[str, str] = {}
     for line, content in read_lines(path):
@@ -50,7 +50,7 @@ def read_spelling(path: str | Path) -> dict[str, str]:
         if not separator or not wrong or not corrected:
             raise InputError(f"{path}:{line}: expected wrong||right, found {content[:60]!r}")
         if right.setdefault(wrong.lower(), corrected) != corrected:
-            raise InputError(f"{path}:{line}: {wrong!r} already has the correction {right[wrong.lower()]!r} above")
+            raise InputError(f"{path}:{line}: {wrong!r} already has the correction {right[wrong.lower()]!r}")
     if not right:
-        raise InputError(f"{path}: is empty, at least one wrong||right is needed")
+        raise InputError(f"{path}: is empty, expected at least one wrong||right")
     return right

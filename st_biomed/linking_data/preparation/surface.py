@@ -1,4 +1,4 @@
-"""Case and punctuation, in the mentions and in the dictionary alike."""
+"""Case and punctuation, in both the mentions and the dictionary."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def lower_case(dataset: LinkingDataset) -> LinkingDataset:
 
 
 def remove_punctuation(dataset: LinkingDataset) -> LinkingDataset:
-    """Put one space for every run of spaces and ASCII punctuation, in the parts of the mentions and in the dictionary.
+    """Replace every run of spaces and ASCII punctuation by one space, in the mentions' parts and in the dictionary.
 
-    A string of nothing else stays as it is.
+    A string of only such characters stays unchanged.
     """
     return _rewritten(dataset, "remove_punctuation", without_punctuation, "rid of punctuation")
 

@@ -7,20 +7,25 @@ from st_biomed.linking_data.records import LinkingDataset
 
 
 def drop_unknown(dataset: LinkingDataset) -> LinkingDataset:
-    """Leave out the mentions, of every split, that have no concept or one of which the dictionary has no id.
+    """Leave out mentions, in every split, that have no concept or whose concept's ids are not in the dictionary.
 
-    BioSyn's preparation does so before it adds mentions to the dictionary (``query_preprocess.py --remove_cuiless``), and what is
-    published on its data is measured over the mentions that are left. Without this step they count as wrong.
+    BioSyn's preparation does this before it adds mentions to the dictionary (``query_preprocess.py
+    --remove_cuiless``), and published figures on its data are measured over the remaining mentions. Without this step
+    they count as wrong.
 
     Args:
-        dataset: Any.
+        dataset: Any data set.
     """
     known, tally = dataset.dictionary.id_index, StepTally()
-    mentions = {}
-    for split, found in dataset.mentions.items():
-        kept = tuple(one for one in found if one.gold and not any(group.isdisjoint(known) for group in one.gold))
-        mentions[split] = kept
-        tally.read(len(found))
+    remaining = {}
+    for split, mentions in dataset.mentions.items():
+        kept = tuple(
+            mention
+            for mention in mentions
+            if mention.gold and not any(group.isdisjoint(known) for group in mention.gold)
+        )
+        remaining[split] = kept
+        tally.read(len(mentions))
         tally.keep(len(kept))
-        tally.drop(f"of concepts that the dictionary lacks, in {split}", len(found) - len(kept))
-    return taken(dataset, "drop_unknown", tally, mentions=mentions)
+        tally.drop(f"of concepts that the dictionary lacks, in {split}", len(mentions) - len(kept))
+    return taken(dataset, "drop_unknown", tally, mentions=remaining)

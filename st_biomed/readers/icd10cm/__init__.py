@@ -1,7 +1,8 @@
-"""ICD-10-CM: the tabular list that comes with ``simple-icd-10-cm``, any edition's tabular XML, a code file or a table.
+"""ICD-10-CM: the tabular list of ``simple-icd-10-cm``, the tabular XML of any edition, a code file or a table.
 
-Chapters contain blocks, blocks categories, categories subcategories. Where a block has a single category both carry
-one code in the source ("B99"); here the block is ``ICD10CM:B99-B99``, so that nothing is its own parent.
+Chapters contain blocks, blocks contain categories, categories contain subcategories. A block with a single category
+has the same code as the category in the source ("B99"). Its code here is ``ICD10CM:B99-B99``, so that no concept is
+its own parent.
 """
 
 from __future__ import annotations
@@ -50,30 +51,30 @@ def records(
     - the order file (``icd10cm_order_*.txt``), with abbreviated names beside the long ones;
     - the codes file (``icd10cm_codes_*.txt``);
     - a CSV with the columns ``code``, ``long_desc``, ``chapter`` and, for abbreviated names, ``short_desc``
-      (``icd10cm2019`` of the R package icd). A chapter is known by the range of its categories, e.g.
-      ``ICD10CM:A00-B99``. Its other headings, ``major`` and ``sub_chapter``, are not read: beside categories with a
+      (``icd10cm2019`` of the R package icd). The code of a chapter is the range of its categories, e.g.
+      ``ICD10CM:A00-B99``. Its other headings, ``major`` and ``sub_chapter``, are not read: for categories with a
       letter in third place (C4A, M1A) they are those of a neighbor.
 
-    In all but the first a code's parent is the longest other code that it begins with, and there are no synonyms but
-    the abbreviated names.
+    In all forms except the first, a code's parent is the longest other code that it begins with, and the only synonyms
+    are the abbreviated names.
 
     Args:
         path: The file; by default the tabular list inside ``simple-icd-10-cm``.
         tally: Counts the names.
-        extensions: Whether to make the codes with a seventh character ("initial encounter"), placeholders X included;
-            by default not. Notes in their definitions are left out. Files other than the tabular list have them without
-            a mark: a code of seven characters whose name continues its parent's after a comma is taken for one.
-        includes: Whose "includes" notes are synonyms. ``"categories"`` (default): those of categories and
+        extensions: Whether to create the codes with a seventh character ("initial encounter"), including placeholders
+            X; off by default. Notes in their definitions are left out. Files other than the tabular list do not mark
+            them: a code of seven characters is an extension if its name continues its parent's after a comma.
+        includes: The "includes" notes that are synonyms. ``"categories"`` (default): those of categories and
             subcategories, some of which have no other synonym (I10). ``"all"``: also those of chapters and blocks,
-            which state their scope rather than name them. ``"none"``.
-        short_names: Whether the abbreviated names of an order file or a table are synonyms; by default not.
-        valid_codes: For the XML with ``extensions``: a text file that lists the valid codes, since a few extensions
-            that the XML describes do not exist; by default the package's own list for the package's XML, else all
-            that it describes.
+            which describe their scope and are not names. ``"none"``.
+        short_names: Whether the abbreviated names of an order file or a table are synonyms; off by default.
+        valid_codes: For the XML with ``extensions``: a text file that lists the valid codes, because a few extensions
+            in the XML do not exist. By default, the package's own list for the package's XML, otherwise all codes that
+            the XML describes.
 
     Raises:
-        InputError: The package is not installed, no such file, XML that is no tabular list, a malformed line or row, a
-            code that is listed twice, a category in two chapters.
+        InputError: The package is not installed, no such file, XML other than a tabular list, a malformed line or row,
+            a code that is listed twice, a category in two chapters.
     """
     if includes not in INCLUDES:
         raise unknown_name("includes of reader 'icd10cm'", includes, INCLUDES)
@@ -94,7 +95,7 @@ def records(
 
 
 def _packaged() -> tuple[Path, Path]:
-    """The tabular list and the code list of the installed package, found without its import, which takes seconds."""
+    """The tabular list and the code list of the installed package, located without its import, which takes seconds."""
     spec = find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise InputError(
@@ -102,7 +103,7 @@ def _packaged() -> tuple[Path, Path]:
             "(or the path of a tabular XML or order file)"
         )
     folder = Path(spec.submodule_search_locations[0], "data")
-    found = [sorted(folder.glob(pattern)) for pattern in ("*tabular*.xml", "code-list*.txt")]
-    if not all(found):
+    files = [sorted(folder.glob(pattern)) for pattern in ("*tabular*.xml", "code-list*.txt")]
+    if not all(files):
         raise InputError(f"{folder}: holds no tabular XML and code list; install simple-icd-10-cm>=1.5")
-    return found[0][-1], found[1][-1]
+    return files[0][-1], files[1][-1]

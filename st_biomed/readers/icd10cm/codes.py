@@ -19,7 +19,7 @@ _LISTED_CODE = re.compile(r"(?:\d{5} )?([A-Z]\S{2,7})")
 
 
 def read_codes(path: Path, tally: Tally, extensions: bool, short_names: bool) -> Iterator[Record]:
-    """The records of a file of one of the three forms; its first line tells which. Arguments as of the reader."""
+    """The records of a file in one of the three forms. The first line identifies it; for arguments see the reader."""
     names, chapters = _table(path, short_names) if _TABLE.issubset(_columns(path)) else (_flat(path), {})
     ranges = _ranges(chapters)
     for chapter, code in ranges.items():
@@ -34,7 +34,7 @@ def listed_codes(path: Path) -> set[str]:
 
 
 def _flat(path: Path) -> dict[str, tuple[str, str]]:
-    """Code to its long and its abbreviated name, of an order or codes file."""
+    """Code to its long and its abbreviated name, from an order or codes file."""
     names: dict[str, tuple[str, str]] = {}
     form, kind = None, ""
     for line, text in read_lines(path):
@@ -45,7 +45,7 @@ def _flat(path: Path) -> dict[str, tuple[str, str]]:
         match = form.fullmatch(text)
         if not match:
             raise InputError(
-                f"{path}:{line}: is no line of {kind} file, found {text[:40]!r}; a table has the columns "
+                f"{path}:{line}: is not a line of {kind} file, found {text[:40]!r}; a table has the columns "
                 f"{', '.join(sorted(_TABLE))}, and the tabular list is an .xml"
             )
         if match["code"] in names:
@@ -69,7 +69,7 @@ def _table(path: Path, short_names: bool) -> tuple[dict[str, tuple[str, str]], d
         code, long, chapter, *short = (cell.strip() for cell in row)
         bare, category = code.replace(".", "", 1), code[:3]
         if not _TABLE_CODE.fullmatch(bare) or code not in (bare, dotted(bare)):
-            raise InputError(f"{path}:{line}: {code!r} is no code of ICD-10-CM (ICD-9-CM has a reader of its own)")
+            raise InputError(f"{path}:{line}: {code!r} is not a code of ICD-10-CM (for ICD-9-CM use its own reader)")
         if bare in names:
             raise InputError(f"{path}:{line}: code {code} is listed twice")
         if not long or not chapter:
@@ -83,7 +83,7 @@ def _table(path: Path, short_names: bool) -> tuple[dict[str, tuple[str, str]], d
 
 
 def _ranges(chapters: dict[str, str]) -> dict[str, str]:
-    """Chapter to its code, which is the range of its categories.
+    """Chapter to its code, the range of its categories.
 
     Args:
         chapters: Category to its chapter.
@@ -97,14 +97,14 @@ def _ranges(chapters: dict[str, str]) -> dict[str, str]:
 def _codes(
     names: dict[str, tuple[str, str]], chapters: dict[str, str], tally: Tally, extensions: bool, short_names: bool
 ) -> Iterator[Record]:
-    """The records of the codes of a file that is no tabular list.
+    """The records of the codes of a file other than a tabular list.
 
     Args:
         names: Code, without its point, to its long and its abbreviated name.
-        chapters: Category to its chapter's code; empty where chapters are not known.
+        chapters: Category to its chapter's code; empty if chapters are not known.
         tally: Counts the names.
-        extensions: As of the reader.
-        short_names: As of the reader.
+        extensions: As in the reader.
+        short_names: As in the reader.
     """
     for code, (long, short) in names.items():
         above = next((code[:n] for n in range(len(code) - 1, 2, -1) if code[:n] in names), None)

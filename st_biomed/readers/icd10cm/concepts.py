@@ -1,4 +1,4 @@
-"""Codes of ICD-10-CM and the names of one."""
+"""Codes of ICD-10-CM, and the names of a concept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from st_biomed.records import Tally, Term
 
 PREFIX = "ICD10CM"
-EXTENSIONS = "seventh-character extensions"  # reason of the tally
+EXTENSIONS = "seventh-character extensions"  # reason in the tally
 
 
 def curie(code: str) -> str:
@@ -15,12 +15,12 @@ def curie(code: str) -> str:
 
 
 def dotted(code: str) -> str:
-    """A code, written without its point, with it."""
+    """A code with its point, from a code without it."""
     return code if len(code) == 3 else f"{code[:3]}.{code[3:]}"
 
 
 def named(code: str, names: Iterable[str], tally: Tally) -> Iterator[Term]:
-    """The first name is preferred; a name that a concept has twice, and an empty one, is dropped."""
+    """The records of a concept's names: the first one is preferred; repeated and empty names are dropped."""
     stripped = [name.strip() for name in names]
     distinct = dict.fromkeys(filter(None, stripped))
     tally.read(len(stripped))

@@ -1,4 +1,4 @@
-"""The tabular list of ICD-10-CM as XML: chapters, blocks, categories and what is noted below each."""
+"""The tabular list of ICD-10-CM as XML: chapters, blocks, categories and their notes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from st_biomed.readers.icd10cm.concepts import EXTENSIONS, curie, named
 from st_biomed.records import Parent, Record, Tally
 
 INCLUDES = {"none": (), "categories": ("diag",), "all": ("diag", "section", "chapter")}
-"""Whose "includes" notes are synonyms, as the elements that have them."""
+"""The "includes" notes that are synonyms, as names of the elements with such notes."""
 
-# Titles of chapters and blocks end with their range, which is no part of the name: "Tuberculosis (A15-A19)".
+# Titles of chapters and blocks end with their range, which is not part of the name: "Tuberculosis (A15-A19)".
 _RANGE = re.compile(r"\s*\([A-Z]\w\w(-[A-Z]\w\w)?\)$")
 
 
@@ -23,7 +23,7 @@ def tabular_list(path: Path) -> ElementTree.Element:
     """The root of the XML.
 
     Raises:
-        InputError: It is none that can be read, or no tabular list.
+        InputError: The file is not readable XML, or not a tabular list.
     """
     try:
         with opened(path) as (stream, _):
@@ -31,7 +31,7 @@ def tabular_list(path: Path) -> ElementTree.Element:
     except ElementTree.ParseError as error:
         raise InputError(f"{path}:{error.position[0]}: is not well-formed XML ({error})") from error
     except (LookupError, ValueError) as error:  # an encoding that Python or the parser does not know
-        raise InputError(f"{path}:1: is no XML that can be decoded ({error}); UTF-8 can") from error
+        raise InputError(f"{path}:1: is not XML that can be decoded ({error}); convert it to UTF-8") from error
     if root.tag != "ICD10CM.tabular":
         raise InputError(f"{path}: root element is <{root.tag}>, the tabular list has <ICD10CM.tabular>")
     return root
@@ -83,7 +83,7 @@ class Tabular:
             yield from self.extended(code, title, seventh)
 
     def once(self, code: str) -> None:
-        """Two concepts of one code would become one with two titles."""
+        """Reject a code that is listed twice: two concepts would become one with two titles."""
         if code in self.seen:
             raise InputError(f"{self.path}: code {code} is listed twice")
         self.seen.add(code)
@@ -103,7 +103,7 @@ class Tabular:
 
 
 def _block(section: ElementTree.Element) -> str:
-    """A block's range as its code, also where the source abbreviates "B99-B99" to the code of its one category."""
+    """The code of a block, its range, even if the source abbreviates "B99-B99" to the code of its only category."""
     first, _, last = section.get("id", "").partition("-")
     return f"{first}-{last or first}"
 
@@ -111,8 +111,8 @@ def _block(section: ElementTree.Element) -> str:
 def _heading_above(block: ElementTree.Element, headings: list[ElementTree.Element]) -> str | None:
     """The innermost heading whose range contains the block's.
 
-    The XML lists blocks side by side, among them some without categories of their own ("Transport accidents
-    (V00-V99)") that stand above those that follow.
+    The XML lists blocks side by side. Some of them have no categories of their own ("Transport accidents
+    (V00-V99)") and are the parents of those that follow.
     """
     if block.tag != "section":
         return None

@@ -1,8 +1,8 @@
-"""ICD-9-CM in the forms it is found in: CMS's code files, the tabular list, a table with chapters, the Italian tree.
+"""ICD-9-CM in its published forms: CMS's code files, the tabular list, a table with chapters, the Italian tree.
 
-Chapters and blocks have no codes of their own; they are known by their range, e.g. ``ICD9CM:001-139``, and a block of
-one category as ``ICD9CM:042-042``. Procedures, whose codes without points look like those of diagnoses, have a prefix
-of their own: ``ICD9PROC:00.10``.
+Chapters and blocks have no codes. Their code is their range, e.g. ``ICD9CM:001-139``, and ``ICD9CM:042-042`` for a
+block of one category. Procedures have their own prefix, ``ICD9PROC:00.10``, because their codes without points look
+like those of diagnoses.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def records(
 
     A file, plain or gzipped, has one of four forms:
 
-    - ``codes``: lines of a code without its point and a name (``CMS32_DESC_LONG_DX.txt``), in UTF-8 or, as CMS
-      publishes them, ``cp1252``, which is said. There is no hierarchy, but of codes that begin with another.
+    - ``codes``: lines of a code without its point and a name (``CMS32_DESC_LONG_DX.txt``), in UTF-8 or in ``cp1252``,
+      in which CMS publishes them; the encoding is recorded. Only codes that begin with another code have a parent.
     - ``tabular``: the tabular list as text (``Dtab12.txt``), with chapters, blocks and inclusion terms. Its titles
-      lean on those above ("Due to Vibrio cholerae"), and codes that a table of fifth digits tells are not in it.
+      depend on those above ("Due to Vibrio cholerae"). Codes that are defined by a table of fifth digits are missing.
     - ``table``: a CSV with the columns ``code``, ``short_desc``, ``long_desc``, ``three_digit``, ``major``,
       ``sub_chapter`` and ``chapter`` (``icd9cm_hierarchy`` of the R package icd). The range of a chapter or block is
       that of the categories in it.
@@ -70,30 +70,31 @@ def records(
       ``label_it`` and ``notes_raw`` (``\n`` between lines), with procedures. Names are Italian, of the source
       ``ICD9CM_IT``.
 
-    In notes, an item of a list is read with what stands above the list; phrases that name other codes are no names, nor
-    are the sites and substances that a title is about, or what stands below several codes ("Leg", "complete"): see
-    ``parts``. A title of the tree in lower case goes on from the one above, and is read with it.
+    In notes, an item of a list is read with the head of the list. Not names are phrases that refer to other codes, the
+    sites and substances of a title, and entries below several codes ("Leg", "complete"): see ``parts``. A title of the
+    tree in lower case continues the one above and is read with it.
 
     Args:
         path: The file.
-        tally: Counts the names, those of chapters and blocks once, and what else is in notes: a line of the tabular
+        tally: Counts the names, those of chapters and blocks once, and all other notes: a line of the tabular
             list, an entry of the tree's notes with the lines that continue it.
-        form: One of the four; by default ``auto``: the first line tells.
-        codes: For a code file: ``"diagnoses"`` or ``"procedures"``; by default ``auto``: procedures if the file's name
-            has ``_SG``, as CMS calls them.
-        includes: Whose "includes" notes are synonyms: ``"categories"`` (default) those of categories and subcategories,
-            ``"all"`` also those of chapters and blocks, which state their scope rather than name them, or ``"none"``.
-            Inclusion terms, which stand below a title without a word, are synonyms in any case.
-        short_names: Whether the abbreviated names of a table are synonyms; by default not.
-        parts: Whether inclusion terms are synonyms that name only a part: the sites of malignant tumours (140-195), single
-            words below other tumours and injuries (up to 959), substances of poisonings and adverse effects (960-989,
-            E850-E869, E930-E949), and what stands below several codes or is the title of another; by default not.
-        tabular: For a table or a code file: the tabular list, whose inclusion terms become synonyms of the codes; by
+        form: One of the four; by default ``auto``: the first line decides.
+        codes: For a code file: ``"diagnoses"`` or ``"procedures"``; by default ``auto``: procedures if the name of the
+            file contains ``_SG``, as in CMS's names.
+        includes: The "includes" notes that are synonyms: ``"categories"`` (default) those of categories and
+            subcategories, ``"all"`` also those of chapters and blocks, which describe their scope and are not names,
+            or ``"none"``. Inclusion terms, which follow a title without the word, are always synonyms.
+        short_names: Whether the abbreviated names of a table are synonyms; off by default.
+        parts: Whether inclusion terms that name only a part are synonyms: the sites of malignant tumors (140-195),
+            single words below other tumors and injuries (up to 959), substances of poisonings and adverse effects
+            (960-989, E850-E869, E930-E949), and terms of several codes or equal to the title of another; off by
+            default.
+        tabular: For a table or a code file: the tabular list whose inclusion terms become synonyms of the codes; by
             default none.
 
     Raises:
         InputError: With file and line: a malformed code, a code listed twice, an empty name, a parent that is not
-            above, a malformed row. Also: no such file, none of the forms, an unknown option value.
+            listed above it, a malformed row. Also: no such file, none of the forms, an unknown option value.
     """
     for name, value, allowed in (("form", form, _FORMS), ("codes", codes, _CODES), ("includes", includes, _INCLUDES)):
         if value not in allowed:
@@ -110,7 +111,7 @@ def records(
         source = SOURCE_PROCEDURES
     elif form == "tree":
         source = SOURCE_ITALIAN
-        yield from (SOURCE, SOURCE_PROCEDURES)  # whose prefixes its codes have
+        yield from (SOURCE, SOURCE_PROCEDURES)  # the prefixes of its codes
     version = re.search(r"CMS(\d\d)", path.name)
     yield replace(source, version=version[1] if version else "")
 
@@ -133,10 +134,10 @@ def records(
 
 
 def _recognized(path: Path, encoding: str) -> str:
-    """The form that a file's first line has.
+    """The form of a file, from its first line.
 
     Raises:
-        InputError: It has none of them.
+        InputError: The line matches none of the forms.
     """
     _, first = next(read_lines(path, encoding=encoding), (0, ""))
     first = first.strip()
@@ -150,8 +151,8 @@ def _recognized(path: Path, encoding: str) -> str:
     if LISTED.fullmatch(first) or _CAPITALS.fullmatch(first):
         return "tabular"
     raise InputError(
-        f"{path}:1: starts neither like a code file or the tabular list, nor with the columns of a table (code, "
-        f"three_digit) or a tree (node_id, parent_id), found {first[:40]!r}; form says which of them it is"
+        f"{path}:1: is not the first line of a code file or tabular list, and does not have the columns of a table "
+        f"(code, three_digit) or a tree (node_id, parent_id), found {first[:40]!r}; set form if it is one of them"
     )
 
 
@@ -166,7 +167,7 @@ def _concepts(
 
 
 def _distinct(names: list[str], tally: Tally) -> Iterable[str]:
-    """A concept's names, each once."""
+    """A concept's distinct names."""
     distinct = dict.fromkeys(names)
     tally.read(len(names))
     tally.keep(len(distinct))

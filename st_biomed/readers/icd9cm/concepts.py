@@ -1,4 +1,4 @@
-"""What every form of ICD-9-CM is taken apart into, and its codes."""
+"""The concepts of every form of ICD-9-CM, and its codes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Concept(NamedTuple):
 
     Attributes:
         code: A CURIE.
-        parent: The one directly above; empty for none.
-        names: The title and what else it is called, not tallied yet.
+        parent: The code directly above; empty if there is none.
+        names: The title and the other names, not tallied yet.
     """
 
     code: str
@@ -27,21 +27,21 @@ class Concept(NamedTuple):
 
 
 def curie(where: str, code: str, prefix: str = DIAGNOSES) -> str:
-    """A code, with its point or without, as a CURIE with it: 25000 is ``ICD9CM:250.00``, E8000 ``ICD9CM:E800.0``.
+    """Convert a code, with its point or without, to a CURIE: 25000 is ``ICD9CM:250.00``, E8000 ``ICD9CM:E800.0``.
 
     Raises:
-        InputError: It is none.
+        InputError: It is not a code.
     """
     bare = code.replace(".", "", 1)
     stem = 2 if prefix == PROCEDURES else 4 if code.startswith("E") else 3
     dotted = f"{bare[:stem]}.{bare[stem:]}" if bare[stem:] else bare
     if not bare.isascii() or not _BARE[prefix].fullmatch(bare) or code not in (bare, dotted):
         kind = "procedure" if prefix == PROCEDURES else "diagnosis"
-        raise InputError(f"{where}: {code!r} is no {kind} code of ICD-9-CM (ICD-10-CM has a reader of its own)")
+        raise InputError(f"{where}: {code!r} is not a {kind} code of ICD-9-CM (for ICD-10-CM use its own reader)")
     return f"{prefix}:{dotted}"
 
 
 def code_above(code: str, known: Container[str]) -> str:
-    """The longest known code that a code begins with; empty for none."""
+    """The longest known code that a code begins with; empty if there is none."""
     shorter = (code[:n].rstrip(".") for n in range(len(code) - 1, code.index(":") + 2, -1))
     return next((above for above in shorter if above in known), "")

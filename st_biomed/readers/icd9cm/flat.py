@@ -11,7 +11,7 @@ from st_biomed.files.tables import read_lines, read_table
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, Concept, code_above, curie
 
 CODE_LINE = re.compile(r"([VE\d]\d{1,4})\s+(\S.*)")
-_ORDER_LINE = re.compile(r"\d{5}\s+[A-Z]\w{2,6}\s+[01]\s")  # whose numbers look like codes
+_ORDER_LINE = re.compile(r"\d{5}\s+[A-Z]\w{2,6}\s+[01]\s")  # their numbers look like codes
 
 
 def read_code_file(path: Path, prefix: str, encoding: str) -> Iterator[Concept]:
@@ -19,12 +19,12 @@ def read_code_file(path: Path, prefix: str, encoding: str) -> Iterator[Concept]:
     names: dict[str, str] = {}
     for line, text in read_lines(path, encoding=encoding):
         if not text.replace("\t", " ").replace("\xa0", " ").isprintable():
-            raise InputError(f"{path}:{line}: holds characters that are no text, found {text[:40]!r}")
+            raise InputError(f"{path}:{line}: contains control characters, found {text[:40]!r}")
         if not text.strip():
             continue
         match = CODE_LINE.fullmatch(text.rstrip())
         if not match or _ORDER_LINE.match(text):
-            raise InputError(f"{path}:{line}: needs a code and a name, found {text[:40]!r}")
+            raise InputError(f"{path}:{line}: expected a code and a name, found {text[:40]!r}")
         code = curie(f"{path}:{line}", match[1], prefix)
         if code in names:
             raise InputError(f"{path}:{line}: code {match[1]} is listed twice")
@@ -34,13 +34,13 @@ def read_code_file(path: Path, prefix: str, encoding: str) -> Iterator[Concept]:
 
 
 def read_hierarchy_table(path: Path, short_names: bool) -> Iterator[Concept]:
-    """Chapters, blocks, categories and codes; the range of a chapter or block is that of the categories in it."""
+    """Chapters, blocks, categories and codes; the code of a chapter or block is the range of its categories."""
     columns = ["code", "long_desc", "three_digit", "major", "sub_chapter", "chapter", *(["short_desc"] * short_names)]
     names: dict[str, list[str]] = {}
     categories: dict[str, tuple[str, str, str]] = {}
     for line, row in read_table(path, columns, dialect="csv"):
         bare, long, three_digit, major, block, chapter, *short = (cell.strip() for cell in row)
-        code, category = (curie(f"{path}:{line}", each) for each in (bare, three_digit))
+        code, category = (curie(f"{path}:{line}", code_text) for code_text in (bare, three_digit))
         if code in names:
             raise InputError(f"{path}:{line}: code {bare} is listed twice")
         if not (long and major and chapter):
@@ -50,7 +50,7 @@ def read_hierarchy_table(path: Path, short_names: bool) -> Iterator[Concept]:
         headings = categories.setdefault(category, (major, block or chapter, chapter))
         if headings != (major, block or chapter, chapter):
             raise InputError(
-                f"{path}:{line}: three_digit {three_digit} has another major, sub_chapter or chapter above"
+                f"{path}:{line}: three_digit {three_digit} has another major, sub_chapter or chapter in an earlier row"
             )
         names[code] = [long, *filter(None, short)]
     blocks: dict[str, str] = {}
@@ -62,7 +62,7 @@ def read_hierarchy_table(path: Path, short_names: bool) -> Iterator[Concept]:
 
 
 def _headings(categories: dict[str, tuple[str, str, str]], blocks: dict[str, str]) -> Iterator[Concept]:
-    """The chapters and blocks, parents first; ``blocks`` becomes each category's."""
+    """The chapters and blocks, parents first; ``blocks`` is filled with the block of each category."""
     members: dict[tuple[str, str], list[str]] = {}
     for category, (_, block, chapter) in categories.items():
         for heading in ((chapter, ""), (chapter, block)):
@@ -70,12 +70,12 @@ def _headings(categories: dict[str, tuple[str, str, str]], blocks: dict[str, str
     ranges = {
         heading: f"{min(within)}-{max(within).removeprefix(f'{DIAGNOSES}:')}" for heading, within in members.items()
     }
-    found: dict[str, Concept] = {}
+    headings: dict[str, Concept] = {}
     for (chapter, block), code in ranges.items():
         above = ranges[chapter, ""]
-        # A chapter of one block has one range, and mostly one name.
-        names = found.setdefault(code, Concept(code, "" if above == code else above, [])).names
+        # A chapter with one block has the same range, and usually the same name.
+        names = headings.setdefault(code, Concept(code, "" if above == code else above, [])).names
         if (block or chapter) not in names:
             names.append(block or chapter)
     blocks.update({category: ranges[chapter, block] for category, (_, block, chapter) in categories.items()})
-    yield from found.values()
+    yield from headings.values()

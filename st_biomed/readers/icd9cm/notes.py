@@ -1,4 +1,4 @@
-"""The notes below a title in ICD-9-CM, English or Italian: which of them are names."""
+"""Classifies the notes below a title in ICD-9-CM, English or Italian, and selects the names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from st_biomed.records import Tally
 LISTED = re.compile(r"(V\d\d(?:\.\d{1,2})?|E\d{3}(?:\.\d)?|\d{3}(?:\.\d{1,2})?)\s*\t\s*(\S.*)")
 """A code and its title in the tabular list."""
 
-# What a note begins with.
+# The beginnings of notes.
 _INCLUDES = re.compile(r"(?:includes|incl\.?)\s*:+\s*", re.I)
 _EXCLUDES = re.compile(r"(?:excludes|escl\.?)\s*:+\s*", re.I)
 _LONG_NOTE = re.compile(r"(?:notes?|nota)\s*:\s*|the following|le? seguent[ei]|quest[ao] categori", re.I)
@@ -23,17 +23,17 @@ _HEAD = "heads of lists, which stand in front of each item"
 _CONTINUED = "lines in lower case, which go on from a title or another line"
 
 Entries = Iterator[tuple[str, str]]
-"""A note's text, and what it is: one of the four kinds above, or the reason to drop it."""
+"""A note's text, and its kind: one of the four kinds above, or the reason to drop it."""
 
 
 def names_among(entries: Entries, tally: Tally, *, heading: bool, includes: str) -> list[str]:
-    """The names among the entries of a concept's notes; the others are tallied.
+    """The names among the entries of a concept's notes; all other entries are tallied.
 
     Args:
-        entries: What :func:`english` or :func:`italian` takes the notes apart into.
-        tally: Counts what is no name.
+        entries: The result of :func:`english` or :func:`italian`.
+        tally: Counts the entries that are not names.
         heading: Whether the concept is a chapter or block, whose notes have no inclusion terms.
-        includes: Whose "includes" notes are names: ``"none"``, ``"categories"`` or ``"all"``.
+        includes: The "includes" notes that are names: ``"none"``, ``"categories"`` or ``"all"``.
     """
     names = []
     for text, kind in entries:
@@ -54,8 +54,9 @@ def names_among(entries: Entries, tally: Tally, *, heading: bool, includes: str)
 def english(lines: Iterable[str]) -> Entries:
     """The lines of notes that have lost their indentation.
 
-    A line that ends with a colon heads a list, and stands in front of each item: "Amebic:", "appendicitis". The list
-    goes on with lower-case lines and, if it began with a capital, also with what follows in alphabetical order.
+    A line that ends with a colon is the head of a list and precedes each item: "Amebic:", "appendicitis". The list
+    continues with lower-case lines and, if it began with a capital, also with the following lines in alphabetical
+    order.
     """
     kind, head, capital, last = _TERM, "", False, ""
     for line in lines:
@@ -89,9 +90,9 @@ def english(lines: Iterable[str]) -> Entries:
 
 
 def italian(lines: Iterable[str]) -> Entries:
-    """Indented lines: after a colon, those that stand further in are items of a list; else they continue a line.
+    """Split indented lines: after a colon, lines with more indentation are items of a list; others continue a line.
 
-    An inclusion term has a capital: what has none is a piece of a line that was broken.
+    An inclusion term has a capital. A line without one is a part of a broken line.
     """
     kind, instruction = _TERM, -1
     heads: list[tuple[int, str]] = []
@@ -123,13 +124,13 @@ def italian(lines: Iterable[str]) -> Entries:
 
 
 def _joined(lines: Iterable[str]) -> list[tuple[int, str]]:
-    """Indentation and text of each entry; lines further in continue it, unless it ends with a colon."""
+    """Indentation and text of each entry; lines with more indentation continue it, unless it ends with a colon."""
     entries: list[tuple[int, str]] = []
     for line in lines:
         indent = len(line) - len(line.lstrip())
         for part in re.split(r"\s(?=Escl\.?:)", line.strip()):
             text = " ".join(part.split())
-            opened = next((found for note in (_INCLUDES, _EXCLUDES, _LONG_NOTE) if (found := note.match(part))), None)
+            opened = next((match for note in (_INCLUDES, _EXCLUDES, _LONG_NOTE) if (match := note.match(part))), None)
             if opened:
                 entries.append((indent + opened.end(), text))
             elif entries and indent > entries[-1][0] and not entries[-1][1].endswith(":"):

@@ -1,4 +1,4 @@
-"""Inclusion terms that are no names by themselves: the sites and substances a title is about, and what several codes share."""
+"""Inclusion terms that are not complete names: sites and substances of a title, and terms of several codes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections import Counter
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES
 from st_biomed.records import Tally
 
-# Of malignant tumours by site a note is a site, unless it says what grows there; so is a single word below an injury
-# or another tumour. Of poisonings and adverse effects it is a substance.
+# For malignant tumors by site, a note is a site unless it names a growth; so is a single word below an injury or
+# another tumor. For poisonings and adverse effects, it is a substance.
 _SITES = re.compile(r"1[4-8]\d|19[0-5]")
 _TUMOURS_AND_INJURIES = re.compile(r"1[4-9]\d|2[0-3]\d|8\d\d|9[0-5]\d")
 _SUBSTANCES = re.compile(r"9[67]\d|98\d|E8[5-6]\d|E9[34]\d")
@@ -34,12 +34,12 @@ def is_part(code: str, name: str) -> bool:
 
 
 def without_parts(notes: dict[str, list[str]], titles: dict[str, str], tally: Tally) -> dict[str, list[str]]:
-    """Of the names in the notes of codes, those that name their code alone; the others are tallied.
+    """The names in the notes of codes that belong to one code only; the others are tallied.
 
     Args:
         notes: Code to the names in its notes.
         titles: Code to its title.
-        tally: Counts what is no name.
+        tally: Counts the notes that are not names.
     """
     owners = Counter(title.casefold() for title in titles.values())
     owners.update(name for names in notes.values() for name in {name.casefold() for name in names})

@@ -1,4 +1,4 @@
-"""The tabular list of ICD-9-CM as text: chapters, blocks, codes and the notes below each."""
+"""The tabular list of ICD-9-CM as text: chapters, blocks, codes and the notes below them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Ranges = dict[str, tuple[str, str]]
 def read_tabular(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
     """Chapters, blocks and codes, each with its title and the names in its notes."""
     lines = [(line, text) for line, text in read_lines(path) if text.strip()]
-    # A chapter may list its categories in front: of several lines with one code, the last is the code's own.
+    # A chapter may begin with a list of its categories: the last of several lines with one code is the code itself.
     own = {match[1]: line for line, text in lines if (match := LISTED.fullmatch(text.strip()))}
     ranges: _Ranges = {}
     known: set[str] = set()
@@ -62,17 +62,17 @@ def read_tabular(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
 
 
 def inclusion_terms(path: Path, tally: Tally, includes: str) -> dict[str, list[str]]:
-    """Code to the names that it has in the tabular list besides its title."""
-    found = {}
+    """Code to its names in the tabular list, without its title."""
+    names_of = {}
     for code, _, names in read_tabular(path, tally, includes):
         tally.read()
         tally.drop("titles of a tabular list that is read for its inclusion terms")
-        found[code] = names[1:]
-    return found
+        names_of[code] = names[1:]
+    return names_of
 
 
 def _heading(text: str) -> tuple[str, str, str]:
-    """Title, first and last category of a chapter or block, which is in capitals; empty for any other line."""
+    """Title, first and last category of a chapter or block, whose line is in capitals; empty for any other line."""
     text = " ".join(text.split())
     within = _RANGE.search(text)
     title = _CHAPTER_NUMBER.sub("", text[: within.start()]) if within else ""
@@ -80,5 +80,5 @@ def _heading(text: str) -> tuple[str, str, str]:
 
 
 def _around(ranges: _Ranges, first: str, last: str) -> str:
-    """The innermost chapter or block that holds a range, which is the latest of them; empty for none."""
+    """The innermost (latest) chapter or block that contains a range; empty if there is none."""
     return next((code for code in reversed(ranges) if ranges[code][0] <= first and last <= ranges[code][1]), "")

@@ -18,7 +18,7 @@ _CHAPTER = re.compile(r"\s*\(([EV]?\d{2,3})(?:-([EV]?\d{2,3}))?\)$")
 
 
 def read_tree(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
-    """The nodes with a code, parents first; a chapter's code, a mere number, is replaced by the range in its label."""
+    """The nodes with a code, parents first; the code of a chapter, a number, is replaced by the range in its label."""
     codes: dict[str, str] = {}
     titles: dict[str, str] = {}
     taken: set[str] = set()
@@ -28,7 +28,7 @@ def read_tree(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
         if node in codes:
             raise InputError(f"{where}: node_id {node!r} is listed twice")
         if above not in codes and above != "-1":
-            raise InputError(f"{where}: parent_id {above!r} is the node_id of no line above (-1 is none)")
+            raise InputError(f"{where}: parent_id {above!r} is not the node_id of an earlier line (-1 for no parent)")
         if not title:
             raise InputError(f"{where}: node {node!r} has an empty label_it")
         parent = codes.get(above, "")
@@ -38,7 +38,7 @@ def read_tree(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
             tally.drop("nodes without a code")
             continue
         if section not in _SECTIONS:
-            raise InputError(f"{where}: section is one of {', '.join(_SECTIONS)}, found {section!r}")
+            raise InputError(f"{where}: section must be one of {', '.join(_SECTIONS)}, found {section!r}")
         within = _BLOCK.fullmatch(bare) if parent else _CHAPTER.search(title)
         if within:
             code = f"{_SECTIONS[section]}:{within[1]}-{within[2] or within[1]}"
@@ -47,7 +47,7 @@ def read_tree(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
             code = curie(where, bare, _SECTIONS[section])
         else:
             raise InputError(
-                f"{where}: a chapter's label_it ends with its range, like (001-139), found {title[-20:]!r}"
+                f"{where}: a chapter's label_it must end with its range, like (001-139), found {title[-20:]!r}"
             )
         if code in taken or not title:
             raise InputError(f"{where}: code {code} is listed twice, or has no name")

@@ -31,35 +31,35 @@ def records(
     concepts: str = "all",
     definitions: bool = True,
 ) -> Iterator[Record]:
-    """Read headings as preferred names, entry terms as synonyms, scope notes as definitions, and parents from tree numbers.
+    """Read headings as preferred names, entry terms as synonyms, scope notes as definitions, tree numbers as parents.
 
-    The types of a descriptor are the letters of its trees: A anatomy, B organisms, C diseases, D chemicals and drugs, and
-    so on. A descriptor with several tree numbers has the parent of each. Trees that are put together so hold a cycle, of
+    The types of a descriptor are the letters of its trees: A anatomy, B organisms, C diseases, D chemicals and drugs,
+    and so on. A descriptor with several tree numbers has the parent of each. Together, the trees contain a cycle of
     two descriptors that are above one another in different trees; ``Terminology.without_cycles`` drops it. Female and
     Male have no tree number. A descriptor whose substance has an action has the relation
     ``has_pharmacological_action`` to the descriptor of that action. The definition is the scope note of the preferred
-    concept; a table of terms has none. Supplementary records are not read.
+    concept; tables of terms have none. Supplementary records are not read.
 
     Args:
-        path: The official XML (``desc2031.xml``) or ASCII form (``d2031.bin``), which its suffix tells, or else a table
-            of terms with the columns DescriptorUI, DescriptorName, ConceptUI, TermName, IsPermutedTermYN, LexicalTag
-            and RecordPreferredTermYN.
+        path: The official XML (``desc2031.xml``) or ASCII form (``d2031.bin``), distinguished by the suffix, or a
+            table of terms with the columns DescriptorUI, DescriptorName, ConceptUI, TermName, IsPermutedTermYN,
+            LexicalTag and RecordPreferredTermYN.
         tally: Counts terms, tree numbers, pharmacological actions and scope notes.
-        trees: For a table of terms, the official tree numbers (``mtrees2031.bin``); without it, the default, a table
-            has no parents.
+        trees: For a table of terms, the official tree numbers (``mtrees2031.bin``); by default none, so that there are
+            no parents.
         actions: For a table of terms, a table of pharmacological actions with the columns DescriptorUI and
-            PharmActionUI; without it, the default, a table has none.
-        permuted: Whether to read permuted terms too ("Fever, Zorb" beside "Zorb Fever"); by default not. The ASCII form
-            does not mark them: there they are read.
-        without_tags: Lexical tags of the terms to leave out, with commas between, e.g. ``"TRD,LAB"`` for trade names
+            PharmActionUI; by default none.
+        permuted: Whether to read permuted terms too ("Fever, Zorb" beside "Zorb Fever"); off by default. The ASCII
+            form does not mark them, so they are always read from it.
+        without_tags: Lexical tags of the terms to leave out, separated by commas, e.g. ``"TRD,LAB"`` for trade names
             and numbers of laboratories; none by default.
         concepts: ``all`` (default) for the terms of every concept of a descriptor, which may be narrower than its
             heading; ``preferred`` for those of the preferred concept.
-        definitions: Whether to read scope notes, as by default.
+        definitions: Whether to read scope notes; on by default.
 
     Raises:
-        InputError: With file and line: an identifier or tree number that is none or is there twice, a descriptor without
-            a heading, a malformed row, XML that is none or declares entities. Also: no such file, no such column.
+        InputError: With file and line: an invalid or repeated identifier or tree number, a descriptor without a
+            heading, a malformed row, invalid XML or XML that declares entities. Also: no such file, no such column.
     """
     if path is None:
         raise InputError("reader 'mesh' needs the path of MeSH: desc2031.xml, d2031.bin or a table of terms")
@@ -76,12 +76,12 @@ def records(
     )
     years = re.findall(r"20\d\d", " ".join(file.name for file in (path, *beside)))
     yield replace(SOURCE, version="".join(years[:1]))
-    found = False
+    any_descriptor = False
     for descriptor in _descriptors(path, tally, trees, actions):
-        found = True
+        any_descriptor = True
         yield from thesaurus.descriptor(descriptor)
-    if not found:
-        raise InputError(f"{path}: holds no descriptor of MeSH")
+    if not any_descriptor:
+        raise InputError(f"{path}: contains no descriptor of MeSH")
     yield from thesaurus.finish()
 
 
@@ -92,14 +92,12 @@ def _descriptors(
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix in (".xml", ".bin"):
         if trees is not None or actions is not None:
-            raise InputError(
-                f"{path}: has its trees and actions itself; trees= and actions= belong to a table of terms"
-            )
+            raise InputError(f"{path}: contains its trees and actions; trees= and actions= are for a table of terms")
         yield from xml.descriptors(path) if suffix == ".xml" else ascii.descriptors(path, tally)
         return
-    found = list(table.descriptors(path))
+    descriptors = list(table.descriptors(path))
     if trees is not None:
-        table.add_trees(Path(trees), found, tally)
+        table.add_trees(Path(trees), descriptors, tally)
     if actions is not None:
-        table.add_actions(Path(actions), found, tally)
-    yield from found
+        table.add_actions(Path(actions), descriptors, tally)
+    yield from descriptors

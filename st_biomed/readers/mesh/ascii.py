@@ -1,4 +1,4 @@
-"""MeSH as the official ASCII form, ``d2031.bin``: records that begin with ``*NEWRECORD`` and have lines ``MH = Heading``."""
+"""MeSH in the official ASCII form, ``d2031.bin``: records of ``*NEWRECORD`` and lines such as ``MH = Heading``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def descriptors(path: Path, tally: Tally) -> Iterator[Descriptor]:
 
 
 def _records(path: Path) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """The line where each record begins, and its keys and values."""
+    """The line at which each record begins, and its keys and values."""
     begun = 0
     fields: list[tuple[str, str]] = []
     for line, text in read_lines(path):
@@ -53,7 +53,7 @@ def _records(path: Path) -> Iterator[tuple[int, list[tuple[str, str]]]]:
             continue
         key, equals, value = text.partition(" =")
         if not begun or not equals:
-            raise InputError(f"{path}:{line}: a line is {_BEGIN}, or 'MH = Heading' in a record, found {text[:40]!r}")
+            raise InputError(f"{path}:{line}: expected {_BEGIN}, or 'MH = Heading' in a record, found {text[:40]!r}")
         fields.append((key, value.strip()))
     if not begun:
         raise InputError(f"{path}: has no {_BEGIN}; is it MeSH in ASCII form?")
@@ -61,11 +61,11 @@ def _records(path: Path) -> Iterator[tuple[int, list[tuple[str, str]]]]:
 
 
 def _entry(value: str) -> Name:
-    """An entry term: alone, or ``term|T047|NON|NRW|...|abcd``, whose last field has a letter for each one before.
+    """An entry term: alone, or ``term|T047|NON|NRW|...|abcd``, whose last field has a letter for each preceding one.
 
-    The letter ``c`` stands for the lexical tag, ``d`` for the relation of the term's concept to the preferred one.
+    The letter ``c`` marks the lexical tag, ``d`` the relation of the term's concept to the preferred one.
     """
     text, *fields = value.split("|")
     letters = fields.pop() if fields else ""
-    told = dict(zip(letters[1:], fields)) if len(letters) == len(fields) + 1 else {}
-    return Name(text, tag=told.get("c", "NON"), preferred_concept=told.get("d", "") in _EQUIVALENT)
+    value_of = dict(zip(letters[1:], fields)) if len(letters) == len(fields) + 1 else {}
+    return Name(text, tag=value_of.get("c", "NON"), preferred_concept=value_of.get("d", "") in _EQUIVALENT)

@@ -1,4 +1,4 @@
-"""A descriptor of MeSH whatever file it stands in, and the records that it becomes."""
+"""A descriptor of MeSH from any file, and its records."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Name(NamedTuple):
     """One term of a descriptor.
 
     Attributes:
-        text: As the file has it.
-        permuted: Whether it is another term with its words in another order, made by a program.
+        text: The text in the file.
+        permuted: Whether it is a generated variant of another term with its words in another order.
         tag: Its lexical tag: NON, TRD (trade name), LAB (number of a laboratory), ABB, ACR, EPO, NAM, ABX, ACX.
         preferred_concept: Whether it belongs to the descriptor's preferred concept; others are narrower or related.
     """
@@ -43,7 +43,7 @@ class Name(NamedTuple):
 
 @dataclass
 class Descriptor:
-    """What a file says of one descriptor.
+    """A file's information on one descriptor.
 
     Attributes:
         where: ``file:line``, for errors.
@@ -52,7 +52,7 @@ class Descriptor:
         names: Its terms.
         numbers: Its tree numbers, e.g. ``"C01.100"``.
         actions: Identifiers or headings of its pharmacological actions.
-        notes: Its scope notes, and whether each belongs to the preferred concept.
+        notes: Its scope notes, each with whether it belongs to the preferred concept.
     """
 
     where: str
@@ -65,13 +65,13 @@ class Descriptor:
 
 
 class Thesaurus:
-    """From descriptors to records; call :meth:`descriptor` for each and :meth:`finish` in the end.
+    """Converts descriptors to records; call :meth:`descriptor` for each and :meth:`finish` at the end.
 
     Args:
         tally: Counts terms, tree numbers, actions and scope notes.
         permuted: Whether permuted terms are names.
         without_tags: Lexical tags whose terms are no names.
-        preferred_only: Whether terms of the preferred concept alone are names.
+        preferred_only: Whether only terms of the preferred concept are names.
         definitions: Whether scope notes are definitions.
     """
 
@@ -97,16 +97,16 @@ class Thesaurus:
         """Names, definition and types of a descriptor.
 
         Raises:
-            InputError: No identifier, one that was there before, no heading, a heading that another has.
+            InputError: An invalid or repeated identifier, no heading, or the heading of another descriptor.
         """
         where, ui, name = descriptor.where, descriptor.ui, descriptor.name.strip()
         if not _UI.fullmatch(ui):
-            raise InputError(f"{where}: {ui[:40]!r} is no descriptor of MeSH; they look like D000001")
+            raise InputError(f"{where}: {ui[:40]!r} is not a descriptor of MeSH; they look like D000001")
         if not name:
             raise InputError(f"{where}: descriptor {ui} has no name")
         for key in (ui, name):
             if key in self.code_of:
-                raise InputError(f"{where}: descriptor {key[:40]!r} is there twice")
+                raise InputError(f"{where}: descriptor {key[:40]!r} occurs twice")
         code = f"{SOURCE.name}:{ui}"
         self.code_of |= {ui: code, name: code}
         yield Term(code, name)
@@ -119,15 +119,15 @@ class Thesaurus:
         self._actions += [(code, action) for action in descriptor.actions]
 
     def number(self, where: str, number: str, code: str) -> None:
-        """A place of a descriptor in the trees.
+        """Add a tree number of a descriptor.
 
         Raises:
-            InputError: It is no tree number, or another descriptor stands there.
+            InputError: It is not a tree number, or another descriptor has it.
         """
         if not _TREE_NUMBER.fullmatch(number):
-            raise InputError(f"{where}: {number[:40]!r} is no tree number; they look like C01 and C01.100")
+            raise InputError(f"{where}: {number[:40]!r} is not a tree number; they look like C01 and C01.100")
         if number in self._of_number:
-            raise InputError(f"{where}: tree number {number} is there twice")
+            raise InputError(f"{where}: tree number {number} occurs twice")
         self._of_number[number] = code
 
     def finish(self) -> Iterator[Record]:
@@ -158,7 +158,7 @@ class Thesaurus:
             self.tally.note(f"{n_placeless:,} descriptors have no tree number, and so neither parents nor a type")
 
     def _synonyms(self, code: str, name: str, names: list[Name]) -> Iterator[Record]:
-        # The heading itself counts once: as the term that it is, else as a name of its own.
+        # The heading counts once, as the equal term or else as an additional name.
         stripped = [term._replace(text=term.text.strip()) for term in names]
         own = next((i for i, term in enumerate(stripped) if term.text == name), None)
         self.tally.read(len(stripped) + (own is None))
@@ -187,7 +187,7 @@ class Thesaurus:
                 yield Definition(code, text)
 
     def _reason(self, name: Name) -> str:
-        """Why a name is dropped; empty where it is kept."""
+        """The reason for dropping a name; empty if it is kept."""
         if not name.text:
             return "empty names"
         if name.permuted and not self.permuted:

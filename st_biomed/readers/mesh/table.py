@@ -1,4 +1,4 @@
-"""MeSH as a table of terms, with the official file of tree numbers and a table of pharmacological actions beside it."""
+"""MeSH as a table of terms, with the official file of tree numbers and a table of pharmacological actions."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def descriptors(path: Path) -> Iterator[Descriptor]:
     """The descriptors of a table of terms, in the order of their first rows.
 
     Raises:
-        InputError: With file and line: a descriptor with two headings, a flag that is neither Y nor N; see
-            :func:`~st_biomed.files.tables.read_table`, too.
+        InputError: With file and line: a descriptor with two headings, a flag other than Y or N; see also
+            :func:`~st_biomed.files.tables.read_table`.
     """
-    found: dict[str, Descriptor] = {}
+    by_ui: dict[str, Descriptor] = {}
     concept_of: dict[str, list[str]] = {}
     preferred: dict[str, str] = {}
     for line, row in read_table(path, _COLUMNS):
@@ -36,15 +36,17 @@ def descriptors(path: Path) -> Iterator[Descriptor]:
         where = f"{path}:{line}"
         for flag in (permuted, own):
             if flag not in ("Y", "N"):
-                raise InputError(f"{where}: a flag is Y or N, found {flag[:40]!r}")
-        descriptor = found.setdefault(ui, Descriptor(where, ui, heading))
+                raise InputError(f"{where}: expected the flag Y or N, found {flag[:40]!r}")
+        descriptor = by_ui.setdefault(ui, Descriptor(where, ui, heading))
         if heading != descriptor.name:
-            raise InputError(f"{where}: {ui} is called {heading[:40]!r} here and {descriptor.name[:40]!r} above")
+            raise InputError(
+                f"{where}: {ui} has the name {heading[:40]!r} here and {descriptor.name[:40]!r} in an earlier row"
+            )
         descriptor.names.append(Name(text, permuted == "Y", tag))
         concept_of.setdefault(ui, []).append(concept)
         if own == "Y":
             preferred[ui] = concept
-    for ui, descriptor in found.items():
+    for ui, descriptor in by_ui.items():
         descriptor.names = [
             name._replace(preferred_concept=concept == preferred.get(ui, concept))
             for name, concept in zip(descriptor.names, concept_of[ui])
@@ -52,19 +54,19 @@ def descriptors(path: Path) -> Iterator[Descriptor]:
         yield descriptor
 
 
-def add_trees(path: Path, found: list[Descriptor], tally: Tally) -> None:
+def add_trees(path: Path, descriptors: list[Descriptor], tally: Tally) -> None:
     """Add the tree numbers of an official file, whose lines are ``Name;C01.100``.
 
     Raises:
         InputError: With file and line: a line of another form.
     """
-    of_name = {descriptor.name: descriptor for descriptor in found}
+    of_name = {descriptor.name: descriptor for descriptor in descriptors}
     for line, text in read_lines(path):
         if not text.strip():
             continue
         name, semicolon, number = text.rpartition(";")
         if not semicolon:
-            raise InputError(f"{path}:{line}: a line is 'Name;C01.100', found {text[:40]!r}")
+            raise InputError(f"{path}:{line}: expected 'Name;C01.100', found {text[:40]!r}")
         descriptor = of_name.get(name.strip())
         if descriptor is None:
             tally.read()
@@ -73,13 +75,13 @@ def add_trees(path: Path, found: list[Descriptor], tally: Tally) -> None:
             descriptor.numbers.append(number.strip())
 
 
-def add_actions(path: Path, found: list[Descriptor], tally: Tally) -> None:
+def add_actions(path: Path, descriptors: list[Descriptor], tally: Tally) -> None:
     """Add the pharmacological actions of a table; those of supplementary substances are dropped and counted.
 
     Raises:
         InputError: See :func:`~st_biomed.files.tables.read_table`.
     """
-    of_ui = {descriptor.ui: descriptor for descriptor in found}
+    of_ui = {descriptor.ui: descriptor for descriptor in descriptors}
     for _, row in read_table(path, ("DescriptorUI", "PharmActionUI")):
         ui, action = (cell.strip() for cell in row)
         if ui in of_ui:

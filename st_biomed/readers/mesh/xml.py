@@ -1,4 +1,4 @@
-"""MeSH as the official XML of descriptors, ``desc2031.xml``, one record after the other."""
+"""MeSH as the official XML of descriptors, ``desc2031.xml``, record by record."""
 
 from __future__ import annotations
 

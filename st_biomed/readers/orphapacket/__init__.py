@@ -51,31 +51,31 @@ def records(
     genes: bool = True,
     definitions: bool = True,
 ) -> Iterator[Record]:
-    """Read each packet as a concept of ORDO with its names, definition, parents, phenotypes, genes and cross-references.
+    """Read each packet as a concept of ORDO with names, definition, parents, phenotypes, genes and cross-references.
 
-    A parent without a packet of its own, a phenotype (HPO) and a gene (HGNC) are concepts with the name that a packet
-    has of them; a gene's symbol is its synonym. A disease has the relation ``has_phenotype_very_frequent`` and the like
-    to its phenotypes; phenotypes that are excluded are dropped. A gene has one such as
-    ``Disease-causing_germline_mutation(s)_in`` to its diseases. Cross-references have the predicate of their mapping: ``exactMatch``,
-    ``narrowMatch`` where the disease is broader than the target, ``broadMatch``, or ``xref`` where Orphanet has not
-    decided. The type is that of the disorder, e.g. ``Clinical subtype``.
+    Parents without their own packet, phenotypes (HPO) and genes (HGNC) are concepts with the name in the packet; the
+    symbol of a gene is its synonym. A disease has the relation ``has_phenotype_very_frequent`` and similar ones to its
+    phenotypes; excluded phenotypes are dropped. A gene has relations such as
+    ``Disease-causing_germline_mutation(s)_in`` to its diseases. Cross-references have the predicate of their mapping:
+    ``exactMatch``, ``narrowMatch`` if the disease is broader than the target, ``broadMatch``, or ``xref`` if Orphanet
+    has not decided. The type is that of the disorder, e.g. ``Clinical subtype``.
 
-    The source is ``ORPHAPACKET``, so that packets can be merged with ORDO in another version; names of phenotypes and
-    genes have those of HPO and HGNC.
+    The source is ``ORPHAPACKET``, so that packets can be merged with ORDO in another version. Names of phenotypes and
+    genes have the sources of HPO and HGNC.
 
     Args:
         path: A file with a packet on each line (``orphapackets.jsonl``), or the folder of ``ORPHApacket_*.json``.
-        tally: Counts names, types, definitions, parents, phenotypes, genes and cross-references, and statements of other
-            kinds: children (which say what parents do), prevalences, ages of onset and inheritance.
-        phenotypes: Whether to read phenotypes, as by default.
-        frequencies: Whether the relation to a phenotype says how frequent it is, as by default; else it is
+        tally: Counts names, types, definitions, parents, phenotypes, genes and cross-references, and statements of
+            other kinds: children (which repeat the parents), prevalences, ages of onset and inheritance.
+        phenotypes: Whether to read phenotypes; on by default.
+        frequencies: Whether the relation to a phenotype states its frequency; on by default. Otherwise it is
             ``has_phenotype``.
-        genes: Whether to read genes, as by default.
-        definitions: Whether to read definitions, as by default.
+        genes: Whether to read genes; on by default.
+        definitions: Whether to read definitions; on by default.
 
     Raises:
-        InputError: With file and line: no JSON, no packet, a packet without a code or a name, a code that is there twice,
-            a field of another kind, an unknown mapping. Also: a file or folder without packets.
+        InputError: With file and line: no JSON, no packet, a packet without a code or a name, a code that occurs
+            twice, a field of the wrong type, an unknown mapping. Also: a file or folder without packets.
     """
     if path is None:
         raise InputError(
@@ -85,12 +85,12 @@ def records(
     for where, packet in read_packets(path):
         yield from packets.packet(where, packet)
     if not packets.names:
-        raise InputError(f"{path}: holds no packet of Orphanet")
+        raise InputError(f"{path}: contains no packet of Orphanet")
     yield from packets.finish()
 
 
 class Packets:
-    """From packets to records."""
+    """Converts packets to records."""
 
     def __init__(self, tally: Tally, *, phenotypes: bool, frequencies: bool, genes: bool, definitions: bool) -> None:
         self.tally = tally
@@ -99,21 +99,19 @@ class Packets:
         self.names: dict[str, set[str]] = {}
         self._version: str | None = None
         self._declared: set[str] = set()
-        self._parents: dict[
-            tuple[str, str], str
-        ] = {}  # child and parent to the name that the child's packet has of it
+        self._parents: dict[tuple[str, str], str] = {}  # child and parent to the parent's name in the child's packet
         self._relations = Once(tally, "repeated phenotypes and genes")
 
     def packet(self, where: str, packet: dict[str, Any]) -> Iterator[Record]:
-        """All that a packet says, its parents aside."""
+        """All statements of a packet except its parents."""
         number, name = text_of(where, packet, "ORPHAcode"), text_of(where, packet, "Label")
         if not _CODE.fullmatch(number) or not name:
             raise InputError(
-                f"{where}: a packet has an 'ORPHAcode' and a 'Label', found {number[:40]!r} and {name[:40]!r}"
+                f"{where}: a packet needs an 'ORPHAcode' and a 'Label', found {number[:40]!r} and {name[:40]!r}"
             )
         code = f"ORDO:{number}"
         if code in self.names:
-            raise InputError(f"{where}: packet {number} is there twice")
+            raise InputError(f"{where}: packet {number} occurs twice")
         if self._version is None:
             date = _DATE.search(text_of(where, packet, "version"))
             self._version = date[0] if date else ""
@@ -142,7 +140,7 @@ class Packets:
             self.tally.drop(f"statements of other kinds ({key})", n)
 
     def finish(self) -> Iterator[Record]:
-        """Parents, and names of those that have no packet."""
+        """Parents, and names of those without a packet."""
         for (child, parent), name in self._parents.items():
             self.tally.read()
             if child == parent:
@@ -181,7 +179,7 @@ class Packets:
     def _parent(self, where: str, code: str, parent: dict[str, Any]) -> None:
         above = text_of(where, parent, "ORPHAcode")
         if not _CODE.fullmatch(above):
-            raise InputError(f"{where}: a parent has an 'ORPHAcode', found {above[:40]!r}")
+            raise InputError(f"{where}: a parent needs an 'ORPHAcode', found {above[:40]!r}")
         key = code, f"ORDO:{above}"
         if key in self._parents:
             self.tally.read()
@@ -231,12 +229,14 @@ class Packets:
         elif mapping == _WRONG:
             self.tally.drop("cross-references that are denied")
         elif mapping not in _PREDICATES:
-            raise InputError(f"{where}: a mapping is {', '.join((*_PREDICATES, _WRONG))}, found {mapping[:40]!r}")
+            raise InputError(
+                f"{where}: a mapping must be one of {', '.join((*_PREDICATES, _WRONG))}, found {mapping[:40]!r}"
+            )
         elif targets.keeps(_PREDICATES[mapping], target):
             yield Xref(code, target, _PREDICATES[mapping])
 
     def _named(self, code: str, texts: list[str]) -> Iterator[Record]:
-        """The names of a phenotype or gene that are new."""
+        """The new names of a phenotype or gene."""
         prefix = code.partition(":")[0]
         source = f"{prefix}-{SOURCE.name}"
         if prefix not in self._declared:

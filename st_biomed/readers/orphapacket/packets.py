@@ -1,4 +1,4 @@
-"""Packets of Orphanet as files hold them, and the lists within a packet, which come in several shapes."""
+"""Packets of Orphanet in files, and the lists within a packet, which have several forms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from st_biomed.readers._json import field, json_object
 
 
 def read_packets(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """``file:line`` and content of each packet of a file of lines, or of a folder.
+    """``file:line`` and content of each packet in a file of lines, or in a folder.
 
     Raises:
         InputError: With file and line: no JSON, no packet. Also: no such file.
@@ -31,33 +31,33 @@ def read_packets(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _content(where: str, document: dict[str, Any]) -> dict[str, Any]:
     packet = field(where, document, "Orphapacket", dict)
     if not packet:
-        raise InputError(f"{where}: has no 'Orphapacket'; is it one of Orphanet's?")
+        raise InputError(f"{where}: has no 'Orphapacket'; is it a packet of Orphanet?")
     return packet
 
 
 def listed_below(where: str, holder: dict[str, Any], key: str, single: str) -> list[Any]:
-    """What is listed below a key, in any of the ways in which packets list: ``[{single: x}]``, ``{single: [x]}``, ``[x]``."""
+    """The entries of a list below a key, in any form of the packets: ``[{single: x}]``, ``{single: [x]}``, ``[x]``."""
     value = holder.get(key)
     entries = []
     for wrapped in value if isinstance(value, list) else [] if value is None else [value]:
         if not isinstance(wrapped, dict):
-            raise InputError(f"{where}: {key!r} must hold objects, found {str(wrapped)[:40]!r}")
+            raise InputError(f"{where}: {key!r} must contain objects, found {str(wrapped)[:40]!r}")
         inner = wrapped.get(single, wrapped)
         entries += inner if isinstance(inner, list) else [inner]
     return entries
 
 
 def objects_below(where: str, holder: dict[str, Any], key: str, single: str) -> list[dict[str, Any]]:
-    """As :func:`listed_below`, of objects alone."""
+    """Like :func:`listed_below`, for objects only."""
     entries = listed_below(where, holder, key, single)
     for entry in entries:
         if not isinstance(entry, dict):
-            raise InputError(f"{where}: {key!r} must hold objects, found {str(entry)[:40]!r}")
+            raise InputError(f"{where}: {key!r} must contain objects, found {str(entry)[:40]!r}")
     return entries
 
 
 def texts_below(where: str, holder: dict[str, Any], key: str, single: str) -> list[str]:
-    """As :func:`listed_below`, of texts alone, stripped."""
+    """Like :func:`listed_below`, for texts only, stripped."""
     entries = listed_below(where, holder, key, single)
     for entry in entries:
         if not isinstance(entry, str):
@@ -66,5 +66,5 @@ def texts_below(where: str, holder: dict[str, Any], key: str, single: str) -> li
 
 
 def text_of(where: str, holder: dict[str, Any], key: str) -> str:
-    """A text of a packet, stripped; empty where it is missing."""
+    """A text of a packet, stripped; empty if it is missing."""
     return field(where, holder, key, str).strip()

@@ -1,7 +1,7 @@
 """UMLS: the Metathesaurus in Rich Release Format, read by columns.
 
-Concepts are ``UMLS:C0000000``. Every vocabulary inside is a source of its own with its version and restriction level,
-so that a subset by source and the privacy rule know whose name is whose.
+Concepts are ``UMLS:C0000000``. Every vocabulary inside UMLS is a separate source with its version and restriction
+level, so that subsets by source and the privacy check know the owner of each name.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def resolved(**options: Any) -> dict[str, Any]:
-    """The options with those of the preset spelled out and the version of the normalizer.
+    """Expand the preset into its options, and add the version of the normalizer.
 
     Raises:
         InputError: Unknown preset or normalizer.
@@ -65,7 +65,7 @@ def resolved(**options: Any) -> dict[str, Any]:
     return values | {"normalizer_version": NORMALIZERS[values["normalizer"]][0]}
 
 
-def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
+def records(  # noqa: PLR0913 - all choices that differ between the papers
     path: Path | None = None,
     *,
     tally: Tally,
@@ -87,65 +87,67 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
 ) -> Iterator[Record]:
     """Read names, parents, relations, semantic types, definitions and the history of concepts.
 
-    A row is a line of MRCONSO, MRREL, MRSTY, MRCUI or MRDEF. A name stands once for each source that has it. One row of a
-    concept is its preferred name: English before other languages, then TS = P, STT = PF, ISPREF = Y, then the first
-    in the file. A row of MRREL says that its *second* concept has the relation to its first: with REL = PAR or CHD it
-    becomes a parent, otherwise a relation from the second to the first. A concept that was merged into another one is
-    a cross-reference of that with the predicate ``replaces``. A definition is in the language that MRSAB says of its
-    vocabulary, else in the one language of its names.
+    A row is a line of MRCONSO, MRREL, MRSTY, MRCUI or MRDEF. A name occurs once for each source that has it. One row
+    of a concept is its preferred name: English before other languages, then TS = P, STT = PF, ISPREF = Y, then the
+    first in the file. A row of MRREL states the relation of its *second* concept to its first: with REL = PAR or CHD
+    it becomes a parent, otherwise a relation from the second to the first. A concept that was merged into another one
+    is a cross-reference of that one with the predicate ``replaces``. The language of a definition is that of its
+    vocabulary in MRSAB, otherwise the only language of the vocabulary's names.
 
-    The vocabularies do not agree on what is above what, so that parents of all of them make cycles, which a hierarchy
-    refuses. A hierarchy of UMLS is that of one vocabulary (``relation_sources="SNOMEDCT_US"``, or a subset by source),
-    and ``Terminology.without_cycles()`` drops what contradicts itself in there.
+    The vocabularies have conflicting hierarchies, so the parents of all of them contain cycles, which a hierarchy
+    rejects. Use the hierarchy of one vocabulary (``relation_sources="SNOMEDCT_US"``, or a subset by source), and
+    ``Terminology.without_cycles()`` to drop the contradictions within it.
 
-    Options that are lists may be strings with commas between their members. The presets are:
+    Options that are lists may be strings, separated by commas. The presets are:
 
     - ``sapbert``: ``languages=ENG keep_suppressed=true normalizer=lower trade_names=true``.
     - ``italian``: ``sources=ICPCITA,MDRITA,MSHITA``, relations of all sources (an empty ``relation_sources``) and
-      ``semantic_types`` T023, T031, T103, T074, T033, T184, T058, T060, T059, T061, T046, T039, T037 with those below.
-    - ``bergamot``: ``relations=rel``, of all languages and sources.
+      ``semantic_types`` T023, T031, T103, T074, T033, T184, T058, T060, T059, T061, T046, T039, T037 with the types
+      below them.
+    - ``bergamot``: ``relations=rel``, for all languages and sources.
 
-    Of a preset's languages and sources some may have no row, which the tally mentions with 0 rows; those that you name
-    yourself have to be there.
+    Some languages and sources of a preset may have no row, which the tally mentions with 0 rows. Those that you set
+    yourself must occur.
 
-    Every vocabulary is a source with MRSAB's version and restriction level; one that MRSAB does not describe, as all
-    where there is no MRSAB, is not redistributable, and neither is the source ``UMLS`` itself.
+    Every vocabulary is a source with MRSAB's version and restriction level. Vocabularies that MRSAB does not describe
+    are not redistributable, and neither is the source ``UMLS`` itself.
 
     Args:
-        path: The META folder: MRCONSO.RRF and, where they are there, MRREL, MRSTY, MRCUI, MRDEF, MRSAB, MRDOC and MRFILES;
+        path: The META folder: MRCONSO.RRF and, if they exist, MRREL, MRSTY, MRCUI, MRDEF, MRSAB, MRDOC and MRFILES;
             plain, gzipped or in pieces (``MRCONSO.RRF.aa.gz``).
-        tally: Counts the lines of MRCONSO, MRREL, MRSTY, MRCUI and MRDEF, blank ones too, and the identifiers in ``concepts``.
-            Trade names of a drug are further records of rows that are counted already.
-        preset: ``"sapbert"``, ``"italian"`` or ``"bergamot"``: the paper's choice of the options below; those that are given win. By
-            default none.
+        tally: Counts the lines of MRCONSO, MRREL, MRSTY, MRCUI and MRDEF, including blank ones, and the identifiers in
+            ``concepts``. Trade names of a drug are additional records of counted rows.
+        preset: ``"sapbert"``, ``"italian"`` or ``"bergamot"``: the paper's choice of the options below; options that
+            are set override it. By default none.
         languages: LAT of the names and definitions to keep, e.g. ``["ENG"]``; all by default.
         sources: SAB of the names and definitions to keep; all by default.
-        relation_sources: SAB of the parents and relations to keep, each of which MRREL has; by default those of
-            ``sources``, whether MRREL has them or not; empty for all.
+        relation_sources: SAB of the parents and relations to keep, each of which must occur in MRREL; by default those
+            of ``sources``, which need not occur in MRREL; empty for all.
         term_types: TTY of the names to keep; all by default.
-        keep_suppressed: Whether to keep names, relations and definitions with SUPPRESS = O, E or Y, as the papers do; by default not.
+        keep_suppressed: Whether to keep names, relations and definitions with SUPPRESS = O, E or Y, as the papers do;
+            off by default.
         semantic_types: TUI of the concepts to keep, each with the types below it in the semantic network; all by
             default.
         semantic_groups: Groups of semantic types to keep, besides ``semantic_types``: ``ACTI``, ``ANAT``, ``CHEM``,
             ``CONC``, ``DEVI``, ``DISO``, ``GENE``, ``GEOG``, ``LIVB``, ``OBJC``, ``OCCU``, ``ORGA``, ``PHEN``,
             ``PHYS``, ``PROC``; all by default.
-        concepts: CUIs to keep, or a text file with one on each line; all by default. Merged ones are found by MRCUI.
-            Those that MRCONSO does not have are counted, and it has to have one of them.
-        normalizer: What is done to every name: ``"none"`` (default), ``"lower"`` or ``"coder"``.
+        concepts: CUIs to keep, or a text file with one on each line; all by default. MRCUI resolves merged ones.
+            Concepts that are missing from MRCONSO are counted; at least one must be in it.
+        normalizer: The normalizer of every name: ``"none"`` (default), ``"lower"`` or ``"coder"``.
         trade_names: Whether the names of a drug's trade names (RELA tradename_of, has_tradename) are synonyms of the
-            drug too, besides being names of their own concepts; by default not.
+            drug too, in addition to being names of their own concepts; off by default.
         relations: ``"named"`` (default) keeps relations that have a RELA, ``"all"`` the others too, named by their
             REL, ``"rel"`` names all of them by their REL, ``"none"`` keeps parents only.
-        inverses: Whether to keep both of two inverse relations, as by default; if not, the first by name of each pair
-            in MRDOC.
-        least_relation_rows: Relations of fewer kept rows are rare, and dropped; by default 1, which drops none.
-        definitions: Whether to read MRDEF where it is there, as by default.
+        inverses: Whether to keep both of two inverse relations; on by default. Otherwise the first by name of each
+            pair in MRDOC is kept.
+        least_relation_rows: Relations with fewer kept rows are dropped as rare; by default 1, which drops none.
+        definitions: Whether to read MRDEF if it exists; on by default.
 
     Raises:
-        InputError: No MRCONSO there, a file without one of its pieces or with another number of rows than MRFILES
-            says; with file and line a row of the wrong form, a name or type without a concept; an unknown option
-            value; nothing in the files has a language, source or term type that is asked for, or none of the concepts;
-            a file is not there without which an option can do nothing.
+        InputError: No MRCONSO, a missing piece of a file, or another number of rows than in MRFILES; with file and
+            line: a malformed row, a name or type without a concept; an unknown option value; a requested language,
+            source or term type that no row has, or none of the requested concepts; a missing file that an option
+            needs.
     """
     chosen = resolved(
         preset=preset,
@@ -164,7 +166,7 @@ def records(  # noqa: PLR0913 - whatever the papers choose in differing ways
     if named not in RELATIONS:
         raise unknown_name("relations of reader 'umls'", named, RELATIONS)
     if path is None or not path.is_dir():
-        raise InputError(f"{path or 'reader umls'}: the META folder with MRCONSO.RRF is needed")
+        raise InputError(f"{path or 'reader umls'}: expected the META folder with MRCONSO.RRF")
 
     def members(name: str) -> tuple[str, ...] | None:
         return listed(name, chosen[name]) if name in chosen else None

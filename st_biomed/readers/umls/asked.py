@@ -1,4 +1,4 @@
-"""Concepts that are asked for by their identifiers, in a list or a file."""
+"""Concepts requested by their identifiers, in a list or a file."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ _IDENTIFIER = re.compile(r"(?:UMLS:)?C(\d{7})", re.ASCII)
 
 
 class AskedFor:
-    """The concepts that are asked for, those of earlier releases as what they are today.
+    """The requested concepts; concepts of earlier releases are replaced by the current ones.
 
     Attributes:
-        wanted: Which concepts these are, boolean by number.
+        wanted: Whether a concept is requested, boolean by number.
 
     Args:
-        concepts: A sequence of identifiers, these with commas between, or a text file with one on each line.
-        history: What became of merged concepts.
+        concepts: A sequence of identifiers, a string of them separated by commas, or a text file with one on each
+            line.
+        history: The current concepts of merged ones.
 
     Raises:
-        InputError: No such file; with its line, something that is no identifier; no identifier at all.
+        InputError: No such file; with its line, an invalid identifier; no identifier at all.
     """
 
     def __init__(self, concepts: str | Path | Sequence[str], history: History) -> None:
@@ -37,19 +38,19 @@ class AskedFor:
         for where, code in _identifiers(concepts):
             match = _IDENTIFIER.fullmatch(code)
             if not match:
-                raise InputError(f"{where}: {code!r} is no concept identifier, they look like C0000000")
+                raise InputError(f"{where}: {code!r} is not a concept identifier, they look like C0000000")
             self._numbers.append(history.current(int(match[1])))
         if not self._numbers:
-            raise InputError(f"concepts of reader 'umls': no identifier is in {str(concepts)!r}")
+            raise InputError(f"concepts of reader 'umls': found no identifier in {str(concepts)!r}")
         self.wanted = np.zeros(N_NUMBERS, dtype=bool)
         self.wanted[self._numbers] = True
 
     def count(self, present: np.ndarray, known: np.ndarray, tally: Tally) -> None:
-        """Each identifier as a row of the tally: kept where a name of its concept is.
+        """Count each identifier as a row of the tally: kept if its concept has a kept name.
 
         Args:
-            present: Which concepts MRCONSO has, boolean by number.
-            known: Which of them have a kept name.
+            present: Whether a concept is in MRCONSO, boolean by number.
+            known: Whether a concept has a kept name.
             tally: Counts.
 
         Raises:
@@ -58,7 +59,7 @@ class AskedFor:
         asked = np.array(self._numbers)
         if not present[asked].any():
             raise InputError(
-                f"concepts of reader 'umls': MRCONSO has none of the {len(asked):,} that are asked for, "
+                f"concepts of reader 'umls': MRCONSO has none of the {len(asked):,} requested concepts, "
                 f"the first is C{asked[0]:07d}"
             )
         tally.read(len(asked))
@@ -70,7 +71,7 @@ class AskedFor:
 
 
 def _identifiers(concepts: str | Path | Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What stands in a list or on the lines of a file, and where. A string with an identifier in it is a list."""
+    """The entries of a list or of a file's lines, and their location. A string with an identifier in it is a list."""
     option = "concepts of reader 'umls'"
     members = listed(option, concepts) if not isinstance(concepts, Path) else ()
     if not isinstance(concepts, str | Path) or any(map(_IDENTIFIER.fullmatch, members)):

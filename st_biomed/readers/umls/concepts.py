@@ -1,4 +1,4 @@
-"""The semantic types of concepts, and what became of concepts of earlier releases."""
+"""The semantic types of concepts, and the current concepts for those of earlier releases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class History(NamedTuple):
     merged_into: dict[int, int]
 
     def current(self, number: int) -> int:
-        """The concept that a number stands for today."""
+        """The current concept for a number."""
         return self.merged_into.get(number, number)
 
     def rows(self, known: np.ndarray, source: str) -> Iterator[Rows]:
@@ -38,7 +38,7 @@ class History(NamedTuple):
 
 
 def read_history(folder: MetaFolder) -> History:
-    """MRCUI: a retired concept is mapped where it is synonymous with one (REL = SY), over several releases."""
+    """Read MRCUI: a retired concept is mapped if it is synonymous with another (REL = SY), over several releases."""
     merged: dict[int, int] = {}
     for block in folder.blocks("MRCUI", ("CUI1", "REL", "CUI2")):
         old, new = (folder.numbers("MRCUI", block, end, optional=True) for end in ("CUI1", "CUI2"))
@@ -57,7 +57,7 @@ def read_history(folder: MetaFolder) -> History:
 
 
 class SemanticTypes(NamedTuple):
-    """MRSTY: the types of concepts in blocks of (numbers, TUIs), and each type's tree number."""
+    """The rows of MRSTY: the types of concepts in blocks of (numbers, TUIs), and each type's tree number."""
 
     folder: MetaFolder
     blocks: list[tuple[np.ndarray, pa.Array]]
@@ -83,9 +83,9 @@ def read_types(folder: MetaFolder) -> SemanticTypes:
 def of_types(
     types: SemanticTypes, semantic_types: Sequence[str] | None, semantic_groups: Sequence[str] | None
 ) -> np.ndarray | None:
-    """Which concepts are of some types, of types below these or of types of some groups, boolean by number.
+    """Whether concepts have one of some types, a type below these or a type of some groups, boolean by number.
 
-    ``None`` where no type and no group is given.
+    ``None`` if no type and no group is given.
 
     Raises:
         InputError: An unknown type or group, types without MRSTY.
@@ -94,7 +94,7 @@ def of_types(
         return None
     types.folder.need("MRSTY", "semantic_types and semantic_groups (or preset 'italian') need")
     chosen = with_types_below(semantic_types or (), types.tree_numbers) | types_of_groups(semantic_groups or ())
-    found = np.zeros(N_NUMBERS, dtype=bool)
+    is_of_type = np.zeros(N_NUMBERS, dtype=bool)
     for numbers, of in types.blocks:
-        found[numbers[among(of, chosen)]] = True
-    return found
+        is_of_type[numbers[among(of, chosen)]] = True
+    return is_of_type

@@ -1,4 +1,4 @@
-"""MRDEF: what concepts are, in the words of their vocabularies."""
+"""MRDEF: definitions of concepts by their vocabularies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_definitions(
     sources: Sequence[str] | None,
     languages: Sequence[str] | None,
 ) -> Iterator[Rows]:
-    """Read MRDEF, which does not say in which language a definition is: its vocabulary's.
+    """Read MRDEF, which does not state the language of a definition; it is that of its vocabulary.
 
     Args:
         folder: The files.

@@ -1,4 +1,4 @@
-"""The files of a META folder, and what every reading of them shares."""
+"""The files of a META folder, and the shared steps of reading them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from st_biomed.readers.umls.rrf import Block, find_parts, read_columns
 from st_biomed.records import Tally
 
 N_NUMBERS = 10**7
-"""Concept identifiers have seven digits: a concept's number is below this."""
+"""Upper bound of a concept's number: identifiers have seven digits."""
 
 _IDENTIFIER = r"^C\d{7}$"
 
@@ -23,13 +23,13 @@ COLUMNS = {
     "MRREL": "CUI1 AUI1 STYPE1 REL CUI2 AUI2 STYPE2 RELA RUI SRUI SAB SL RG DIR SUPPRESS CVF",
     "MRSTY": "CUI TUI STN STY ATUI CVF",
     "MRCUI": "CUI1 VER REL RELA MAPREASON CUI2 MAPIN",
-    "MRSAB": "VCUI RCUI VSAB RSAB SON SF SVER VSTART VEND IMETA RMETA SLC SCC SRL TFR CFR CXTY TTYL ATNL LAT CENC CURVER "
-    "SABIN SSN SCIT",
+    "MRSAB": "VCUI RCUI VSAB RSAB SON SF SVER VSTART VEND IMETA RMETA SLC SCC SRL TFR CFR CXTY TTYL ATNL LAT CENC "
+    "CURVER SABIN SSN SCIT",
     "MRDEF": "CUI AUI ATUI SATUI SAB DEF SUPPRESS CVF",
     "MRDOC": "DOCKEY VALUE TYPE EXPL",
     "MRFILES": "FIL DES FMT CLS RWS BTS",
 }
-"""File to its columns as every release has them; MRFILES.RRF, where it is there, has the last word."""
+"""File to its columns in every release; MRFILES.RRF overrides them if it exists."""
 
 _TALLIED = ("MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRDEF")
 
@@ -43,14 +43,16 @@ class MetaFolder:
         keep_suppressed: Whether rows with SUPPRESS = O, E or Y are kept.
 
     Raises:
-        InputError: There is no MRCONSO.RRF in it, or MRFILES.RRF has a number of rows that is none.
+        InputError: There is no MRCONSO.RRF, or MRFILES.RRF has an invalid number of rows.
     """
 
     def __init__(self, path: Path, tally: Tally, *, keep_suppressed: bool) -> None:
         self.path, self.tally, self.keep_suppressed = path, tally, keep_suppressed
         self._columns = {name: columns.split() for name, columns in COLUMNS.items()}
         if not self.has("MRCONSO"):
-            raise InputError(f"{path}: no MRCONSO.RRF in it (nor .gz, nor pieces .aa.gz); the META folder is needed")
+            raise InputError(
+                f"{path}: no MRCONSO.RRF in it (plain, .gz or in pieces .aa.gz); expected the META folder"
+            )
         self._n_rows: dict[str, int] = {}
         for block in self.blocks("MRFILES", ("FIL", "FMT", "RWS")):
             for line, name, columns, n_rows in zip(block.lines, *(column.to_pylist() for column in block.values())):
@@ -67,11 +69,11 @@ class MetaFolder:
         return bool(find_parts(self.path, f"{file}.RRF"))
 
     def need(self, file: str, asked: str) -> None:
-        """Refuse to go on without a file.
+        """Reject a missing file.
 
         Args:
             file: The file's name.
-            asked: What is asked for that needs it, and how to do without.
+            asked: The option that needs it, and how to read without it.
 
         Raises:
             InputError: There is no such file.
@@ -82,11 +84,11 @@ class MetaFolder:
     def blocks(self, file: str, columns: Sequence[str], plain: Sequence[str] = ()) -> Iterator[Block]:
         """Blocks of at least one row, see :func:`~st_biomed.readers.umls.rrf.read_columns`; their lines are tallied.
 
-        None where the file is not there.
+        No blocks if the file does not exist.
 
         Raises:
-            InputError: What ``read_columns`` refuses, a column that MRFILES does not have, or another number of rows
-                than MRFILES says, which is how a file without its end is noticed.
+            InputError: An error of ``read_columns``, a column that is missing from MRFILES, or another number of rows
+                than in MRFILES, which reveals a truncated file.
         """
         names = self._columns[file]
         for column in columns:
@@ -105,17 +107,18 @@ class MetaFolder:
                 yield block
         if n_rows != self._n_rows.get(file, n_rows):
             raise InputError(
-                f"{self.path / file}.RRF: {n_rows:,} rows were read, MRFILES.RRF says {self._n_rows[file]:,}: a part of "
-                "the file is missing, or MRFILES.RRF is another release's; without an MRFILES.RRF nothing is compared"
+                f"{self.path / file}.RRF: {n_rows:,} rows were read, but MRFILES.RRF lists {self._n_rows[file]:,}: "
+                "part of the file is missing, or MRFILES.RRF is of another release; without MRFILES.RRF nothing is "
+                "compared"
             )
 
     def sieve(self, file: str, size: int, conditions: dict[str, np.ndarray | None]) -> np.ndarray:
-        """Rows that meet every condition, boolean ``[size]``; the others are counted under the first that they fail.
+        """Rows that meet every condition, boolean ``[size]``; other rows are counted by their first failed condition.
 
         Args:
             file: The file's name.
-            size: Rows.
-            conditions: What those are that do not meet it, and boolean ``[size]``, or ``None`` for no condition.
+            size: Number of rows.
+            conditions: A description of the failing rows to boolean ``[size]``, or ``None`` for no condition.
         """
         keep = np.ones(size, dtype=bool)
         for reason, condition in conditions.items():
@@ -128,16 +131,16 @@ class MetaFolder:
         return None if self.keep_suppressed else among(flags, ("N", ""))
 
     def numbers(self, file: str, block: Block, column: str, *, optional: bool = False) -> np.ndarray:
-        """A column of CUIs as the integers behind the C, int32 ``[N]``.
+        """A column of CUIs as the integers after the C, int32 ``[N]``.
 
         Args:
             file: The file's name.
             block: Some rows of it.
             column: The column's name.
-            optional: Whether a cell may be empty, whose number is -1 then.
+            optional: Whether a cell may be empty, with the number -1.
 
         Raises:
-            InputError: With file and line, one of another form.
+            InputError: With file and line: an invalid CUI.
         """
         codes = block[column]
         index = codes.indices.to_numpy()
@@ -145,22 +148,22 @@ class MetaFolder:
         allowed = right | (pc.equal(codes.dictionary, "").to_numpy(zero_copy_only=False) & optional)
         for row in np.flatnonzero(~allowed[index])[:1]:
             where = f"{self.path / file}.RRF:{block.lines[row]}"
-            raise InputError(f"{where}: {codes[row].as_py()!r} is no concept identifier, they look like C0000000")
+            raise InputError(f"{where}: {codes[row].as_py()!r} is not a concept identifier, they look like C0000000")
         values = pc.if_else(pa.array(right), pc.utf8_slice_codeunits(codes.dictionary, 1), "-1")
         return values.cast(pa.int32()).to_numpy()[index]
 
     def keep_known(self, file: str, known: np.ndarray) -> pa.Array:
-        """Count rows whose concepts have a name as kept and the others as dropped; the former as an arrow mask."""
+        """Count rows of concepts with a name as kept and others as dropped; return the kept rows as an arrow mask."""
         self.tally.drop(f"{file}: of a concept without a kept name", int((~known).sum()))
         self.tally.keep(int(known.sum()))
         return pa.array(known)
 
 
 def among(column: pa.Array, values: Collection[str]) -> np.ndarray:
-    """Whether each value of a dictionary-encoded column is one of some, boolean ``[N]``."""
+    """Whether each value of a dictionary-encoded column is among some values, boolean ``[N]``."""
     wanted = set(values)
-    found = np.array([value in wanted for value in column.dictionary.to_pylist()], dtype=bool)
-    return found[column.indices.to_numpy()]
+    is_wanted = np.array([value in wanted for value in column.dictionary.to_pylist()], dtype=bool)
+    return is_wanted[column.indices.to_numpy()]
 
 
 def curies(numbers: np.ndarray) -> pa.Array:

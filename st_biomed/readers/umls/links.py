@@ -1,4 +1,4 @@
-"""MRREL: parents, relations, and which concept is a trade name of which drug."""
+"""MRREL: parents, relations, and the trade names of drugs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from st_biomed.readers.umls.folder import MetaFolder, among, curies
 from st_biomed.records import Rows
 
 RELATIONS = ("named", "all", "rel", "none")
-"""Which relations there are, and by what they are named."""
+"""The choices of relations and of their names."""
 
 _TRADE_NAMES = {"tradename_of": ("CUI2", "CUI1"), "has_tradename": ("CUI1", "CUI2")}
 """RELA to the columns of the trade name and of its drug: the second concept has the relation to the first."""
 
 
 class _Block(NamedTuple):
-    """Rows of one table: the numbers of its two ends, and its other columns."""
+    """Rows of one table: the numbers of their two ends, and the other columns."""
 
     table: str
     ends: dict[str, np.ndarray]
@@ -37,10 +37,10 @@ class _Block(NamedTuple):
 
 
 class Links:
-    """What MRREL says.
+    """The content of MRREL.
 
     Attributes:
-        trade_names: Numbers of trade names, sorted, and of their drugs; empty where they were not asked for.
+        trade_names: Numbers of trade names, sorted, and of their drugs; empty if not requested.
     """
 
     def __init__(self, folder: MetaFolder, blocks: list[_Block], trade_names: tuple[np.ndarray, np.ndarray]) -> None:
@@ -48,12 +48,12 @@ class Links:
         self.trade_names = trade_names
 
     def rows(self, known: np.ndarray) -> Iterator[Rows]:
-        """Parents and relations between known concepts, once: every block is released when it has been given."""
+        """Parents and relations between known concepts. Call it once: every block is released after it is yielded."""
         self._blocks.reverse()
         while self._blocks:
             block = self._blocks.pop()
-            one, other = block.ends.values()
-            keep = self._folder.keep_known("MRREL", known[one] & known[other])
+            head, tail = block.ends.values()
+            keep = self._folder.keep_known("MRREL", known[head] & known[tail])
             if keep.true_count:
                 block = block.filter(keep.to_numpy(zero_copy_only=False))
                 yield Rows(block.table, {name: curies(end) for name, end in block.ends.items()} | block.rest)
@@ -74,14 +74,14 @@ def read_links(
     Args:
         folder: The files.
         sources: Sources whose rows are kept; ``None`` for all.
-        asked: Those of them that have to be there.
+        asked: The sources that must occur.
         relations: One of ``RELATIONS``.
         inverses: Whether to keep both of two inverse relations.
-        least_rows: Relations of fewer rows are dropped.
-        trade_names: Whether to look for trade names.
+        least_rows: Relations with fewer rows are dropped.
+        trade_names: Whether to read trade names.
 
     Raises:
-        InputError: What is asked for needs MRREL or MRDOC, which is not there; no row has a source that is asked for.
+        InputError: An option needs MRREL or MRDOC, which is missing; no row has a requested source.
     """
     tally = folder.tally
     if asked:
@@ -148,8 +148,8 @@ def read_links(
 
 
 def _second_of_inverse_pairs(folder: MetaFolder) -> set[str]:
-    """Of each two relations that MRDOC calls inverse the second by name."""
-    folder.need("MRDOC", "inverses=false needs: it says what is inverse to what")
+    """The second by name of each two relations that are inverse in MRDOC."""
+    folder.need("MRDOC", "inverses=false needs for the pairs of inverse relations")
     pairs: set[tuple[str, str]] = set()
     for block in folder.blocks("MRDOC", ("VALUE", "TYPE", "EXPL")):
         inverse = pa.array(among(block["TYPE"], ("rela_inverse", "rel_inverse")))

@@ -1,4 +1,4 @@
-"""MRCONSO: the names of the concepts, and which of them is preferred."""
+"""MRCONSO: the names of the concepts, and the choice of the preferred one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from st_biomed.records import Rows
 
 _FILTERS = {"languages": "LAT", "sources": "SAB", "term_types": "TTY"}
 _PREFERENCES = (("LAT", "ENG"), ("TS", "P"), ("STT", "PF"), ("ISPREF", "Y"))
-"""Columns and values that make a row a concept's preferred name, the weightiest first."""
+"""Columns and values that make a row a concept's preferred name, in order of priority."""
 
 _NO_NAME = np.iinfo(np.int64).max
 _LANGUAGES = {
@@ -29,7 +29,7 @@ _LANGUAGES = {
 
 
 class _Block(NamedTuple):
-    """Names that are kept: their columns without the kind, and for each row its concept's number and its rank."""
+    """Kept names: their columns without the kind, and for each row its concept's number and its rank."""
 
     columns: dict[str, pa.Array]
     numbers: np.ndarray
@@ -40,9 +40,9 @@ class Names:
     """The kept names.
 
     Attributes:
-        present: Whether MRCONSO has a concept, boolean by number.
+        present: Whether a concept is in MRCONSO, boolean by number.
         known: Whether a concept has a kept name, boolean by number.
-        languages: SAB to each LAT that a row of it has, kept or not.
+        languages: SAB to the LAT of its rows, kept or not.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class Names:
         self.known = best < _NO_NAME
 
     def rows(self, trade_names: tuple[np.ndarray, np.ndarray]) -> Iterator[Rows]:
-        """The terms, once: every block is released when it has been given.
+        """The terms. Call it once: every block is released after it is yielded.
 
         Args:
-            trade_names: Numbers of trade names, sorted, and of their drugs, which get the former's names too: records
-                beyond the rows of the file, which the tally does not count.
+            trade_names: Numbers of trade names, sorted, and of their drugs. The drugs get the names of the trade names
+                too, as additional records that the tally does not count.
         """
         self._blocks.reverse()
         while self._blocks:
@@ -90,13 +90,13 @@ def read_names(
 
     Args:
         folder: The files.
-        wanted: What other concepts are, and which to keep, boolean by number, or ``None`` for all.
+        wanted: A description of other concepts, and whether to keep a concept, boolean by number, or ``None`` for all.
         filters: Languages, sources and term types to keep, ``None`` for all.
-        presets: Of those, the ones that a preset chose, and its name.
+        presets: The filters that a preset set, and its name.
         normalizer: A key of ``NORMALIZERS``.
 
     Raises:
-        InputError: No row has a language, source or term type that is asked for, or any of those of a preset.
+        InputError: No row has a requested language, source or term type, or any of those of a preset.
     """
     blocks: list[_Block] = []
     best = np.full(N_NUMBERS, _NO_NAME)
@@ -146,7 +146,7 @@ def read_names(
 
 
 def _check_met(folder: MetaFolder, option: str, asked: Sequence[str], met: set[str], preset: str | None) -> None:
-    """Refuse what no row has; of what a preset asks for some may be missing, which the tally mentions."""
+    """Reject values that no row has; some values of a preset may be missing, which the tally mentions."""
     absent = [value for value in asked if value not in met]
     if preset is None:
         for value in absent:
@@ -154,18 +154,18 @@ def _check_met(folder: MetaFolder, option: str, asked: Sequence[str], met: set[s
     elif absent and len(absent) == len(asked):
         raise InputError(
             f"{folder.path}: preset {preset!r} reads {option} {', '.join(asked)}, and no row of MRCONSO has any of "
-            f"them; there are {', '.join(sorted(met)) or 'none'}"
+            f"them; found {', '.join(sorted(met)) or 'none'}"
         )
     for value in absent:
         folder.tally.mention(f"MRCONSO: {option} {value} of preset {preset!r}, which no row has")
 
 
-def _pairs(one: pa.Array, other: pa.Array) -> Iterator[tuple[str, str]]:
-    """The pairs of values that stand side by side in two dictionary-encoded columns."""
-    width = len(other.dictionary)
-    packed = one.indices.to_numpy().astype(np.int64) * width + other.indices.to_numpy()
+def _pairs(first: pa.Array, second: pa.Array) -> Iterator[tuple[str, str]]:
+    """The pairs of values in the same row of two dictionary-encoded columns."""
+    width = len(second.dictionary)
+    packed = first.indices.to_numpy().astype(np.int64) * width + second.indices.to_numpy()
     for pair in np.flatnonzero(np.bincount(packed)).tolist():
-        yield one.dictionary[pair // width].as_py(), other.dictionary[pair % width].as_py()
+        yield first.dictionary[pair // width].as_py(), second.dictionary[pair % width].as_py()
 
 
 def _with_values(column: pa.Array, values: pa.Array) -> pa.Array:
@@ -173,5 +173,5 @@ def _with_values(column: pa.Array, values: pa.Array) -> pa.Array:
 
 
 def iso(languages: pa.Array) -> pa.Array:
-    """LAT as ISO 639-1 codes; those that are not known in lower case."""
+    """LAT as ISO 639-1 codes; unknown codes in lower case."""
     return pa.array([_LANGUAGES.get(name, name.lower()) for name in languages.to_pylist()], pa.string())

@@ -1,7 +1,7 @@
-"""RRF files by columns: what UMLS and its like hold too many rows for to look at one by one.
+"""RRF files by columns: UMLS and similar releases have too many rows to read them one by one.
 
-The dialect is the one of :mod:`tables`' ``rrf``: pipes, one at the end of every line, no quoting. A file may be plain,
-gzipped, or cut into lettered pieces (``MRCONSO.RRF.aa.gz``, ``MRCONSO.RRF.ab.gz``, ...).
+The dialect is ``rrf`` of :mod:`tables`: pipes, one at the end of every line, no quoting. A file may be plain,
+gzipped, or split into lettered pieces (``MRCONSO.RRF.aa.gz``, ``MRCONSO.RRF.ab.gz``, ...).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _ENCODED = pa.dictionary(pa.int32(), pa.string())
 
 
 class Block(dict[str, pa.Array]):
-    """Column name to an array of strings; all of one length.
+    """Column name to an array of strings; all of equal length.
 
     Attributes:
-        lines: Number of the line that each row stands on.
-        n_blank: Number of blank lines, which are no rows.
+        lines: Line number of each row.
+        n_blank: Number of blank lines, which are not rows.
     """
 
     def __init__(self, columns: dict[str, pa.Array], lines: Sequence[int], n_blank: int = 0) -> None:
@@ -38,22 +38,22 @@ class Block(dict[str, pa.Array]):
 
 
 def find_parts(folder: Path, name: str) -> list[Path]:
-    """The file of this name in a folder, plain or gzipped, or its pieces in order; empty where there is none.
+    """The file with this name in a folder, plain or gzipped, or its pieces in order; empty if there is none.
 
     Raises:
-        InputError: It is there in two forms, or a piece between others or in front of them is missing.
+        InputError: It exists in two forms, or a piece before another one is missing.
     """
     lettered = [path for path in sorted(folder.glob(f"{name}.[a-z][a-z]")) if path.suffix != ".gz"]
     zipped = sorted(folder.glob(f"{name}.[a-z][a-z].gz"))
     forms = [[folder / name], [folder / f"{name}.gz"], lettered, zipped]
-    found = [parts for parts in forms if parts and parts[0].is_file()]
-    if len(found) > 1:
-        raise InputError(f"{folder}: {name} is there twice, as {found[0][0].name} and as {found[1][0].name}")
+    present = [parts for parts in forms if parts and parts[0].is_file()]
+    if len(present) > 1:
+        raise InputError(f"{folder}: {name} exists twice, as {present[0][0].name} and as {present[1][0].name}")
     for part, letters in zip(lettered or zipped, map("".join, product(ascii_lowercase, repeat=2))):
         expected = f"{name}.{letters}{'.gz' if zipped else ''}"
         if part.name != expected:
-            raise InputError(f"{folder}: {name} lacks a piece: there is {part.name}, but no {expected}")
-    return found[0] if found else []
+            raise InputError(f"{folder}: a piece of {name} is missing: found {part.name}, but no {expected}")
+    return present[0] if present else []
 
 
 def read_columns(
@@ -62,20 +62,20 @@ def read_columns(
     """Stream some columns of an RRF table, block after block.
 
     Args:
-        parts: The file, or the pieces it was cut into.
+        parts: The file, or its pieces.
         names: The names of all its columns.
-        columns: Those to read.
-        plain: Those of them whose values rarely repeat; the others come dictionary-encoded.
+        columns: The columns to read.
+        plain: The columns whose values rarely repeat; the others are dictionary-encoded.
 
     Yields:
-        Blocks in order; one may be without rows.
+        Blocks in order; a block may be empty.
 
     Raises:
         InputError: With file and line: another number of cells, bytes that are not UTF-8. Also a damaged gzip file.
     """
     where = str(parts[0]) if len(parts) == 1 else f"{parts[0].parent / parts[0].name.split('.RRF')[0]}.RRF.*"
     types = {name: pa.string() if name in plain else _ENCODED for name in (*columns, _END)}
-    # In a pool of one thread (OMP_NUM_THREADS=1) Arrow's parallel reading may wait for itself for ever.
+    # In a pool of one thread (OMP_NUM_THREADS=1) Arrow's parallel reading may deadlock.
     threads = pa.cpu_count() > 1
     read = pa.csv.ReadOptions(column_names=[*names, _END], block_size=_BLOCK // 4, use_threads=threads)
     parse = pa.csv.ParseOptions(delimiter="|", quote_char=False, escape_char=False, newlines_in_values=False)
@@ -91,7 +91,7 @@ def read_columns(
         try:
             table = pa.csv.read_csv(pa.BufferReader(block), read, parse, convert)
             whole = table.num_rows == n_lines and pc.all(pc.equal(table[_END], "")).as_py()
-            # Arrow ends a line at every carriage return; of right files all lines end with one, or none does.
+            # Arrow ends a line at every carriage return. In valid files, all lines end with one, or none does.
             whole = whole and block.count(b"\r") in (0, n_lines)
         except pa.ArrowInvalid:
             whole = False
@@ -114,7 +114,7 @@ def _one(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
 
 
 def _blocks(parts: Sequence[Path], where: str) -> Iterator[bytes]:
-    """Whole lines, about ``_BLOCK`` bytes at a time; a line may go on in the next piece."""
+    """Whole lines, about ``_BLOCK`` bytes at a time; a line may continue in the next piece."""
     total = sum(part.stat().st_size for part in parts)
     rest, done = b"", 0
     with tqdm(
@@ -137,9 +137,9 @@ def _blocks(parts: Sequence[Path], where: str) -> Iterator[bytes]:
 def _line_by_line(
     block: bytes, where: str, line: int, names: Sequence[str], columns: Sequence[str], types: dict[str, pa.DataType]
 ) -> Block:
-    """A block that did not come apart into a row for each line.
+    """Raise the error of a block that was not split into a row for each line.
 
-    Its first bad line is named; else a blank line is none, and a carriage return within a line is text.
+    The error names the first bad line. Otherwise, a blank line is not a row, and a carriage return in a line is text.
     """
     rows, lines = [], []
     texts = block.removesuffix(b"\n").split(b"\n")
@@ -151,9 +151,9 @@ def _line_by_line(
         if cells == [""]:
             continue
         if len(cells) != len(names) + 1 or cells[-1]:
-            found = len(cells) - (not cells[-1])
+            n_cells = len(cells) - (not cells[-1])
             end = " and no pipe at the end" if cells[-1] else ""
-            raise InputError(f"{where}:{at}: {found} cells{end}, expected {len(names)}, split at pipes")
+            raise InputError(f"{where}:{at}: {n_cells} cells{end}, expected {len(names)} separated by pipes")
         rows.append(cells)
         lines.append(at)
     by_name = dict(zip(names, zip(*rows))) if rows else dict.fromkeys(names, ())

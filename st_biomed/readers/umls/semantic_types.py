@@ -1,4 +1,4 @@
-"""UMLS semantic types: the groups they are sorted into, and where in the tree the Italian paper's thirteen stand."""
+"""UMLS semantic types: their groups, and the tree numbers of the thirteen types of the Italian paper."""
 
 from __future__ import annotations
 
@@ -63,17 +63,19 @@ def with_types_below(types: Iterable[str], tree_numbers: Mapping[str, str]) -> s
 
     Args:
         types: Identifiers such as ``"T046"``.
-        tree_numbers: Type to its tree number, as MRSTY has it.
+        tree_numbers: Type to its tree number in MRSTY.
 
     Raises:
         InputError: A type that is not in the tree.
     """
     known = {**ITALIAN_TYPES, **tree_numbers}
-    found = set()
+    selected = set()
     for kind in types:
         if kind not in known:
             raise InputError(f"semantic type {kind!r} does not occur in MRSTY; there are {sorted(tree_numbers)}")
         root = known[kind]
         # A single letter is followed by a digit, every other number by a point.
-        found |= {t for t, at in known.items() if at == root or at.startswith(root if len(root) == 1 else f"{root}.")}
-    return found
+        selected |= {
+            t for t, at in known.items() if at == root or at.startswith(root if len(root) == 1 else f"{root}.")
+        }
+    return selected

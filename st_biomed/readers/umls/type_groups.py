@@ -27,26 +27,27 @@ _ITALIAN = {
     "IP": "T037 Injury or Poisoning",
 }
 _CODER = (
-    "T121 Pharmacologic Substance; T047 Disease or Syndrome; T191 Neoplastic Process; T200 Clinical Drug; T033 Finding; "
-    "T037 Injury or Poisoning"
+    "T121 Pharmacologic Substance; T047 Disease or Syndrome; T191 Neoplastic Process; T200 Clinical Drug; T033 "
+    "Finding; T037 Injury or Poisoning"
 )
 
 
 def _members(types: str) -> tuple[str, ...]:
     """Identifiers and names of some semantic types."""
-    return tuple(chain.from_iterable(each.split(" ", 1) for each in types.split("; ")))
+    return tuple(chain.from_iterable(member.split(" ", 1) for member in types.split("; ")))
 
 
 TYPE_GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "italian": {group: _members(types) for group, types in _ITALIAN.items()},
-    "coder": {each.split(" ", 1)[1]: _members(each) for each in _CODER.split("; ")},
+    "coder": {member.split(" ", 1)[1]: _members(member) for member in _CODER.split("; ")},
 }
 """Preset to its groups, each with the identifiers and the names of its types.
 
-``italian``: the thirteen semantic types of the Italian paper (its data section, with the abbreviations of its Table 4),
-each with the types below it in the UMLS Semantic Network, so that Chemical is a group, but not with those below another
-one of the thirteen: HCA is without DP, LP and TPP, and F without SS. The paper does not say so; but ext-BERT has 3.06
-for HCA and more for each of the three below it (3.48, 3.13, 6.04). Clinical Drug (T200), which the semantic groups of
-McCray et al. 2001 count among the chemicals, is no chemical in the network, and not in ``C``.
+``italian``: the thirteen semantic types of the Italian paper (its data section, with the abbreviations of its Table
+    4),
+each with the types below it in the UMLS Semantic Network, except those below another one of the thirteen: Chemical is
+a group, but HCA does not include DP, LP and TPP, and F does not include SS. The paper does not state this, but
+ext-BERT has 3.06 for HCA and more for each of the three types below it (3.48, 3.13, 6.04). Clinical Drug (T200) is a
+chemical in the semantic groups of McCray et al. 2001, but not in the network, and is not in ``C``.
 
 ``coder``: the six types that CODER's published evaluation measures (Yuan et al. 2022)."""

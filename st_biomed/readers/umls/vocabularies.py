@@ -1,4 +1,4 @@
-"""The vocabularies inside UMLS: their versions and languages, and who may redistribute their names."""
+"""The vocabularies of UMLS: versions, languages, and whether their names may be redistributed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from st_biomed.records import Rows, SourceInfo
 
 
 def described(folder: MetaFolder, whole: SourceInfo) -> Iterator[SourceInfo]:
-    """MRSAB: every vocabulary with its current version and restriction level; then the release as a whole.
+    """The vocabularies in MRSAB with their current version and restriction level, then the release as a whole.
 
-    A vocabulary of restriction level 0 is redistributable; any other, and the whole, is not.
+    A vocabulary of restriction level 0 is redistributable; all others and the release are not.
     """
     release = ""
     for block in folder.blocks("MRSAB", ("RSAB", "SON", "SVER", "SRL", "CURVER", "IMETA")):
@@ -25,32 +25,32 @@ def described(folder: MetaFolder, whole: SourceInfo) -> Iterator[SourceInfo]:
 
 
 def spoken(folder: MetaFolder, met: Mapping[str, set[str]]) -> dict[str, str]:
-    """SAB to LAT: what MRSAB says of the current version, else the one language of its names.
+    """SAB to LAT of the current version in MRSAB, otherwise the only language of its names.
 
     Args:
         folder: The files.
-        met: SAB to each LAT that MRCONSO has of it.
+        met: SAB to the LAT of its rows in MRCONSO.
     """
-    found = {source: next(iter(languages)) for source, languages in met.items() if len(languages) == 1}
+    languages_of = {source: next(iter(languages)) for source, languages in met.items() if len(languages) == 1}
     for block in folder.blocks("MRSAB", ("RSAB", "LAT", "CURVER")):
         for name, language, current in zip(*(column.to_pylist() for column in block.values())):
             if current == "Y" and language:
-                found[name] = language
-    return found
+                languages_of[name] = language
+    return languages_of
 
 
 def all_described(
     rows: Iterable[Rows], folder: MetaFolder, known: Iterable[SourceInfo], whole: SourceInfo
 ) -> Iterator[Rows | SourceInfo]:
-    """The rows; before the first of a vocabulary that MRSAB does not describe, one that is not redistributable.
+    """The rows. The source of a vocabulary that MRSAB does not describe, not redistributable, precedes its first row.
 
     Args:
         rows: Columns of records.
         folder: The files.
-        known: What :func:`described` gave.
+        known: The result of :func:`described`.
         whole: The release.
     """
-    names = {source.name for source in known} | {""}  # rows without a vocabulary are the whole's
+    names = {source.name for source in known} | {""}  # rows without a vocabulary belong to the release
     license = "not stated (not in MRSAB.RRF)" if folder.has("MRSAB") else "not stated (no MRSAB.RRF)"
     for some in rows:
         for name in some.columns["source"].unique().to_pylist() if "source" in some.columns else ():

@@ -111,12 +111,12 @@ def test_no_form_of_a_file_is_called_like_a_reader() -> None:
         ("names", "", r"d.tsv: no name with an id was read \(0 read"),
         ("medic", "X1|flumpa\n", r"d.tsv:1: expected id\|id\|\|name\|name"),
         ("medic", "X1||flumpa\nX2||zorb\nX1||skark\n", r"d.tsv:3: concept X1 is also listed in line 1"),
-        ("ctd", "flumpa\tX1\n", r"d.tsv:1: no comment above names the fields \(DiseaseName or ChemicalName"),
+        ("ctd", "flumpa\tX1\n", r"d.tsv:1: no earlier comment names the fields \(DiseaseName or ChemicalName"),
         ("ctd", "# DiseaseName\tDiseaseID\nflumpa\n", r"d.tsv:2: 1 cells, expected 2"),
         ("ctd", "# DiseaseName\tDiseaseID\n\tX1\n", r"d.tsv:2: expected a name and an id, found '' and 'X1'"),
         ("ctd", "# DiseaseName\tDiseaseID\nf\tX1\ng\tX1\n", r"d.tsv:3: concept X1 is also listed in line 2"),
         ("medics", "", r"unknown dictionary form 'medics': allowed are .*did you mean 'medic'"),
-        ("", "", r"give its form, as form:path; forms are ctd, medic, names, terminology"),
+        ("", "", r"give its form as form:path; forms are ctd, medic, names, terminology"),
     ],
 )
 def test_bad_files_and_forms_are_named(tmp_path: Path, form: str, content: str, message: str) -> None:

@@ -344,7 +344,7 @@ XML = {
     ),
     "no end": (f"<collection>{DOCUMENT}", ":1: is not well-formed XML"),
     "HTML": ("<html><body/></html>", ":1: root element is <html>"),
-    "no document": ("<collection><source/></collection>", ": holds no document"),
+    "no document": ("<collection><source/></collection>", ": contains no document"),
     "an unknown encoding": ('<?xml version="1.0" encoding="zorb"?><collection/>', ":1: cannot be decoded as XML"),
     "no id": ("<collection><document><passage/></document></collection>", ":1: a document must have an 'id'"),
     "no offset": (
@@ -402,9 +402,9 @@ BAD_JSON = {
     "no list": ('{"documents": 1}', r"a.json:1: a document must have 'passages'"),
     "lists without end": ("[" * 900 + "]" * 900, r"a.json:1: a document must have 'passages'"),
     "collections without end": ('{"documents":[' * 90 + "]}" * 90, r"a.json:1: a document must have 'passages'"),
-    "too deep": ("[" * 99999, r"a.json:1: is not JSON that can be read \(RecursionError\)"),
-    "half a character": ('{"id": "\\ud800", "passages": []}', r"a.json:1: is not JSON that can be read"),
-    "a long number": ('{"id": ' + "1" * 9999 + ', "passages": []}', r"a.json:1: is not JSON that can be read"),
+    "too deep": ("[" * 99999, r"a.json:1: is not readable JSON \(RecursionError\)"),
+    "half a character": ('{"id": "\\ud800", "passages": []}', r"a.json:1: is not readable JSON"),
+    "a long number": ('{"id": ' + "1" * 9999 + ', "passages": []}', r"a.json:1: is not readable JSON"),
     "no id": ('{"passages": []}', r"a.json:1: a document must have an 'id', found 'None'"),
     "passages of another form": ('{"id": 1, "passages": [1]}', r"document 1: 'passages' must be a list of objects"),
     "no place": (
@@ -421,9 +421,9 @@ BAD_JSON = {
     ),
     "annotations of nothing": (
         '{"id": 1, "passages": [], "annotations": [{}]}',
-        r"document 1 has annotations and no passage",
+        r"document 1 has annotations but no passage",
     ),
-    "nothing": ("[]", r"a.json: holds no document; is it BioC\?"),
+    "nothing": ("[]", r"a.json: contains no document; is it BioC\?"),
 }
 
 
@@ -455,5 +455,5 @@ def test_bad_arguments_are_refused(options: dict[str, Any], message: str) -> Non
 
 def test_another_suffix_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("<collection/>")
-    with pytest.raises(InputError, match=r"a.txt: BioC files end in .xml, .json or .jsonl"):
+    with pytest.raises(InputError, match=r"a.txt: the suffix of a BioC file must be .xml, .json or .jsonl"):
         open_linking("bioc", tmp_path / "a.txt", dictionary=NAMES)

@@ -98,7 +98,7 @@ def test_a_mention_of_quotes_alone_is_empty(tmp_path: Path) -> None:
 
 def test_other_encodings_are_asked_for_or_recognized(tmp_path: Path) -> None:
     (tmp_path / "x_fold-0.test.txt").write_bytes("flumpé\tX0001\n".encode("cp1252"))
-    with pytest.raises(InputError, match=r"x_fold-0.test.txt:1: is not UTF-8; encoding= names another"):
+    with pytest.raises(InputError, match=r"x_fold-0.test.txt:1: is not UTF-8; set another encoding"):
         open_linking("folds", tmp_path, dictionary=NAMES)
     dataset = open_linking("folds", tmp_path, dictionary=NAMES, encoding="cp1252")
     assert dataset.split("test")[0].text == "flumpé"
@@ -108,7 +108,7 @@ def test_other_encodings_are_asked_for_or_recognized(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"fold": 7}, r"holds no file of a split; looked for \*fold\[-_\]7\[._\]train\|dev\|test"),
+        ({"fold": 7}, r"contains no file of a split; looked for \*fold\[-_\]7\[._\]train\|dev\|test"),
         ({"columns": "mention,code"}, r"unknown column 'code': allowed are 'id', 'ignored', 'mention', 'name'"),
         ({"columns": "mention,name"}, r"columns: one of them must be 'id', found mention, name"),
         ({"columns": "mention,id,name"}, r"fold-0.train.txt:1: 2 cells, expected 3 \(mention, id, name\)"),

@@ -39,7 +39,7 @@ def test_units_and_languages_are_apart() -> None:
         "Zorb",
         "simple",
     ]
-    with pytest.raises(InputError, match=r"holds no .ann file and no folder Dutch/Patents"):
+    with pytest.raises(InputError, match=r"contains no .ann file and no folder Dutch/Patents"):
         open_linking("mantra", FOLDER, language="nl", units="Patents")
     with pytest.raises(InputError, match=r"unknown units 'emea'"):
         open_linking("mantra", FOLDER, units="emea")

@@ -56,5 +56,5 @@ def test_a_missing_note_is_named(tmp_path: Path) -> None:
     (tmp_path / "test" / "test_note" / "0002.txt").unlink()
     with pytest.raises(InputError, match=r"0002.norm: its note .*0002.txt is missing"):
         open_linking("mcn", tmp_path, dictionary=NAMES)
-    with pytest.raises(InputError, match=r"holds none of train/train_norm/\*.norm"):
+    with pytest.raises(InputError, match=r"contains none of train/train_norm/\*.norm"):
         open_linking("mcn", tmp_path / "train", dictionary=NAMES)

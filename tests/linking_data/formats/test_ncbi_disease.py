@@ -77,8 +77,8 @@ def test_offsets_that_do_not_fit_are_left_out_and_the_mention_stays(tmp_path: Pa
         ("\t3\t16\t", "\tthree\t16\t", r"corpus.txt:3: offsets must be two numbers, found 'three' and '16'"),
         ("\t3\t16\t", "\t3\t", r"corpus.txt:3: 5 cells, expected 6 .* 7 .*, or a relation"),
         ("\tmimpic flumpa\t", "\t \t", r"corpus.txt:3: the mention is empty"),
-        ("9000004|t|", "9000005|t|", r"corpus.txt:2: an abstract of 9000004, which does not follow the title"),
-        ("9000004|t|On mimpic flumpa and zorb.\n", "", r"corpus.txt:1: an abstract of 9000004"),
+        ("9000004|t|", "9000005|t|", r"corpus.txt:2: the abstract of 9000004 does not follow the title"),
+        ("9000004|t|On mimpic flumpa and zorb.\n", "", r"corpus.txt:1: the abstract of 9000004"),
     ],
 )
 def test_bad_lines_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -49,7 +49,7 @@ def test_the_sentence_is_the_document_without_its_marks() -> None:
 
 @pytest.mark.parametrize(
     ("language", "message"),
-    [("", "is a folder; choose a file of it with language="), ("xx", "0 files xx_[*]test_query")],
+    [("", "is a folder; choose one of its files with language="), ("xx", "0 files xx_[*]test_query")],
 )
 def test_a_folder_needs_a_language(language: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

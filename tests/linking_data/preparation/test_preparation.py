@@ -105,7 +105,7 @@ def test_an_abbreviation_of_another_document_is_not_used() -> None:
     mentions = (Mention("MF", (), document="a"), Mention("MF", (), document="b"), Mention("MF", ()))
     dataset = replace(toy(*mentions), documents={"a": "mimpic flumpa (MF)", "b": "MF again"})
     assert parts(prepare(dataset, ["expand_abbreviations"])) == [("mimpic flumpa",), ("MF",), ("MF",)]
-    with pytest.raises(InputError, match="expand_abbreviations: toy has no documents to look abbreviations up in"):
+    with pytest.raises(InputError, match="expand_abbreviations: toy has no documents to look up abbreviations"):
         prepare(toy(*mentions), ["expand_abbreviations"])
 
 
@@ -120,7 +120,7 @@ def test_spelling_is_corrected_in_whole_words_of_mentions() -> None:
     ("content", "message"),
     [
         ("flumppa\n", r"s.txt:1: expected wrong\|\|right, found 'flumppa'"),
-        ("a||b\nA||c\n", r"s.txt:2: 'A' already has the correction 'b' above"),
+        ("a||b\nA||c\n", r"s.txt:2: 'A' already has the correction 'b'"),
         ("\n", r"s.txt: is empty"),
     ],
 )
@@ -198,7 +198,7 @@ def test_a_refined_set_has_each_mention_once_and_none_that_was_trained_on() -> N
             {"refine": {"seen": "test"}},
             r"refine: seen= must name at least one split other than 'test' of 'test', 'train'",
         ),
-        ({"refine": {"split": "tset"}}, r"toy: no split 'tset'; there are 'test', 'train'"),
+        ({"refine": {"split": "tset"}}, r"toy: no split 'tset'; available are 'test', 'train'"),
     ],
 )
 def test_bad_steps_are_refused(steps: Any, message: str) -> None:

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
+# Usage: bash evaluation/open_encoder.sh [all | data | train | scorecard | curve | ablations]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
+export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+PATH="$PWD/.venv/bin:$PATH"
+base=sentence-transformers/all-MiniLM-L6-v2 out=out/open_encoder_seeds seeds="${SEEDS:-0 1 2}"
+if [ ! -f out/open_terminology/terminology.json ]; then
+    st-biomed unite evaluation/open_terminology.yaml --data "$ST_BIOMED_DATA" --output out/open_terminology
+fi
+train() { # name, seed, arguments
+    if [ ! -f $out/"$1"-"$2"/run.json ]; then
+        python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml --disable_tqdm true --seed "$2" \
+            --output_dir $out/"$1"-"$2" --overwrite true "${@:3}"
+    fi
+}
+scorecard() { # folder, models
+    st-biomed evaluate base=$base "${@:2}" --scorecard --base base --bf16 --data "$ST_BIOMED_DATA" -o $out/"$1"
+}
+models() { # names
+    for name in "$@"; do for seed in $seeds; do echo "$name-$seed=$out/$name-$seed"; done; done
+}
+case "${1:-all}" in
+all)
+    for step in train scorecard curve ablations; do bash evaluation/open_encoder.sh "$step"; done
+    ;;
+data) ;;
+train)
+    for seed in $seeds; do train full "$seed" --keep_trained true; done
+    ;;
+scorecard) # every benchmark that has its data
+    # shellcheck disable=SC2046
+    scorecard scorecard $(models full)
+    ;;
+curve) # shares of the trained weights of the first seed
+    # shellcheck disable=SC2046
+    for share in 0.25 0.5 0.75 1; do
+        st-biomed average $base $out/full-0-training/trained --weights "$(python -c "print(1 - $share)"),$share" \
+            --output $out/share-$share --overwrite
+    done
+    scorecard curve $(for share in 0.25 0.5 0.75 1; do echo share-$share=$out/share-$share; done)
+    ;;
+ablations) # each part left out, on a third of the steps
+    steps="--max_steps $(python -c "
+import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['max_steps'] // 3)")"
+    for seed in $seeds; do
+        # shellcheck disable=SC2086
+        {
+            train third "$seed" $steps
+            train no_definitions "$seed" $steps --parts synonyms hierarchy --shares 2 2
+            train no_hierarchy "$seed" $steps --parts synonyms definitions --shares 2 1
+            train no_distillation "$seed" $steps --distillation 0
+            train no_averaging "$seed" $steps --average none
+            train synonyms_alone "$seed" $steps --parts synonyms --shares 1 --distillation 0 --average none
+            train hierarchy_alone "$seed" $steps --parts hierarchy --shares 1 --distillation 0 --average none
+        }
+    done
+    # shellcheck disable=SC2046
+    scorecard ablations $(models third no_definitions no_hierarchy no_distillation no_averaging synonyms_alone hierarchy_alone)
+    ;;
+esac

@@ -1,0 +1,174 @@
+"""Trials of settings of the open encoder on dev parts and development benchmarks; everything is read once.
+
+    python evaluation/open_encoder_trials.py trials.yaml --output out/trials
+
+The file has a trial in each entry: arguments of the recipe, and shares of the trained weights to measure (1 by default); or a
+mix, the weights of earlier trials, of which the rest to 1 is the base model's::
+
+    mild: {arguments: --distillation 20 --learning_rate 1e-4 --max_steps 300, shares: [1, 0.5]}
+    strong: {arguments: --distillation 10 --max_steps 400}
+    both: {mix: {mild: 0.5, strong: 0.5}}
+
+A line of ``results.jsonl`` has the figures of one share. Trials that have their lines are not repeated, and trials that are
+added to the file while others run are taken up. NCBI disease is linked to a part of its dictionary, so that figures of a trial
+compare with those of other trials alone.
+"""
+
+from __future__ import annotations
+
+import st_biomed.settings.early  # noqa: F401 # isort: skip
+
+import argparse
+import json
+import shlex
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from torch import Tensor
+from transformers import set_seed
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from recipes import open_encoder
+from recipes.open_encoder import OpenEncoderArguments
+from st_biomed.averaging.encoders import buffers_of
+from st_biomed.averaging.states import average_states
+from st_biomed.evaluators.benchmark import read_benchmark_settings
+from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings
+from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.linking_data import LinkingDataset, LinkingDictionary
+from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.samplers import EpochCallback
+from st_biomed.settings.recipe import read_settings, read_yaml
+from st_biomed.training.encoder_run import record_run, train_encoder
+
+BENCHMARKS = ("mayosrs", "umnsrs_similarity_modified", "umnsrs_relatedness_modified", "relations_ncit")
+DICTIONARY = 3000
+"""Names of NCBI disease's dictionary beside those of the concepts that are meant."""
+
+Settings = tuple[OpenEncoderArguments, SentenceTransformerTrainingArguments]
+State = dict[str, Tensor]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trials", type=Path, help="YAML file of the trials")
+    parser.add_argument("--config", default="recipes/configs/open_encoder_english.yaml", help="what the trials change")
+    parser.add_argument("--output", type=Path, default=Path("out/trials"))
+    given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
+    recipe, training = settings(given.config, "")
+    data = open_encoder.read(recipe, training)
+    suite = development(data)
+    results = given.output / "results.jsonl"
+    base = recipe.encoder()
+    if not results.exists():
+        write(results, "base", 0.0, measured(base, suite))
+    while waiting := [
+        name for name in read_yaml(given.trials) if name not in {line["trial"] for line in read_lines(results)}
+    ]:
+        trial: dict[str, Any] = read_yaml(given.trials)[waiting[0]]
+        if "mix" in trial:
+            parts = {name: torch.load(given.output / f"{name}.pt", weights_only=True) for name in trial["mix"]}
+            weights = [1 - sum(trial["mix"].values()), *trial["mix"].values()]
+            shares = {1.0: average([base.state_dict(), *parts.values()], weights, base)}
+        else:
+            trained = train(settings(given.config, trial["arguments"]), data, given.output)
+            torch.save(trained, given.output / f"{waiting[0]}.pt")
+            shares = {
+                share: average([base.state_dict(), trained], [1 - share, share], base)
+                for share in trial.get("shares", [1.0])
+            }
+        for share, state in shares.items():
+            model = recipe.encoder()
+            model.load_state_dict(state)
+            write(results, waiting[0], share, measured(model, suite))
+
+
+def settings(config: str, arguments: str) -> Settings:
+    """The settings of a trial."""
+    recipe, training = read_settings(
+        (OpenEncoderArguments, SentenceTransformerTrainingArguments), [config, *shlex.split(arguments)]
+    )
+    training.eval_strategy = training.save_strategy = "no"
+    return recipe, recipe.training_arguments(training)
+
+
+def development(data: open_encoder.Data) -> EvaluatorSuite:
+    """Dev parts of the recipe and of NCBI disease, and the development benchmarks; without intervals."""
+    options: Any = {"n_bootstrap": 0, "bf16": True}
+    ncbi = read_benchmark_settings("ncbi_disease", LinkingSettings)
+    raw = ncbi.open()
+    suite = EvaluatorSuite(
+        EntityLinkingEvaluator(smaller(dataset), "dev", name=f"{name}_dev", refined=["train"], **options)
+        for name, dataset in (("ncbi_raw", raw), ("ncbi", ncbi.prepared(raw)))
+    )
+    suite.take_benchmarks(BENCHMARKS, **options)
+    for evaluator in [] if data.dev is None else data.dev.evaluators:
+        evaluator.show_progress_bar = False
+        suite.take(evaluator)
+    return suite
+
+
+def smaller(dataset: LinkingDataset) -> LinkingDataset:
+    """The data set with a part of its dictionary that has every concept that is meant."""
+    names, dictionary = dataset.dictionary.names, dataset.dictionary
+    meant = {gold for mentions in dataset.mentions.values() for mention in mentions for gold in mention.ids}
+    drawn = np.random.default_rng(0).random(len(names)) < DICTIONARY / len(names)
+    entries = [(name, [dictionary.ids[i] for i in dictionary.entry_ids.row(row)]) for row, name in enumerate(names)]
+    kept = [entry for entry, chosen in zip(entries, drawn) if chosen or not meant.isdisjoint(entry[1])]
+    return replace(dataset, dictionary=LinkingDictionary.from_entries(kept))
+
+
+def train(trial: Settings, data: open_encoder.Data, output: Path) -> State:
+    """The weights after training."""
+    recipe, training = trial
+    training.output_dir = str(output / "training")
+    set_seed(training.seed)
+    model = recipe.encoder()
+    parts = {
+        name: recipe.part(name, model, data.train, output / "terminology", training.seed) for name in recipe.parts
+    }
+    losses = recipe.distilled_parts(parts, model, data.train, bf16=training.bf16)
+    recipe.mix(training, parts)
+    record = record_run("open_encoder", recipe, training, losses, terminologies=[data.whole])
+    rows = {name: part.rows for name, part in parts.items()}
+    train_encoder(model, recipe, training, rows, losses, record, TerminologyDigestCallback(losses), EpochCallback())
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+
+
+def average(states: list[State], weights: list[float], model: SentenceTransformer) -> State:
+    """The average of the weights."""
+    return average_states(states, weights, fixed=buffers_of(model), names=[f"part {i}" for i in range(len(states))])
+
+
+def measured(model: SentenceTransformer, suite: EvaluatorSuite) -> dict[str, float]:
+    """The primary figure of every evaluator, the accuracy on refined mentions besides."""
+    found = suite.measure(model)
+    figures = {one.name: found[one.name][one.primary_metric] for one in suite.tests}
+    for name, values in found.items():
+        figures |= {f"{name} refined": value for key, value in values.items() if key.endswith("refined_acc@1")}
+    return {name: round(float(value), 4) for name, value in figures.items()}
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def write(path: Path, trial: str, share: float, figures: dict[str, float]) -> None:
+    """Append and print a line."""
+    line = json.dumps({"trial": trial, "share": share, **figures, "time": time.strftime("%H:%M")})
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""BioLORD-2023 (Remy, Demuynck, Demeester, JAMIA 2024, arXiv:2311.16075): names learn from definitions, in three phases.
+
+    st-biomed read umls 2020AA/META --option languages=ENG --output data/umls
+    python recipes/biolord.py recipes/configs/biolord_paper.yaml --terminology data/umls
+
+1. Contrastive (published as -C): names against definitions of the batch, from the base model.
+2. Self-distillation (-S): fresh copies of the base model learn the vectors that the first model gives names and definitions.
+3. Averaging: the weights of these students are averaged, measured and released.
+
+The models of the phases stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` goes on in the first that
+is not finished. Every argument of the trainer is an argument of phase 1 here; ``--help-all`` lists them.
+"""
+
+from __future__ import annotations
+
+import st_biomed.settings.early  # noqa: F401 # isort: skip
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from transformers import set_seed
+
+from st_biomed.averaging.encoders import average_encoders
+from st_biomed.encoder.digest import model_digest
+from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
+from st_biomed.evaluators.entity_linking.settings import LinkingSuite
+from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
+from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.losses.self_distillation import SelfDistillationLoss
+from st_biomed.release.run_data import AveragedModelData, AveragingData
+from st_biomed.samplers import EpochCallback, ShuffledBatches
+from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, above
+from st_biomed.settings.recipe import read_settings, run_recipe
+from st_biomed.terminology import Terminology
+from st_biomed.training.arguments import changed_arguments, measured_in_training
+from st_biomed.training.encoder_run import measure_before, read_terminology, record_run
+from st_biomed.training.finish import measure_and_release
+from st_biomed.training.output import OutputFolders, output_folders
+from st_biomed.training.parts import DefinitionArguments
+from st_biomed.training.phases import Phases
+from st_biomed.training.principal_components import main_components
+from st_biomed.training.readings import biolord_readings
+from st_biomed.training.teacher import TeacherVectors
+
+
+@dataclass
+class BioLORDArguments(HeldOutNameArguments, DefinitionArguments):
+    """What is trained on, how the students learn, what is held out, and what is measured."""
+
+    terminology: list[str] = field(
+        default_factory=list,
+        metadata=about(
+            "with definitions: reader:path, or a folder written by `st-biomed read` or `unite`; several are merged",
+            PATH,
+        ),
+    )
+    student_learning_rates: list[float] = field(
+        default_factory=lambda: [2e-5, 5e-5],
+        metadata=about("learning rate of each student; the weights of all are averaged", above(0)),
+    )
+    student_batch_size: int = field(
+        default=128, metadata=about("names and definitions of a student's step and device", COUNT)
+    )
+    student_epochs: float = field(
+        default=1.0, metadata=about("epochs of each student over names and definitions", above(0))
+    )
+    student_steps: int = field(default=0, metadata=about("steps of each student; 0: student_epochs counts", SIZE))
+    components: int = field(
+        default=0,
+        metadata=about("main principal components that the students learn of the vectors; 0 for all", SIZE),
+    )
+    benchmarks: list[str] = field(
+        default_factory=list, metadata=about("what is measured before and after besides; none for none", BENCHMARK)
+    )
+    split_seed: int = field(default=0, metadata=about("seed of the names that are held out", SEED))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    train(*read_settings((BioLORDArguments, SentenceTransformerTrainingArguments), argv))
+
+
+def train(recipe: BioLORDArguments, training: SentenceTransformerTrainingArguments) -> None:
+    """One run of all phases."""
+    check(recipe)
+    if recipe.smoke:
+        training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 2, 8, 4
+        recipe.student_steps, recipe.student_batch_size = 2, 8
+    training = recipe.training_arguments(training)
+    with output_folders(
+        training, "biolord", recipe.overwrite, base_model=recipe.base_model, in_phases=True
+    ) as folders:
+        run(recipe, training, folders, Phases(folders, training))
+
+
+def check(recipe: BioLORDArguments) -> None:
+    """Refuse before anything is read what its use would refuse later.
+
+    Raises:
+        InputError: No terminology, no student or a learning rate twice, no such benchmark, or an average with the base model.
+    """
+    rates = recipe.student_learning_rates
+    if not recipe.terminology:
+        raise InputError("terminology: is needed, nothing was given")
+    if not rates or len(set(rates)) < len(rates):
+        found = " ".join(f"{rate:g}" for rate in rates) or "none"
+        raise InputError(f"student_learning_rates: one or several different ones are needed, found {found}")
+    chosen_benchmarks(recipe.benchmarks)
+    if recipe.average != "none":
+        raise InputError(
+            f"average: must be none, found {recipe.average}: the students are averaged here; `st-biomed average` "
+            "averages a release with its base model"
+        )
+
+
+class Data(NamedTuple):
+    """What is read, trained on and measured."""
+
+    whole: Terminology
+    train: Terminology
+    suite: LinkingSuite
+
+
+def read(recipe: BioLORDArguments, training: SentenceTransformerTrainingArguments) -> Data:
+    """The terminologies without the names that are linked, and what measures them."""
+    # Read.
+    whole = train = read_terminology(recipe.terminology)
+    options = {"show_progress_bar": not training.disable_tqdm, **recipe.measuring(training)}
+    suite = LinkingSuite(**options)
+
+    # Hold out.
+    if recipe.held_out_names:
+        train, held_out = recipe.hold_out_names(whole, recipe.split_seed)
+        suite.add(held_out, "held-out-names")
+    suite.take_benchmarks(recipe.benchmarks, **options)
+    print(f"{whole!r}\ntrained on: {train!r}\nmeasured: {suite}")
+    return Data(whole, train, suite)
+
+
+def run(
+    recipe: BioLORDArguments,
+    training: SentenceTransformerTrainingArguments,
+    folders: OutputFolders,
+    phases: Phases,
+) -> None:
+    """From the terminologies to the release folder."""
+    whole, train, suite = read(recipe, training)
+    set_seed(training.seed)
+
+    # Model.
+    model = recipe.encoder()
+    if recipe.components > (width := model.get_embedding_dimension() or 0):
+        raise InputError(
+            f"components must be at most {width}, the dimension of the base model, found {recipe.components}"
+        )
+    before = measure_before(suite, model, training)
+    dev = measured_in_training(training, suite.dev)
+
+    # Data and loss of phase 1.
+    part = recipe.definitions(model, train, folders.work / "terminology")
+    phases.begin(train)
+    record = record_run(
+        "biolord",
+        recipe,
+        training,
+        {},
+        terminologies=[whole],
+        description="An encoder of biomedical names and their definitions.",
+        readings=biolord_readings(recipe),
+        headline=suite.headline,
+    )
+    record.add_training_arguments(training, changed_arguments(training))
+
+    # Train, phase 1: names against definitions.
+    phases.train(
+        "contrastive",
+        model,
+        recipe,
+        part.rows,
+        part.loss,
+        record,
+        TerminologyDigestCallback(part.loss),
+        EpochCallback(),
+        dev=dev,
+        batch_sampler=part.batches,
+    )
+
+    # Train, phase 2: fresh copies of the base model learn the vectors of the first model.
+    vectors = TeacherVectors(model, part.rows["text"], bf16=training.bf16)
+    teacher = main_components(vectors[:], recipe.components) if recipe.components else vectors
+    students: dict[str, SentenceTransformer] = {}
+    for i, rate in enumerate(recipe.student_learning_rates, 1):
+        name, student = f"student-{i}", recipe.encoder()
+        phases.train(
+            name,
+            student,
+            recipe,
+            part.rows,
+            SelfDistillationLoss(student, teacher, target="vectors"),
+            record,
+            EpochCallback(),
+            dev=dev,
+            batch_sampler=ShuffledBatches.of(part.rows),
+            learning_rate=rate,
+            per_device_train_batch_size=recipe.student_batch_size,
+            num_train_epochs=recipe.student_epochs,
+            max_steps=recipe.student_steps or -1,
+            seed=training.seed + i,
+        )
+        students[name] = student
+
+    # Phase 3: the average of the students' weights.
+    share = 1 / len(students)
+    averaged = [
+        AveragedModelData(name=n, recipe="biolord", digest=model_digest(s), weight=share) for n, s in students.items()
+    ]
+    model = average_encoders([*students.values()], [share] * len(students), [*students])
+    if len(students) > 1:
+        record.add_averaging(AveragingData(models=averaged, metrics=[], tolerance=0.0, curve=[]))
+
+    # Measure and release.
+    measure_and_release(model, suite, folders, record, before=before, terminologies=[whole], training=training)
+
+
+if __name__ == "__main__":
+    run_recipe(main)

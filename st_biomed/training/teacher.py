@@ -1,0 +1,126 @@
+"""Vectors of the encoder that training starts from, embedded when a batch first asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError
+from st_biomed.losses.embed import embed_columns
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+PIECE = 512
+"""Texts embedded at once."""
+
+
+class TeacherVectors:
+    """The vectors of N texts under an encoder as it is now, read by rows like a matrix ``[N, D]``.
+
+    A row is embedded when it is first asked for, by a frozen copy of the encoder on the device of the encoder, and kept
+    in float16 on the CPU. Texts that no batch has cost nothing. Each process has its own table.
+
+    The texts are embedded as the trainer embeds them: cut at the length limit, without a prompt of the model, sorted by length. The
+    vectors of a text that is embedded beside other texts, as in a resumed run, are equal up to rounding.
+
+    The copy is no part of a module: it has no gradient, and no trainer moves or saves it.
+
+    Args:
+        model: The teacher; copied, so that training does not change it.
+        texts: N texts; read when their rows are.
+        bf16: Whether to compute in bfloat16.
+
+    Attributes:
+        ndim: 2.
+        shape: ``(N, D)``.
+
+    Example::
+
+        teacher = TeacherVectors(model, terminology.strings)
+        loss = SelfDistillationLoss(model, teacher)
+    """
+
+    ndim = 2
+
+    def __init__(self, model: SentenceTransformer, texts: Sequence[str], *, bf16: bool = False) -> None:
+        self._student, self._encoder = model, _frozen(model, bf16=bf16)
+        self._texts, self._bf16 = texts, bf16
+        width = self._encoder.get_embedding_dimension()
+        if width is None:
+            raise InputError("the model does not tell the dimension of its vectors")
+        self._vectors = np.zeros((len(texts), width), dtype=np.float16)  # pages that are never written take no memory
+        self._known = np.zeros(len(texts), dtype=bool)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._vectors.shape
+
+    @property
+    def n_known(self) -> int:
+        """Rows embedded so far."""
+        return int(self._known.sum())
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Vectors float16 ``[..., D]`` of rows: integers ``[...]``, or a slice.
+
+        Raises:
+            IndexError: A row beyond N.
+            InputError: A vector that float16 cannot hold.
+        """
+        places = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows)
+        new = np.unique(places[~self._known[places]])
+        if len(new):
+            self._vectors[new] = self._halved([self._texts[i] for i in new.tolist()])
+            self._known[new] = True
+        return self._vectors[places]
+
+    def _halved(self, texts: list[str]) -> np.ndarray:
+        """float16 ``[n, D]``."""
+        with np.errstate(over="ignore"):
+            vectors = self._embedded(texts).astype(np.float16)
+        broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if len(broken):
+            raise InputError(
+                f"distillation: the teacher's vector of {texts[broken[0]]!r} has numbers that are not finite or beyond "
+                f"{np.finfo(np.float16).max:g}, the largest of float16"
+            )
+        return vectors
+
+    @torch.no_grad()
+    def _embedded(self, texts: list[str]) -> np.ndarray:
+        """float32 ``[n, D]``."""
+        device = self._student.device
+        if self._encoder.device != device:
+            self._encoder.to(device)
+        found = []
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=self._bf16):
+            for start in range(0, len(texts), PIECE):
+                features = self._encoder.preprocess(texts[start : start + PIECE])
+                on_device = {
+                    name: value.to(device) if isinstance(value, Tensor) else value for name, value in features.items()
+                }
+                found += embed_columns(self._encoder, [on_device])
+        return torch.cat(found).float().cpu().numpy()
+
+    def __repr__(self) -> str:
+        return f"TeacherVectors({len(self):,} texts, {self.n_known:,} of them embedded)"
+
+
+def _frozen(model: SentenceTransformer, *, bf16: bool) -> SentenceTransformer:
+    """A copy that does not learn; with bf16 its matrices are what autocast would make of them in every pass."""
+    frozen = deepcopy(model).eval().requires_grad_(False)
+    frozen.truncate_dim = None
+    if bf16:
+        for module in frozen.modules():
+            if type(module) is nn.Linear:
+                module.to(torch.bfloat16)
+    return frozen
