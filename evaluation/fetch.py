@@ -1,7 +1,7 @@
-"""Fetch the files behind the committed results: ``python evaluation/fetch.py FOLDER``.
+"""Download the files behind the committed results: ``python evaluation/fetch.py FOLDER``.
 
-What `data.yaml` lists is downloaded from where it lies, checked, and gzipped where it is here and is not there. A file that
-is there already is checked alone. Some entries are made from their origin rather than copied: these are named with what to do.
+Each file of `data.yaml` is downloaded from its repository, checked, and compressed if its name ends in ``.gz``. A file that
+exists is only checked. A few files cannot be downloaded, because they were made from other files; the command prints how.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ RAW, BLOBS = "https://raw.githubusercontent.com", "https://api.github.com"
 
 
 def main(folder: Path, *, raw: str = RAW, blobs: str = BLOBS) -> int:
-    """Fetch every file; 1 where one is missing in the end.
+    """Download every file. The exit status is 1 if a file is missing at the end.
 
     Args:
-        folder: Where to.
-        raw: What serves files of a commit.
-        blobs: What serves blobs.
+        folder: The data folder.
+        raw: Address of the server of files by commit.
+        blobs: Address of the server of blobs.
     """
     missing = 0
     for name, entry in yaml.safe_load(FILES.read_text("utf-8")).items():
@@ -36,22 +36,24 @@ def main(folder: Path, *, raw: str = RAW, blobs: str = BLOBS) -> int:
             print(f"{name}: {error}", file=sys.stderr, flush=True)
             missing += 1
     if missing:
-        print(f"{missing} files are missing; what needs one of them says so", file=sys.stderr)
+        print(
+            f"{missing} files are missing; the benchmarks that need them are skipped with a message", file=sys.stderr
+        )
     return int(missing > 0)
 
 
 def fetched(path: Path, entry: dict[str, Any], raw: str, blobs: str) -> str:
-    """Have one file in its place, and say how it came there.
+    """Download one file if it is missing, check it, and return what was done.
 
     Raises:
-        ValueError: It is another file than was measured, or has to be made by hand.
+        ValueError: The file differs from the measured one, or must be made by hand.
         OSError: It could not be downloaded or written.
     """
     if path.is_file():
         check(path.read_bytes(), path, entry)
-        return "is there"
+        return "exists"
     if "fetch" not in entry:
-        raise ValueError(f"has to be made from {entry['repository']} at {entry['commit']}: {entry['path']}")
+        raise ValueError(f"must be made from {entry['repository']} at {entry['commit']}: {entry['path']}")
     content = download(entry, raw, blobs)
     if path.suffix == ".gz" and not content.startswith(b"\x1f\x8b"):
         content = gzip.compress(content, mtime=0)
@@ -78,7 +80,7 @@ def download(entry: dict[str, Any], raw: str, blobs: str) -> bytes:
 
 
 def check(content: bytes, path: Path, entry: dict[str, Any]) -> None:
-    """Refuse what is not the file that was measured: of a gzipped one the content counts.
+    """Reject a file that differs from the measured one. For a gzipped file the uncompressed content is compared.
 
     Raises:
         ValueError: With both digests.

@@ -49,8 +49,9 @@ import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yam
         # shellcheck disable=SC2086
         {
             train third "$seed" $steps
-            train no_definitions "$seed" $steps --parts synonyms hierarchy --shares 2 2
-            train no_hierarchy "$seed" $steps --parts synonyms definitions --shares 2 1
+            train no_definitions "$seed" $steps --parts synonyms hierarchy relations --shares 2 2 1
+            train no_hierarchy "$seed" $steps --parts synonyms definitions relations --shares 2 2 1
+            train no_relations "$seed" $steps --parts synonyms definitions hierarchy --shares 2 2 2
             train no_distillation "$seed" $steps --distillation 0
             train no_averaging "$seed" $steps --average none
             train synonyms_alone "$seed" $steps --parts synonyms --shares 1 --distillation 0 --average none
@@ -58,6 +59,6 @@ import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yam
         }
     done
     # shellcheck disable=SC2046
-    scorecard ablations $(models third no_definitions no_hierarchy no_distillation no_averaging synonyms_alone hierarchy_alone)
+    scorecard ablations $(models third no_definitions no_hierarchy no_relations no_distillation no_averaging synonyms_alone hierarchy_alone)
     ;;
 esac

@@ -27,7 +27,7 @@ from st_biomed.few_shot.experiment import Chain, Experiment, TrainedChain, best_
 from st_biomed.few_shot.frozen_encoder import FrozenEncoder
 from st_biomed.few_shot.input_arguments import InputArguments
 from st_biomed.few_shot.outcomes import Measured, Outcomes, Run
-from st_biomed.few_shot.report import write_rankings, write_tables
+from st_biomed.few_shot.result_files import write_rankings, write_tables
 from st_biomed.few_shot.stage import StageSettings, assembled
 from st_biomed.few_shot.training_set_arguments import TrainingSetArguments
 from st_biomed.few_shot.training_sets import TrainingSet, sources_of

@@ -99,12 +99,12 @@ def train(recipe: KGEArguments, settings: KGESettings) -> None:
     with lock(folder):
         check_folder(folder, overwrite=recipe.overwrite or recipe.resume)
         if recipe.resume and not any((there / "graph").is_dir() for there in (begun_in(folder), folder)):
-            raise InputError(f"resume: {folder} holds no run to go on with; leave it out to begin one")
+            raise InputError(f"resume: {folder} has no run to continue; omit it to start one")
         if not recipe.resume and begun_in(folder).exists():
             if not recipe.overwrite:
                 raise InputError(
-                    f"{begun_in(folder)}: holds a run that was interrupted; --resume true goes on with it, --overwrite "
-                    "true begins anew"
+                    f"{begun_in(folder)}: contains an interrupted run; --resume true continues it, --overwrite true "
+                    "starts again"
                 )
             begin_anew(folder)
         with replacing(folder, resumable=True) as draft:
@@ -114,7 +114,7 @@ def train(recipe: KGEArguments, settings: KGESettings) -> None:
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
-    """Refuse an output folder that holds something else, or an earlier run that is not to be replaced."""
+    """Reject an output folder with other files, or with an earlier run that must not be replaced."""
 
     def is_own(name: str) -> bool:
         above, _, below = name.partition("/")
@@ -126,7 +126,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
 
 
 def keep_models(folder: Path, draft: Path, anew: Sequence[str]) -> None:
-    """Have what is built hold the models that are there, but for those that are trained anew."""
+    """Copy the existing models into the draft, except those that are trained again."""
     for name in MODEL_NAMES:
         if (folder / name).is_dir() and name not in anew and not (draft / name).exists():
             with replacing(draft / name) as copy:

@@ -118,8 +118,8 @@ _OF_THE_DISK = {
     errno.EACCES: "permission is missing",
     errno.EPERM: "permission is missing",
     errno.EIO: "the disk failed",
-    errno.EISDIR: "is a folder, a file is needed there",
-    errno.ENOTDIR: "a file is in the way, a folder is needed there",
+    errno.EISDIR: "is a folder, expected a file",
+    errno.ENOTDIR: "a parent of it is a file, expected a folder",
     errno.ENAMETOOLONG: "the name is too long",
     errno.EBUSY: "is in use by the system; choose a folder below it",
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from st_biomed.errors import InputError, shown
 from st_biomed.evaluators.benchmark import BENCHMARK
-from st_biomed.settings.checks import WEIGHT, Check, about
+from st_biomed.settings.checks import COUNT, WEIGHT, Check, about
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -50,6 +50,10 @@ class AveragingArguments:
         default=0.0,
         metadata=about("allowed loss of a dev split with --average dev, as a share of its largest value", WEIGHT),
     )
+    average_steps: int = field(
+        default=10,
+        metadata=about("equal steps from the base to the trained weights that --average dev measures", COUNT),
+    )
     average_benchmarks: list[str] = field(
         default_factory=list,
         metadata=about("additional benchmarks whose dev parts --average dev uses: names or files", BENCHMARK),
@@ -65,8 +69,8 @@ class AveragingArguments:
         Raises:
             InputError: Settings of ``dev`` without it, or a benchmark without a dev part or without its data.
         """
-        for name in ("average_tolerance", "average_benchmarks"):
-            if getattr(self, name) and self.average != "dev":
+        for name, default in (("average_tolerance", 0), ("average_benchmarks", []), ("average_steps", 10)):
+            if getattr(self, name) != default and self.average != "dev":
                 raise InputError(f"{name}: is only used with --average dev, found --average {self.average}")
         if self.keep_trained and self.average == "none":
             raise InputError("keep_trained: with --average none the trained model is the release")
@@ -103,5 +107,11 @@ class AveragingArguments:
         parts: list[Any] = [] if dev is None else list(getattr(dev, "evaluators", [dev]))
         parts += dev_evaluators(self.average_benchmarks, **options)
         return AverageWithBase(
-            model, base_model, None, parts, tolerance=self.average_tolerance, keep_trained=self.keep_trained
+            model,
+            base_model,
+            None,
+            parts,
+            tolerance=self.average_tolerance,
+            steps=self.average_steps,
+            keep_trained=self.keep_trained,
         )

@@ -7,8 +7,14 @@ from statistics import fmean
 
 from st_biomed.errors import InputError
 
-GRID = tuple(i / 10 for i in range(11))
-"""The candidate shares of the trained encoder."""
+
+def candidate_shares(steps: int) -> list[float]:
+    """The shares of the trained encoder that are measured, in equal steps from 0 to 1.
+
+    Args:
+        steps: Number of steps, at least 1.
+    """
+    return [i / steps for i in range(steps + 1)]
 
 
 def choose_weight(shares: Mapping[float, Mapping[str, float]], tolerance: float = 0.0) -> float:

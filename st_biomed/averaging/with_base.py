@@ -11,7 +11,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.util import get_world_size
 from torch import Tensor
 
-from st_biomed.averaging.choice import GRID, choose_weight
+from st_biomed.averaging.choice import candidate_shares, choose_weight
 from st_biomed.averaging.encoders import buffers_of
 from st_biomed.averaging.states import average_states
 from st_biomed.averaging.weights import check_weights
@@ -34,6 +34,7 @@ class AverageWithBase:
         weight: Share of the trained weights; ``None`` to choose it on ``dev``.
         dev: The benchmarks for the choice.
         tolerance: The allowed loss, see :func:`~st_biomed.averaging.choice.choose_weight`.
+        steps: Number of equal steps between the base and the trained weights that are measured for the choice.
         keep_trained: Whether the trained model stays beside the checkpoints after the release.
 
     Raises:
@@ -48,6 +49,7 @@ class AverageWithBase:
         dev: Sequence[EmbeddingEvaluator] = (),
         *,
         tolerance: float = 0.0,
+        steps: int = 10,
         keep_trained: bool = False,
     ) -> None:
         if weight is None and not dev:
@@ -58,6 +60,7 @@ class AverageWithBase:
         if weight is not None:
             check_weights([1 - weight, weight], 2)
         self.name, self.weight, self.tolerance, self.keep_trained = plain(name), weight, tolerance, keep_trained
+        self.candidates = candidate_shares(steps)
         self.dev = EvaluatorSuite(dev if weight is None else ())
         self.digest = model_digest(model)
         self.base = _copied(model)
@@ -85,7 +88,7 @@ class AverageWithBase:
         weight, curve = self.weight, list[AveragingPointData]()
         if weight is None:
             shares = {}
-            for tried in GRID:
+            for tried in self.candidates:
                 set_to(tried)
                 figures = self._measured(model, f"{tried:g} of the trained model" if says else "")
                 shares[tried] = {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from st_biomed.evaluators.benchmark import Benchmark
-    from st_biomed.leaderboard.report import Table
+    from st_biomed.leaderboard.markdown_and_html import Table
     from st_biomed.leaderboard.results import Result, ResultsFolder
     from st_biomed.leaderboard.run import Measured
 
@@ -98,7 +98,7 @@ def run(
     several commands may write at once.
     """
     if pairs is not None:
-        from st_biomed.files.tables import check_file
+        from st_biomed.files.delimited import check_file
 
         check_file(pairs)
     if data is not None:
@@ -111,10 +111,10 @@ def run(
     check_scorecard(scorecard, base, n_bootstrap)
     from st_biomed.evaluators.base import EvaluatorOptions
     from st_biomed.files import check_writable
+    from st_biomed.leaderboard.markdown_and_html import markdown
     from st_biomed.leaderboard.models import named_models
     from st_biomed.leaderboard.provenance import benchmarks_of
     from st_biomed.leaderboard.recorded_runs import with_base
-    from st_biomed.leaderboard.report import markdown
     from st_biomed.leaderboard.results import ResultsFolder
     from st_biomed.leaderboard.run import measure
     from st_biomed.leaderboard.select_results import in_order_of, one_of_each
@@ -174,7 +174,7 @@ def _tables(
 ) -> list[Table]:
     """Tables of results, with the tests against one model where there are several."""
     from st_biomed.leaderboard.comparison import compare
-    from st_biomed.leaderboard.tables import comparison_table, tables_of
+    from st_biomed.leaderboard.result_tables import comparison_table, tables_of
 
     tables = tables_of(results, benchmarks, notes)
     names = {one.model for one in results}
@@ -186,7 +186,7 @@ def _tables(
 
 
 def _write(folder: ResultsFolder, tables: list[Table], *, as_published: bool) -> None:
-    from st_biomed.leaderboard.report import html_page, markdown
+    from st_biomed.leaderboard.markdown_and_html import html_page, markdown
 
     title, stem = _TITLES[as_published], "results_as_published" if as_published else "results"
     folder.write(f"{stem}.html", html_page(title, tables))

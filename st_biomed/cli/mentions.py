@@ -73,7 +73,7 @@ def run(
     from st_biomed.corpus.mentions import mention_contexts
     from st_biomed.corpus.raw_text import documents, files_of
     from st_biomed.corpus.windows import mention_windows
-    from st_biomed.files.tables import read_lines
+    from st_biomed.files.delimited import read_lines
     from st_biomed.records import Tally
     from st_biomed.terminology import Terminology
 

@@ -35,7 +35,7 @@ def run(
 ) -> None:
     """Keep what meets every condition that is given."""
     from st_biomed.files import lock
-    from st_biomed.files.tables import read_lines
+    from st_biomed.files.delimited import read_lines
     from st_biomed.readers._normalizers import NORMALIZERS
     from st_biomed.settings.keyword_options import listed
     from st_biomed.terminology import Terminology

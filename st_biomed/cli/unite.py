@@ -54,7 +54,7 @@ def run(
         check_folder(output, overwrite=overwrite)
         check_writable(target, file=True)
         if target.exists() and not overwrite:
-            raise InputError(f"{target}: is there already; --overwrite replaces it")
+            raise InputError(f"{target}: exists; --overwrite replaces it")
         settings = UnionPlan.read(plan if plan.exists() else bundled(plan) or plan)
         folder = data or (Path(os.environ["ST_BIOMED_DATA"]) if os.environ.get("ST_BIOMED_DATA") else None)
         lacking = missing_files(settings, folder)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_table
+from st_biomed.files.delimited import read_table
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology

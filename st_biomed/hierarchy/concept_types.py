@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.files.tables import read_table
+from st_biomed.files.delimited import read_table
 from st_biomed.readers.umls.type_groups import TYPE_GROUPS
 
 if TYPE_CHECKING:

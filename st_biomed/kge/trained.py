@@ -106,7 +106,7 @@ class TrainedKGE:
 def _read(folder: Path) -> tuple[KGEModel, KnowledgeGraph, KGESettings, tuple[Mapping[str, float], ...]]:
     bound = SEAL.read(folder)
     if SETTINGS not in bound["files"]:
-        raise InputError(f"{folder}: holds a table of vectors without its model")
+        raise InputError(f"{folder}: contains a table of vectors without its model")
     SEAL.check(folder, bound, [*_TABLE, *_BESIDE])
     graph = KnowledgeGraph.load(folder / GRAPH)
     try:

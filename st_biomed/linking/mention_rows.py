@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.files.tables import check_file, read_lines
+from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.linking.concept_search import Match
 
 Format = Literal["text", "tsv", "jsonl"]

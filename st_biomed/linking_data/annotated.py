@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import check_file
 from st_biomed.files.encodings import UTF_8, undecodable
 from st_biomed.files.gzipped import matching, opened, plain_name
-from st_biomed.files.tables import check_file
 from st_biomed.linking_data.records import Mention
 
 OFFSET = "[0-9]{1,9}"

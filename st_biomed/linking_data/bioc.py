@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.files.gzipped import plain_name
-from st_biomed.files.tables import check_file, read_lines
 from st_biomed.linking_data.annotated import OFFSET
 from st_biomed.linking_data.bioc_xml import element_documents
 

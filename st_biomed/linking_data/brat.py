@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import read_lines
 from st_biomed.files.gzipped import matching, plain_or_gzipped, plain_stem
-from st_biomed.files.tables import read_lines
 from st_biomed.linking_data.annotated import OFFSET, check_folder, read_text
 from st_biomed.linking_data.records import Mention
 

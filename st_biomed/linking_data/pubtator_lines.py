@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_lines
+from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.annotated import OFFSET
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention

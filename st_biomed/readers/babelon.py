@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.files.tables import read_header, read_table
+from st_biomed.files.delimited import read_header, read_table
 from st_biomed.readers._curies import curie, describe
 from st_biomed.readers._once import Once
 from st_biomed.readers._ontology import SCOPES

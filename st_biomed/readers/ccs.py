@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_table
+from st_biomed.files.delimited import read_table
 from st_biomed.readers._once import Once
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Xref
 

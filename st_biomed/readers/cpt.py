@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.files.delimited import check_file, read_table
 from st_biomed.files.encodings import settled
-from st_biomed.files.tables import check_file, read_table
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 

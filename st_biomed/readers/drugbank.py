@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_table
+from st_biomed.files.delimited import read_table
 from st_biomed.records import Record, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(

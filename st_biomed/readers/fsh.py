@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_lines
+from st_biomed.files.delimited import read_lines
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 

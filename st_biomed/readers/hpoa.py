@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.files.gzipped import plain_name
-from st_biomed.files.tables import check_file, read_lines
 from st_biomed.readers import obo, obograph
 from st_biomed.readers._curies import curie, describe
 from st_biomed.readers._once import Once

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import read_header, read_table
 from st_biomed.files.gzipped import plain_or_gzipped
-from st_biomed.files.tables import read_header, read_table
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.files.encodings import settled
-from st_biomed.files.tables import check_file, read_lines
 from st_biomed.records import Record, SourceInfo, Tally, Term
 
 SOURCE = SourceInfo(

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.files.delimited import check_file, dialect_name, read_header, read_table
 from st_biomed.files.encodings import settled
 from st_biomed.files.gzipped import opened
-from st_biomed.files.tables import check_file, dialect_name, read_header, read_table
 from st_biomed.readers._once import Once
 from st_biomed.records import Definition, Parent, Record, Relation, SourceInfo, Tally, Term, single_spaced
 
@@ -168,7 +168,7 @@ def _content_version(tables: Sequence[Path]) -> str:
 
 
 class _Form(NamedTuple):
-    """The form of a table: arguments of :func:`~st_biomed.files.tables.read_table`, and whether it has a header."""
+    """The form of a table: arguments of :func:`~st_biomed.files.delimited.read_table`, and whether it has a header."""
 
     dialect: str
     has_header: bool

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import check_file, read_header, read_table
 from st_biomed.files.encodings import WINDOWS, settled
-from st_biomed.files.tables import check_file, read_header, read_table
 from st_biomed.readers._once import Once
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
 

@@ -12,8 +12,8 @@ from operator import itemgetter
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.files.delimited import read_table
 from st_biomed.files.gzipped import plain_name, plain_or_gzipped
-from st_biomed.files.tables import read_table
 from st_biomed.readers._once import Once
 from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
 from st_biomed.settings.keyword_options import listed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import check_file, read_header, read_table
+from st_biomed.files.delimited import check_file, read_header, read_table
 from st_biomed.readers._curies import describe, registry_curie
 from st_biomed.records import Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed

@@ -9,7 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import check_file, read_header, read_lines, read_table
+from st_biomed.files.delimited import check_file, read_header, read_lines, read_table
 from st_biomed.readers._curies import curie, describe
 from st_biomed.records import Record, SourceInfo, Tally, Term, Xref
 

@@ -18,9 +18,9 @@ from st_biomed.errors import InputError
 from st_biomed.readers import check_options, parse_options, reader, reader_names, resolved_options
 from st_biomed.records import Record, Rows, SourceInfo, Tally
 from st_biomed.terminology.build import assemble, sources_of
+from st_biomed.terminology.concept_tables import TerminologyTables
 from st_biomed.terminology.storage import read_tables, write_tables
 from st_biomed.terminology.subset import and_below, having, mask, of_same, renumbered, with_codes
-from st_biomed.terminology.tables import TerminologyTables
 
 _ENDS = {"concept": "code", "child": "child", "parent": "parent", "head": "head", "tail": "tail"}
 """Columns of concept indices, and the columns of records that they come from."""

@@ -10,7 +10,7 @@ from datasets import Dataset
 from torch import nn
 
 from st_biomed.losses.self_distillation import TARGETS, LabelMap, with_distillation
-from st_biomed.settings.checks import WEIGHT, about, one_of
+from st_biomed.settings.checks import SIZE, WEIGHT, about, one_of
 from st_biomed.terminology import Terminology
 from st_biomed.training.teacher import TeacherVectors
 from st_biomed.training_data.row_labels import RowLabels
@@ -36,6 +36,15 @@ class DistillationArguments:
         ),
     )
 
+    distillation_removed: int | None = field(
+        default=None,
+        metadata=about(
+            "center the base model's vectors and remove their N leading principal components before they are held "
+            "(all-but-the-top): 0 only centers",
+            SIZE,
+        ),
+    )
+
     def distilled(
         self, loss: nn.Module, model: SentenceTransformer, texts: Sequence[str], *, bf16: bool = False
     ) -> Any:
@@ -47,7 +56,7 @@ class DistillationArguments:
             texts: What is trained on, by label.
             bf16: Whether the teacher computes in bfloat16.
         """
-        return self._held(loss, TeacherVectors(model, texts, bf16=bf16)) if self.distillation else loss
+        return self._held(loss, self._teacher(model, texts, bf16)) if self.distillation else loss
 
     def distilled_rows(
         self, loss: nn.Module, model: SentenceTransformer, rows: Dataset, *, bf16: bool = False
@@ -62,7 +71,7 @@ class DistillationArguments:
         if not self.distillation:
             return rows, loss
         places = RowLabels(rows)
-        teacher = TeacherVectors(model, places.texts, bf16=bf16)
+        teacher = self._teacher(model, places.texts, bf16)
         return places.dataset(rows), self._held(loss, teacher, labels=places.labels)
 
     def distilled_parts(
@@ -80,8 +89,11 @@ class DistillationArguments:
             return losses
         with_texts = [part.rows["text"] for part in parts.values() if "text" in part.rows.column_names]
         longest: Any = max(with_texts, key=len, default=train.strings)  # rows of definitions begin with those of names
-        teacher = TeacherVectors(model, longest, bf16=bf16)
+        teacher = self._teacher(model, longest, bf16)
         return {name: self._held(losses[name], teacher, rows=part.texts_of) for name, part in parts.items()}
+
+    def _teacher(self, model: SentenceTransformer, texts: Sequence[str], bf16: bool) -> TeacherVectors:
+        return TeacherVectors(model, texts, bf16=bf16, removed=self.distillation_removed)
 
     def _held(self, loss: nn.Module, teacher: TeacherVectors, **maps: LabelMap | None) -> Any:
         return with_distillation(loss, teacher, weight=self.distillation, target=self.distillation_target, **maps)

@@ -15,6 +15,7 @@ from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments
+from st_biomed.training.attention import eager_attention
 from st_biomed.training.checkpoints import whole_checkpoints
 from st_biomed.training.finish import Measured
 from st_biomed.training.moving_average import MovingAverageCallback
@@ -112,7 +113,8 @@ def train_encoder(
     )
     if recipe.layer_decay != 1:
         decay_layers(trainer.create_optimizer(), model, recipe.layer_decay)
-    trainer.train(resume_from_checkpoint=resume_point(training))
+    with eager_attention(model, bf16=training.bf16):
+        trainer.train(resume_from_checkpoint=resume_point(training))
     if recipe.adapter == "lora":
         merge_lora(model)
     return trainer

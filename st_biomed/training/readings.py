@@ -69,8 +69,10 @@ def distillation_readings(recipe: Any, texts: str = "names") -> list[str]:
     """
     if not recipe.distillation:
         return []
+    removed = recipe.distillation_removed
+    mapped = "" if removed is None else f" (centered, without {removed} leading principal components)"
     return [
-        f"The {recipe.distillation_target} of the {texts} of each batch are held near those of the base model with weight "
+        f"The {recipe.distillation_target} of the {texts} of each batch are held near those of the base model{mapped} with weight "
         f"{recipe.distillation:g}."
     ]
 

@@ -12,12 +12,16 @@ from torch import Tensor, nn
 
 from st_biomed.errors import InputError
 from st_biomed.losses.embed import embed_columns
+from st_biomed.training.all_but_the_top import AllButTheTop, check_removed
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 PIECE = 512
 """Texts embedded at once."""
+
+SAMPLE = 8192
+"""Texts whose vectors give the mean and the principal components."""
 
 
 class TeacherVectors:
@@ -35,6 +39,9 @@ class TeacherVectors:
         model: The teacher; copied, so that training does not change it.
         texts: N texts; read when their rows are.
         bf16: Whether to compute in bfloat16.
+        removed: Center the vectors and remove this number of leading principal components, see
+            :class:`~st_biomed.training.all_but_the_top.AllButTheTop`. They are those of a sample of the texts, which does not
+            depend on the order in which rows are requested. ``None`` leaves the vectors as they are.
 
     Attributes:
         ndim: 2.
@@ -48,12 +55,18 @@ class TeacherVectors:
 
     ndim = 2
 
-    def __init__(self, model: SentenceTransformer, texts: Sequence[str], *, bf16: bool = False) -> None:
+    def __init__(
+        self, model: SentenceTransformer, texts: Sequence[str], *, bf16: bool = False, removed: int | None = None
+    ) -> None:
         self._student, self._encoder = model, _frozen(model, bf16=bf16)
         self._texts, self._bf16 = texts, bf16
+        self._removed = removed
+        self._map: AllButTheTop | None = None
         width = self._encoder.get_embedding_dimension()
         if width is None:
             raise InputError("the model does not tell the dimension of its vectors")
+        if removed is not None:
+            check_removed(removed, width)
         self._vectors = np.zeros((len(texts), width), dtype=np.float16)  # pages that are never written take no memory
         self._known = np.zeros(len(texts), dtype=bool)
 
@@ -86,7 +99,7 @@ class TeacherVectors:
     def _halved(self, texts: list[str]) -> np.ndarray:
         """float16 ``[n, D]``."""
         with np.errstate(over="ignore"):
-            vectors = self._embedded(texts).astype(np.float16)
+            vectors = self._mapped(self._embedded(texts)).astype(np.float16)
         broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(broken):
             raise InputError(
@@ -94,6 +107,15 @@ class TeacherVectors:
                 f"{np.finfo(np.float16).max:g}, the largest of float16"
             )
         return vectors
+
+    def _mapped(self, vectors: np.ndarray) -> np.ndarray:
+        """The vectors without the mean and the leading components, if this was requested."""
+        if self._removed is None:
+            return vectors
+        if self._map is None:
+            sample = np.random.default_rng(0).permutation(len(self))[:SAMPLE]
+            self._map = AllButTheTop.fit(self._embedded([self._texts[i] for i in sample.tolist()]), self._removed)
+        return self._map(vectors)
 
     @torch.no_grad()
     def _embedded(self, texts: list[str]) -> np.ndarray:

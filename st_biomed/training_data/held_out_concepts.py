@@ -215,6 +215,6 @@ def _roots(hierarchy: Hierarchy, depth: int | None, pattern: str | None) -> np.n
         try:
             matches = re.compile(pattern).fullmatch
         except re.error as error:
-            raise InputError(f"pattern {pattern!r} is no regular expression: {error}") from error
+            raise InputError(f"pattern {pattern!r} is not a regular expression: {error}") from error
         return np.array([c for c, code in enumerate(hierarchy.terminology.codes) if matches(code)], dtype=np.int64)
     return np.flatnonzero(hierarchy.depth == depth)

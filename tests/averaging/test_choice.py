@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from st_biomed.averaging.choice import GRID, choose_weight
+from st_biomed.averaging.choice import candidate_shares, choose_weight
 from st_biomed.errors import InputError
 
 CURVE = {
@@ -16,8 +16,11 @@ CURVE = {
 }
 
 
-def test_the_grid_has_the_base_and_the_trained_model():
-    assert GRID[0] == 0 and GRID[-1] == 1 and len(GRID) == 11
+def test_the_candidates_go_from_the_base_to_the_trained_model():
+    """Catches a grid without one of its ends."""
+    assert candidate_shares(10) == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
+    assert candidate_shares(4) == [0, 0.25, 0.5, 0.75, 1]
+    assert candidate_shares(1) == [0, 1]
 
 
 @pytest.mark.parametrize(("tolerance", "chosen"), [(0.0, 0.6), (0.0099, 0.6), (0.02, 0.8), (0.2, 1.0)])
@@ -28,7 +31,7 @@ def test_no_benchmark_may_lose_more_than_is_tolerated(tolerance: float, chosen: 
 
 def test_of_equal_gains_the_smaller_share_is_taken_and_the_base_where_nothing_is_gained():
     """Catches a tie that goes to the more changed model, and an equal model that is called better."""
-    flat = {weight: {"in": 0.5} for weight in GRID}
+    flat = {weight: {"in": 0.5} for weight in candidate_shares(10)}
     assert choose_weight(flat) == 0
     assert choose_weight({**flat, 0.4: {"in": 0.6}, 0.7: {"in": 0.6}}) == 0.4
     assert choose_weight({0.0: {"in": 0.5}, 1.0: {"in": 0.45}}, tolerance=0.1) == 0

@@ -87,6 +87,17 @@ def test_dev_chooses_the_best_share_at_which_nothing_is_lost(model: SentenceTran
     assert "| **0.3** | -0.7000 | " in table and len(table.splitlines()) == 13
 
 
+def test_fewer_steps_are_measured_when_they_are_requested(model: SentenceTransformer):
+    """Catches an argument that does not reach the choice."""
+    arguments = AveragingArguments(average="dev", average_steps=4)
+    averaging = arguments.averaging(model, "base", Peak("near", 0.6, model))
+    assert averaging is not None
+    set_first(model, 1.0)
+    data = averaging.apply(model)
+    assert [point["weight"] for point in data["curve"]] == [0, 0.25, 0.5, 0.75, 1]
+    assert data["models"][-1]["weight"] == 0.5
+
+
 def test_where_every_share_loses_the_base_is_left_and_it_is_said(model: SentenceTransformer):
     """Catches a model that is called improved and is the base."""
     base = model_digest(model)

@@ -67,7 +67,7 @@ def test_files_are_fetched_gzipped_where_they_are_not_and_left_alone_where_they_
     assert (data / "flumpa.csv").read_bytes() == gzip.decompress((data / "flumpa.csv.gz").read_bytes())
     assert gzip.decompress((data / "zorb.txt.gz").read_bytes()) == b"zorb\n"
     assert run("http://127.0.0.1:9", tmp_path, monkeypatch, **files) == 0
-    assert capsys.readouterr().out.count("is there") == 3
+    assert capsys.readouterr().out.count(": exists") == 3
     assert sorted(path.name for path in data.iterdir()) == ["flumpa.csv", "flumpa.csv.gz", "zorb.txt.gz"]
 
 
@@ -84,5 +84,5 @@ def test_another_file_an_address_that_is_gone_and_what_is_made_by_hand_are_told(
     assert run(server, tmp_path, monkeypatch, **files) == 1
     told = capsys.readouterr().err
     assert "a.csv: has SHA-256" in told and "gone.csv: HTTP Error 404" in told and "3 files are missing" in told
-    assert f"c.csv: has to be made from https://github.com/org/terms at {COMMIT}: some/place" in told
+    assert f"c.csv: must be made from https://github.com/org/terms at {COMMIT}: some/place" in told
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["d.csv"]

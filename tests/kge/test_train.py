@@ -152,7 +152,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no table.json in it; expected a folder written by"):
         TrainedKGE.load(tmp_path)
     trained = TrainedKGE(model_for(wheel(), SMALL), wheel(), SMALL)
-    with pytest.raises(InputError, match="holds a table of vectors without its model"):
+    with pytest.raises(InputError, match="contains a table of vectors without its model"):
         TrainedKGE.load(trained.table.save(tmp_path / "table"))
 
 

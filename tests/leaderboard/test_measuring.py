@@ -13,11 +13,11 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.evaluators.published_figures import PublishedFigure
 from st_biomed.leaderboard.comparison import compare
+from st_biomed.leaderboard.markdown_and_html import html_page, markdown
 from st_biomed.leaderboard.models import MeasuredModel, OpenModel, named_models, read_baselines
-from st_biomed.leaderboard.report import html_page, markdown
+from st_biomed.leaderboard.result_tables import comparison_table, tables_of
 from st_biomed.leaderboard.results import ResultsFolder
 from st_biomed.leaderboard.run import Measured, measure
-from st_biomed.leaderboard.tables import comparison_table, tables_of
 
 TERMS = [f"flumpa {i}" for i in range(12)]
 

@@ -167,7 +167,7 @@ def test_a_saved_graph_stands_alone(run, benchmarks: list[Path], tmp_path: Path)
         (["--overwrite", "false"], "already contains a run of this recipe"),
         (["--inverses", "isa=asi"], "unknown relation among the inverses 'asi'"),
         (["--relations", "false", "--parents", "false"], "one of them is needed for a graph"),
-        (["--resume", "true"], "out holds no run to go on with; leave it out to begin one"),
+        (["--resume", "true"], "out has no run to continue; omit it to start one"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, run, tmp_path: Path, capsys):

@@ -165,7 +165,7 @@ def test_roots_can_be_told_by_their_codes():
         ({"depth": 7}, "0 sub-trees cannot be split.*choose another depth"),
         ({"depth": 0}, "1 sub-trees cannot be split.*choose another depth"),
         ({"pattern": "Y.*"}, "0 sub-trees cannot be split.*choose another pattern"),
-        ({"pattern": "("}, "is no regular expression"),
+        ({"pattern": "("}, "is not a regular expression"),
     ],
 )
 def test_what_cannot_be_split_is_refused(arguments, message):

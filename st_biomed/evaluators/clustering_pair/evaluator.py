@@ -13,7 +13,7 @@ from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
-from st_biomed.files.tables import read_table
+from st_biomed.files.delimited import read_table
 from st_biomed.metrics.clustering_pair import PUBLISHED_THETAS, clustering_pair_metrics, concept_counts
 from st_biomed.metrics.mcsm import without_self
 from st_biomed.metrics.pair_levels import AllPairLevels, GoldPairs, ListedPairLevels, PairLevels, floor_of

@@ -13,7 +13,7 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.data_folder import data_path, open_terminology, source_names
 from st_biomed.evaluators.link_prediction.evaluator import LinkPredictionEvaluator
-from st_biomed.files.tables import read_table
+from st_biomed.files.delimited import read_table
 
 KEYS = ("names", "codes")
 

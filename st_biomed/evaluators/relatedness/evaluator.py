@@ -13,7 +13,7 @@ import numpy as np
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
-from st_biomed.files.tables import read_header, read_table
+from st_biomed.files.delimited import read_header, read_table
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.ranking import spearman
 from st_biomed.metrics.significance import Units

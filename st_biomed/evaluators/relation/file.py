@@ -7,7 +7,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.tree.file import write_lines
-from st_biomed.files.tables import read_table
+from st_biomed.files.delimited import read_table
 
 RANDOM = "random"
 """The relation in lines of unrelated pairs, as in HiPrBERT's evaluation file."""

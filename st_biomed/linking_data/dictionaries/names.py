@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_lines
+from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.readers import Tally
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.files.tables import read_lines
+from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention

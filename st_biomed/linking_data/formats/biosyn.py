@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import read_lines
 from st_biomed.files.gzipped import matching, plain_or_gzipped, plain_stem
-from st_biomed.files.tables import read_lines
 from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention

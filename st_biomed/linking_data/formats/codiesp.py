@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.files.delimited import read_lines, read_table
 from st_biomed.files.gzipped import plain_or_gzipped
-from st_biomed.files.tables import read_lines, read_table
 from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.files.tables import read_table
+from st_biomed.files.delimited import read_table
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention

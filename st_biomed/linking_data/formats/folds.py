@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.files.encodings import settled
 from st_biomed.files.gzipped import plain_or_gzipped
-from st_biomed.files.tables import check_file, read_lines
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention

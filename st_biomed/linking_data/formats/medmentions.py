@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import read_lines
 from st_biomed.files.gzipped import plain_or_gzipped
-from st_biomed.files.tables import read_lines
 from st_biomed.linking_data.annotated import Corpus, check_folder
 from st_biomed.linking_data.pubtator_lines import read_pubtator
 from st_biomed.readers import SourceInfo, Tally

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_lines
+from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import read_lines
 from st_biomed.files.gzipped import matching
-from st_biomed.files.tables import read_lines
 from st_biomed.linking_data.annotated import Corpus
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention

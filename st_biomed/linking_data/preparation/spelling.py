@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_lines
+from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.preparation.record import StepTally, taken, with_mentions, with_parts
 from st_biomed.linking_data.records import LinkingDataset
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.files.delimited import check_file
 from st_biomed.files.gzipped import plain_name
-from st_biomed.files.tables import check_file
 from st_biomed.readers.icd10cm.codes import listed_codes, read_codes
 from st_biomed.readers.icd10cm.concepts import PREFIX
 from st_biomed.readers.icd10cm.tabular import INCLUDES, Tabular, tabular_list

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.files.encodings import WINDOWS, settled
-from st_biomed.files.tables import check_file, read_lines
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept
 from st_biomed.readers.icd9cm.flat import CODE_LINE, read_code_file, read_hierarchy_table
 from st_biomed.readers.icd9cm.notes import LISTED

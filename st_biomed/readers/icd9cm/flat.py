@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_lines, read_table
+from st_biomed.files.delimited import read_lines, read_table
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, Concept, code_above, curie
 
 CODE_LINE = re.compile(r"([VE\d]\d{1,4})\s+(\S.*)")

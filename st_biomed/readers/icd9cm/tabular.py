@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_lines
+from st_biomed.files.delimited import read_lines
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, Concept, code_above, curie
 from st_biomed.readers.icd9cm.notes import LISTED, english, names_among
 from st_biomed.records import Tally

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_table
+from st_biomed.files.delimited import read_table
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept, curie
 from st_biomed.readers.icd9cm.notes import italian, names_among
 from st_biomed.records import Tally

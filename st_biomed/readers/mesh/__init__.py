@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import check_file
 from st_biomed.files.gzipped import plain_name
-from st_biomed.files.tables import check_file
 from st_biomed.readers.mesh import ascii, table, xml
 from st_biomed.readers.mesh.descriptors import SOURCE, Descriptor, Thesaurus
 from st_biomed.records import Record, Tally

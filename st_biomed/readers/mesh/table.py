@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_lines, read_table
+from st_biomed.files.delimited import read_lines, read_table
 from st_biomed.readers.mesh.descriptors import Descriptor, Name
 from st_biomed.records import Tally
 
@@ -26,7 +26,7 @@ def descriptors(path: Path) -> Iterator[Descriptor]:
 
     Raises:
         InputError: With file and line: a descriptor with two headings, a flag other than Y or N; see also
-            :func:`~st_biomed.files.tables.read_table`.
+            :func:`~st_biomed.files.delimited.read_table`.
     """
     by_ui: dict[str, Descriptor] = {}
     concept_of: dict[str, list[str]] = {}
@@ -79,7 +79,7 @@ def add_actions(path: Path, descriptors: list[Descriptor], tally: Tally) -> None
     """Add the pharmacological actions of a table; those of supplementary substances are dropped and counted.
 
     Raises:
-        InputError: See :func:`~st_biomed.files.tables.read_table`.
+        InputError: See :func:`~st_biomed.files.delimited.read_table`.
     """
     of_ui = {descriptor.ui: descriptor for descriptor in descriptors}
     for _, row in read_table(path, ("DescriptorUI", "PharmActionUI")):

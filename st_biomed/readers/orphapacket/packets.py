@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.files.gzipped import matching
-from st_biomed.files.tables import check_file, read_lines
 from st_biomed.readers._json import field, json_object
 
 

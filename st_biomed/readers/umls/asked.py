@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import read_lines
+from st_biomed.files.delimited import read_lines
 from st_biomed.readers.umls.concepts import History
 from st_biomed.readers.umls.folder import N_NUMBERS
 from st_biomed.records import Tally

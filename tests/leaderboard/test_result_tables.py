@@ -8,10 +8,10 @@ import pytest
 
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.evaluators.published_figures import PublishedFigure
+from st_biomed.leaderboard.markdown_and_html import markdown
 from st_biomed.leaderboard.metric_descriptions import better, largest_value
-from st_biomed.leaderboard.report import markdown
+from st_biomed.leaderboard.result_tables import tables_of
 from st_biomed.leaderboard.results import Result
-from st_biomed.leaderboard.tables import tables_of
 
 SETTINGS = {"n_bootstrap": 0, "bootstrap_seed": 0, "as_published": False}
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.evaluators.published_figures import PublishedFigure
+from st_biomed.leaderboard.markdown_and_html import Cell, Table
 from st_biomed.leaderboard.metric_descriptions import better, notes_of
-from st_biomed.leaderboard.report import Cell, Table
 from st_biomed.leaderboard.results import Result
 from st_biomed.metrics.significance import PairedTest
 from st_biomed.release.scorecard_text import shown_p

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.files.tables import dialect_name, read_header, read_lines, read_table
+from st_biomed.files.delimited import dialect_name, read_header, read_lines, read_table
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:

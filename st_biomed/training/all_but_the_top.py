@@ -1,0 +1,79 @@
+"""Removes what nearly all vectors have in common: their mean and their leading principal components."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from st_biomed.errors import InputError
+
+
+class AllButTheTop(NamedTuple):
+    r"""The map :math:`x \mapsto c - U U^\top c` with :math:`c = x / |x| - \mu`.
+
+    The vectors of names lie in a narrow cone, and their first principal component separates broad kinds of names, such as
+    tumors and chemicals. Cosines without them rank relatedness across kinds better.
+
+    Attributes:
+        mean: :math:`\mu`, the mean of unit vectors, float64 ``[D]``.
+        directions: :math:`U`, the leading principal components of centered unit vectors, float64 ``[D, n]``.
+
+    References:
+        Mu and Viswanath 2018, "All-but-the-top: simple and effective postprocessing for word representations",
+        arXiv:1702.01417 (algorithm 1; there of word vectors, which are not scaled to length 1).
+    """
+
+    mean: np.ndarray
+    directions: np.ndarray
+
+    @classmethod
+    def fit(cls, vectors: np.ndarray, removed: int) -> AllButTheTop:
+        """The mean and the leading principal components of vectors.
+
+        Args:
+            vectors: ``[N, D]``, scaled to unit length first.
+            removed: Number of components n; 0 only centers.
+
+        Raises:
+            InputError: No vector, or components that are not from 0 to D - 1.
+        """
+        rows = _unit(vectors)
+        if not len(rows):
+            raise InputError("vectors: expected at least one, found none")
+        check_removed(removed, rows.shape[1])
+        mean = rows.mean(axis=0)
+        centered = rows - mean
+        directions = np.linalg.eigh(centered.T @ centered)[1][:, ::-1][:, :removed]  # eigenvalues ascend
+        return cls(mean, directions)
+
+    def __call__(self, vectors: np.ndarray) -> np.ndarray:
+        """The mapped vectors, float32 ``[N, D]``.
+
+        Args:
+            vectors: ``[N, D]`` of any length.
+        """
+        centered = _unit(vectors) - self.mean
+        return (centered - (centered @ self.directions) @ self.directions.T).astype(np.float32)
+
+
+def check_removed(removed: int, dimension: int) -> None:
+    """Reject a number of components that leaves none.
+
+    Args:
+        removed: How many are removed.
+        dimension: D, of the vectors.
+
+    Raises:
+        InputError: It is not from 0 to D - 1.
+    """
+    if not 0 <= removed < dimension:
+        raise InputError(
+            f"distillation_removed must be from 0 to {dimension - 1}, below the dimension of the vectors, found {removed}"
+        )
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    """float64, of length 1; zeros stay zeros."""
+    rows = np.asarray(vectors, dtype=np.float64)
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
