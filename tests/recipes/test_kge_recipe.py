@@ -119,7 +119,7 @@ def test_an_earlier_run_stands_until_the_next_one_is_whole(run, tmp_path: Path, 
             run("--models", "rotate", "--seed", 1, "--overwrite", "true")
     assert state() == before
     folder.rename(tmp_path / "away")
-    with pytest.raises(InputError, match="holds a run that was interrupted; --resume true goes on with it"):
+    with pytest.raises(InputError, match="contains an interrupted run; --resume true continues it"):
         run("--models", "rotate", "--seed", 1, "--overwrite", "false")
     (tmp_path / "away").rename(folder)
     run("--models", "rotate", "--seed", 1, "--resume", "true")
