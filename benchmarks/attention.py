@@ -37,7 +37,7 @@ def main(quick: bool = False) -> Table:
         rows,
         notes=[
             f"Forward and backward of all-MiniLM-L6-v2 on {size} names of ICD-10-CM in chunks by length, on the processor, without "
-            f"dropout, with which the fused form is not used. Medians of {repeats} interleaved rounds."
+            f"dropout (with dropout, PyTorch computes attention by plain products in both forms). Medians of {repeats} interleaved rounds."
         ],
         peers=["sentence-transformers", "transformers"],
     )

@@ -2,12 +2,14 @@
 
     python evaluation/open_encoder_trials.py trials.yaml --output out/trials
 
-The file has a trial in each entry: arguments of the recipe, and shares of the trained weights to measure (1 by default); or a
-mix, the weights of earlier trials, of which the rest to 1 is the base model's::
+The file has a trial in each entry: arguments of the recipe, and shares of the trained weights to measure (1 by default); a mix, the
+weights of earlier trials, of which the rest to 1 is the base model's; or the number of leading principal components that are removed
+from the vectors of the untrained base model, a control of ``--distillation_removed``::
 
     mild: {arguments: --distillation 20 --learning_rate 1e-4 --max_steps 300, shares: [1, 0.5]}
     strong: {arguments: --distillation 10 --max_steps 400}
     both: {mix: {mild: 0.5, strong: 0.5}}
+    control: {removed: 1}
 
 A line of ``results.jsonl`` has the figures of one share. Trials that have their lines are not repeated, and trials that are
 added to the file while others run are taken up. NCBI disease is linked to a part of its dictionary, so that figures of a trial
@@ -23,6 +25,7 @@ import json
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,14 +43,18 @@ from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.averaging.encoders import buffers_of
 from st_biomed.averaging.states import average_states
 from st_biomed.evaluators.benchmark import read_benchmark_settings
+from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
+from st_biomed.evaluators.shared import KEPT_TEXTS
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
 from st_biomed.settings.recipe import read_settings, read_yaml
+from st_biomed.training.all_but_the_top import AllButTheTop
 from st_biomed.training.encoder_run import record_run, train_encoder
+from st_biomed.training.teacher import SAMPLE
 
 BENCHMARKS = ("mayosrs", "umnsrs_similarity_modified", "umnsrs_relatedness_modified", "relations_ncit")
 DICTIONARY = 3000
@@ -75,6 +82,9 @@ def main() -> None:
         name for name in read_yaml(given.trials) if name not in {line["trial"] for line in read_lines(results)}
     ]:
         trial: dict[str, Any] = read_yaml(given.trials)[waiting[0]]
+        if "removed" in trial:
+            write(results, waiting[0], 0.0, measured(base, suite, without_top(base, data, trial["removed"])))
+            continue
         if "mix" in trial:
             parts = {name: torch.load(given.output / f"{name}.pt", weights_only=True) for name in trial["mix"]}
             weights = [1 - sum(trial["mix"].values()), *trial["mix"].values()]
@@ -149,9 +159,21 @@ def average(states: list[State], weights: list[float], model: SentenceTransforme
     return average_states(states, weights, fixed=buffers_of(model), names=[f"part {i}" for i in range(len(states))])
 
 
-def measured(model: SentenceTransformer, suite: EvaluatorSuite) -> dict[str, float]:
-    """The primary figure of every evaluator, the accuracy on refined mentions besides."""
-    found = suite.measure(model)
+def without_top(
+    model: SentenceTransformer, data: open_encoder.Data, removed: int
+) -> Callable[[np.ndarray], np.ndarray]:
+    """The map that removes the mean and leading components of the vectors of names that are trained on."""
+    names = np.random.default_rng(0).permutation(len(data.train.strings))[:SAMPLE]
+    vectors = model_embedder(model, bf16=True)([data.train.strings[i] for i in names.tolist()])
+    return AllButTheTop.fit(vectors, removed)
+
+
+def measured(
+    model: SentenceTransformer, suite: EvaluatorSuite, mapped: Callable[[np.ndarray], np.ndarray] = np.asarray
+) -> dict[str, float]:
+    """The primary figure of every evaluator, the accuracy on refined mentions besides; of mapped vectors."""
+    embed = model_embedder(model, bf16=True)
+    found = suite.measure_vectors(EmbedOnce(lambda texts: mapped(embed(texts)), KEPT_TEXTS))
     figures = {one.name: found[one.name][one.primary_metric] for one in suite.tests}
     for name, values in found.items():
         figures |= {f"{name} refined": value for key, value in values.items() if key.endswith("refined_acc@1")}

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from st_biomed.errors import InputError
+from st_biomed.training.principal_components import principal_directions
 
 
 class AllButTheTop(NamedTuple):
@@ -42,10 +43,8 @@ class AllButTheTop(NamedTuple):
         if not len(rows):
             raise InputError("vectors: expected at least one, found none")
         check_removed(removed, rows.shape[1])
-        mean = rows.mean(axis=0)
-        centered = rows - mean
-        directions = np.linalg.eigh(centered.T @ centered)[1][:, ::-1][:, :removed]  # eigenvalues ascend
-        return cls(mean, directions)
+        mean, directions = principal_directions(rows)
+        return cls(mean, directions[:, :removed])
 
     def __call__(self, vectors: np.ndarray) -> np.ndarray:
         """The mapped vectors, float32 ``[N, D]``.

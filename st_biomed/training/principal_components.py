@@ -1,4 +1,4 @@
-"""Vectors reduced to their main directions, in the space that they are in."""
+"""The principal components of vectors, and vectors reduced to them in the space that they are in."""
 
 from __future__ import annotations
 
@@ -7,6 +7,23 @@ import numpy as np
 from st_biomed.errors import InputError
 
 _ROWS = 65_536  # vectors at once
+
+
+def principal_directions(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of vectors, and their principal components from the largest variance to the smallest.
+
+    Args:
+        vectors: ``[N, D]``; may be memory-mapped.
+
+    Returns:
+        float64 ``[D]`` and ``[D, D]``, a component in each column.
+    """
+    mean = sum(vectors[piece].astype(np.float64).sum(axis=0) for piece in _pieces(vectors)) / max(1, len(vectors))
+    scatter = np.zeros((vectors.shape[1], vectors.shape[1]))
+    for piece in _pieces(vectors):
+        centered = vectors[piece].astype(np.float64) - mean
+        scatter += centered.T @ centered
+    return mean, np.linalg.eigh(scatter)[1][:, ::-1]  # eigenvalues ascend
 
 
 def main_components(vectors: np.ndarray, n: int) -> np.ndarray:
@@ -27,15 +44,14 @@ def main_components(vectors: np.ndarray, n: int) -> np.ndarray:
     """
     if not 1 <= n <= vectors.shape[1]:
         raise InputError(f"components must be from 1 to {vectors.shape[1]}, the dimension of the vectors, found {n}")
-    pieces = [slice(start, start + _ROWS) for start in range(0, len(vectors), _ROWS)]
-    mean = sum(vectors[piece].astype(np.float64).sum(axis=0) for piece in pieces) / max(1, len(vectors))
-    scatter = np.zeros((vectors.shape[1], vectors.shape[1]))
-    for piece in pieces:
-        centered = vectors[piece].astype(np.float64) - mean
-        scatter += centered.T @ centered
-    directions = np.linalg.eigh(scatter)[1][:, -n:]  # eigenvalues ascend
+    mean, directions = principal_directions(vectors)
+    directions = directions[:, :n]
     reduced = np.empty(vectors.shape, dtype=vectors.dtype)
-    for piece in pieces:
+    for piece in _pieces(vectors):
         centered = vectors[piece].astype(np.float64) - mean
         reduced[piece] = mean + (centered @ directions) @ directions.T
     return reduced
+
+
+def _pieces(vectors: np.ndarray) -> list[slice]:
+    return [slice(start, start + _ROWS) for start in range(0, len(vectors), _ROWS)]
