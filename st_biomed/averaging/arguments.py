@@ -69,8 +69,8 @@ class AveragingArguments:
         Raises:
             InputError: Settings of ``dev`` without it, or a benchmark without a dev part or without its data.
         """
-        for name, default in (("average_tolerance", 0), ("average_benchmarks", []), ("average_steps", 10)):
-            if getattr(self, name) != default and self.average != "dev":
+        for name in ("average_tolerance", "average_benchmarks"):
+            if getattr(self, name) and self.average != "dev":
                 raise InputError(f"{name}: is only used with --average dev, found --average {self.average}")
         if self.keep_trained and self.average == "none":
             raise InputError("keep_trained: with --average none the trained model is the release")

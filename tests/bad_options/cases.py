@@ -176,7 +176,6 @@ RECIPES: list[tuple[str, str, str]] = [
     ("sapbert", "--average .5 --average_tolerance .1", "average_tolerance"),
     ("hiprbert", "--average dev --average_tolerance nan", "average_tolerance"),
     ("hiprbert", "--average dev --average_steps 0", "average_steps"),
-    ("sapbert", "--average .5 --average_steps 5", "average_steps"),
     ("bergamot", "--terminology toy --average_benchmarks ncbi_disease", "average_benchmarks"),
     ("sapbert", "--average dev --average_benchmarks nonsense", "nonsense"),
     ("sapbert", "--average dev --average_benchmarks mayosrs", "mayosrs"),
