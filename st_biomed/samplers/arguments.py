@@ -147,13 +147,19 @@ class TerminologyBatches(TrainingBatches):
         Args:
             terminology: The terminology of the labels.
             path: Folder where it is saved; needed only to unpickle the batches in another process.
-            dataset: The training dataset, if it is not that of all names.
+            dataset: The training dataset; ``None`` for the dataset of all texts that the batches are made of.
             **options: Attributes of the plan.
 
         Raises:
-            InputError: The plan rejects an option.
+            InputError: The plan rejects an option, or the terminology has no such texts.
         """
+        dataset = cls.all_texts(terminology) if dataset is None else dataset
         return cls(**known_by(terminology, path, dataset), **options)
+
+    @staticmethod
+    def all_texts(terminology: Terminology) -> Dataset:
+        """The dataset of all texts that the batches are made of: names, or what a subclass says."""
+        return names_dataset(terminology)
 
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> DefaultBatchSampler:
         terminology = recall(self.digest, self.path)

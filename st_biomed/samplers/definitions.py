@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
@@ -140,25 +139,6 @@ class DefinitionBatches(TerminologyBatches, DefinitionPlan):
 
     sampler_class: ClassVar = DefinitionBatchSampler
 
-    @classmethod
-    def of(
-        cls,
-        terminology: Terminology,
-        path: str | Path | None = None,
-        *,
-        dataset: Dataset | None = None,
-        **options: Any,
-    ) -> Self:
-        """The batches of a terminology's names and definitions.
-
-        Args:
-            terminology: Where the labels come from.
-            path: Folder where it is saved; needed only to unpickle the batches in another process.
-            dataset: The training dataset, if it is not that of all names and definitions.
-            **options: The attributes of the plan.
-
-        Raises:
-            InputError: No definition, or what the plan refuses.
-        """
-        dataset = definitions_dataset(terminology) if dataset is None else dataset
-        return super().of(terminology, path, dataset=dataset, **options)
+    @staticmethod
+    def all_texts(terminology: Terminology) -> Dataset:
+        return definitions_dataset(terminology)

@@ -12,6 +12,7 @@ from huggingface_hub import HfApi
 from transformers import TrainingArguments
 
 from st_biomed.encoder.sentence_settings import check_sentence_settings
+from st_biomed.encoder.sources import find_model
 from st_biomed.errors import InputError
 from st_biomed.files import check_output, check_writable, lock, settle
 from st_biomed.release.hub import check_target
@@ -89,22 +90,23 @@ def output_folders(
     is_own: Callable[[str], bool] = may_leave,
     in_phases: bool = False,
 ) -> Iterator[OutputFolders]:
-    """The release goes to ``output_dir``; checkpoints and what holds training strings stay in ``<output_dir>-training``.
+    """The release goes to ``output_dir``; checkpoints and files with training strings stay in ``<output_dir>-training``.
 
-    The main process holds both folders until the run ends, so that no second one writes there.
+    The main process locks both folders until the run ends, so that no second process writes there.
 
     Args:
         training: The trainer's arguments; its ``output_dir`` becomes the second folder, and what it resumes from the
             checkpoint that was found.
         name: The recipe's name, for where no output folder is given.
         overwrite: Whether an earlier run's release may be replaced, and what it trained and never released.
-        base_model: What training starts from.
+        base_model: The model that training starts from; it must be available.
         is_own: Whether a file of the release folder is a release's, by its path there.
         in_phases: Whether :class:`~st_biomed.training.phases.Phases` finds what a resumed run goes on from.
 
     Raises:
-        InputError: Another process writes there, the release folder holds something that is not to be replaced, there is
-            no whole checkpoint to resume from, or the release could not be published where it is to be.
+        InputError: Another process writes to a folder, the release folder has files that may not be replaced, there is no
+            complete checkpoint to resume from, the base model is not available, or the release cannot be published to
+            its target.
     """
     push = push_target(training)
     release = Path(training.output_dir or f"out/{name}")
@@ -184,11 +186,11 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
 
 
 def _check_base_model(base_model: str, work: Path) -> None:
-    """Refuse to start from a folder that this run replaces while it still needs it."""
+    """Raise InputError if the base model is in a folder that this run replaces, or is not available."""
     if base_model and Path(base_model).exists() and work.resolve() in Path(base_model).resolve().parents:
-        raise InputError(
-            f"base_model {base_model}: lies in {work}, which this run replaces; choose another output_dir"
-        )
+        raise InputError(f"base_model {base_model}: is in {work}, which this run replaces; choose another output_dir")
+    if base_model:
+        find_model(base_model)
 
 
 def _check_trained(folders: OutputFolders, overwrite: bool) -> None:

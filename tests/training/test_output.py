@@ -192,11 +192,18 @@ def test_a_base_model_that_the_run_itself_replaces_is_refused_before_training(in
     """Catches a model that is gone when its tokenizer is compared, after a night of training."""
     base = tmp_path / "out-training" / inside
     base.mkdir(parents=True)
-    with pytest.raises(InputError, match=rf"{inside}: lies in .*out-training, which this run replaces"):
+    with pytest.raises(InputError, match=rf"{inside}: is in .*out-training, which this run replaces"):
         checked(arguments(tmp_path), base_model=str(base))
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "run.json").write_text("{}")
+    (tmp_path / "out" / "config.json").write_text("{}")
     assert checked(arguments(tmp_path), base_model=str(tmp_path / "out")).release == tmp_path / "out"
+
+
+def test_a_base_model_that_is_not_there_is_found_before_data_is_read(tmp_path: Path):
+    missing = tmp_path / "nothing" / "here" / "at-all"
+    with pytest.raises(InputError, match="nothing/here/at-all"):
+        checked(arguments(tmp_path), base_model=str(missing))
 
 
 @pytest.mark.parametrize(
