@@ -98,7 +98,7 @@ def train(recipe: KGEArguments, settings: KGESettings) -> None:
     options.check()
     with lock(folder):
         check_folder(folder, overwrite=recipe.overwrite or recipe.resume)
-        if recipe.resume and not any((there / "graph").is_dir() for there in (begun_in(folder), folder)):
+        if recipe.resume and not any((run_folder / "graph").is_dir() for run_folder in (begun_in(folder), folder)):
             raise InputError(f"resume: {folder} has no run to continue; omit it to start one")
         if not recipe.resume and begun_in(folder).exists():
             if not recipe.overwrite:

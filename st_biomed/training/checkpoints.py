@@ -54,8 +54,8 @@ def damage(checkpoint: Path) -> str:
     if not (checkpoint / FILES).is_file():
         return f"{checkpoint / FILES}: is missing, it is written last; {_SEAL.remedy}"
     try:
-        said = _SEAL.read(checkpoint)
-        _SEAL.check(checkpoint, said, ["trainer_state.json", *said["files"]])
+        sealed = _SEAL.read(checkpoint)
+        _SEAL.check(checkpoint, sealed, ["trainer_state.json", *sealed["files"]])
     except InputError as error:
         return str(error)
     except OSError as error:  # it is removed or set aside in this moment
@@ -150,9 +150,9 @@ class _WholeCheckpoints(TrainerCallback):
 
 def _remove_oldest(work: Path, limit: int | None, kept: set[str]) -> None:
     """Remove the oldest checkpoints until as many are left as the limit has, those to keep among them."""
-    there = checkpoints_in(work)
+    checkpoints = checkpoints_in(work)
     if limit is None or limit < 1:
         return
-    others = [path for path in there if path.name not in kept]
-    for path in others[: max(0, len(there) - limit)]:
+    others = [path for path in checkpoints if path.name not in kept]
+    for path in others[: max(0, len(checkpoints) - limit)]:
         shutil.rmtree(path)

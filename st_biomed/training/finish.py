@@ -89,10 +89,10 @@ def _saying(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        said = error if isinstance(error, InputError) else disk_error(error)
-        if said is None:
+        explained = error if isinstance(error, InputError) else disk_error(error)
+        if explained is None:
             raise
-        raise InputError(f"{said}; {what}") from error
+        raise InputError(f"{explained}; {what}") from error
 
 
 def _last_checkpoint(folders: OutputFolders) -> str:
@@ -162,7 +162,9 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
         for name, figures in found.items():
             record.add_results(name, "before", before[name])
             record.add_results(name, "after", figures)
-        record.add_published(one for one in suite.published if any(one.metric in each for each in found.values()))
+        record.add_published(
+            figure for figure in suite.published if any(figure.metric in metrics for metrics in found.values())
+        )
         fill_release(
             model if form is None else form(model),
             folder,
@@ -177,7 +179,9 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
             record.add_averaging(averaged)
             if called:
                 print(" ".join(averaging_sentences(averaged)), flush=True)
-        return suite.measure(model, called) if after is None else {name: {**one} for name, one in after.items()}
+        return (
+            suite.measure(model, called) if after is None else {name: {**figures} for name, figures in after.items()}
+        )
 
     found = finish(
         folders,

@@ -143,8 +143,8 @@ def is_main(training: TrainingArguments) -> bool:
 
 def resume_point(training: TrainingArguments) -> str | bool | None:
     """``--resume_from_checkpoint`` as the trainer takes it: a folder, or whether to take the last checkpoint."""
-    said = training.resume_from_checkpoint
-    return said.lower() == "true" if said in ("true", "false", "True", "False") else said
+    argument = training.resume_from_checkpoint
+    return argument.lower() == "true" if argument in ("true", "false", "True", "False") else argument
 
 
 def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | None:
@@ -159,8 +159,8 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
     if isinstance(point, str):
         folder = Path(point)
         if not folder.is_dir():
-            there = ", ".join(path.name for path in checkpoints_in(work))
-            held = f"; {work} holds {there}" if there else ""
+            names = ", ".join(path.name for path in checkpoints_in(work))
+            held = f"; {work} holds {names}" if names else ""
             raise InputError(f"--resume_from_checkpoint {point}: is no checkpoint{held}")
         if wrong := damage(folder):
             raise InputError(f"--resume_from_checkpoint {point}: {wrong}; true takes the last one that is whole")

@@ -195,7 +195,8 @@ def _check_same(run: RunData, own: RunRecord, training: SentenceTransformerTrain
     now = own.to_dict()
     settings = training.to_dict()
     found, wanted = (
-        {"base_model": Path(one["base_model"]).name, "seed": one["seed"], "loss": one["losses"]} for one in (run, now)
+        {"base_model": Path(record["base_model"]).name, "seed": record["seed"], "loss": record["losses"]}
+        for record in (run, now)
     )
     found |= {name: run["training_arguments"].get(name) for name in _DECIDES}
     wanted |= {name: plain(settings[name]) for name in _DECIDES}

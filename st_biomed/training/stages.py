@@ -65,9 +65,9 @@ class StageFolders:
         """
         table = self.graph(kge_model)
         if not table.is_dir():
-            there = ", ".join(sorted(path.name for path in table.parent.glob("*") if path.is_dir())) or "none"
+            available = ", ".join(sorted(path.name for path in table.parent.glob("*") if path.is_dir())) or "none"
             raise InputError(
-                f"{table}: no graph embeddings for {reader} (there: {there}); run --stage kge "
+                f"{table}: no graph embeddings for {reader} (there: {available}); run --stage kge "
                 f"--kge_model {kge_model} first, or take one that is there"
             )
 
