@@ -99,7 +99,7 @@ def main(quick: bool = False) -> Table:
                     time.sleep(1)
                     contestants = {name: partial(worker.do, what) for name, worker in workers.items()}
                     times = interleaved(contestants, repeats=rounds)
-                worst = {name: max(each.seconds) for name, each in times.items()}
+                worst = {name: max(timing.seconds) for name, timing in times.items()}
                 rows.append(
                     [
                         what,

@@ -20,11 +20,11 @@ from st_biomed.terminology import Terminology
 def hashed(kind: str) -> Callable[[Path], object]:
     """A digest of the standard library."""
 
-    def of(path: Path) -> str:
+    def digest_of(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, kind).hexdigest()
 
-    return of
+    return digest_of
 
 
 def crc32(path: Path) -> int:

@@ -94,9 +94,9 @@ def main(*, quick: bool = False) -> Table:
                 [
                     size,
                     name,
-                    *(f"{times[one].median * 1e3:.1f} ms" for one in contestants),
+                    *(f"{times[contestant].median * 1e3:.1f} ms" for contestant in contestants),
                     f"{1 / times['v3'].times_faster_than(times['v2']):.2f}",
-                    *(f"{one:.0f} MB" for one in memory),
+                    *(f"{megabytes:.0f} MB" for megabytes in memory),
                 ]
             )
     return Table(

@@ -127,8 +127,8 @@ def pad(matrix: np.ndarray, n: int) -> str:
     out[:real] = matrix[:real]
     for start in range(real, n, 1 << 14):
         rows = min(1 << 14, n - start)
-        one, other = rng.integers(0, len(matrix), (2, rows))
-        out[start : start + rows] = unit_rows(matrix[one] + matrix[other] / 2, "cosine")
+        first, second = rng.integers(0, len(matrix), (2, rows))
+        out[start : start + rows] = unit_rows(matrix[first] + matrix[second] / 2, "cosine")
     out.flush()
     return str(path)
 

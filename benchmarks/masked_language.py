@@ -60,7 +60,7 @@ def main(*, quick: bool = False) -> Table:
                 size,
                 *(f"{times[name].median:.2f} s" for name in TRAINERS),
                 f"{times['ours'].times_faster_than(times['transformers']):.2f}",
-                *(f"{one:,.0f} MB" for one in memory),
+                *(f"{megabytes:,.0f} MB" for megabytes in memory),
             ]
         )
     return Table(

@@ -31,7 +31,7 @@ def ours(n_concepts: int, last_type_only: bool = False, n_bootstrap: int = 1000)
     """A measurement, the evaluator made anew."""
     vectors, types = invented(n_concepts)
     if last_type_only:
-        types = [of[-1:] for of in types]
+        types = [concept_types[-1:] for concept_types in types]
     codes = [f"INVENTED:{i}" for i in range(n_concepts)]
     embed = table_embedder(codes, vectors)
     return lambda: MCSMEvaluator(codes, types, k=K, n_bootstrap=n_bootstrap).measure(embed)
@@ -40,7 +40,7 @@ def ours(n_concepts: int, last_type_only: bool = False, n_bootstrap: int = 1000)
 def peer(n_concepts: int) -> Callable[[], dict[str, float]]:
     """The way of CODER's script: a product, a top k and a loop over the neighbors for each concept, the last type only."""
     vectors, types = invented(n_concepts)
-    last = [of[-1] for of in types]
+    last = [concept_types[-1] for concept_types in types]
     gain = 1 / np.log2(np.arange(2, K + 2))
 
     def measure() -> dict[str, float]:
@@ -53,7 +53,7 @@ def peer(n_concepts: int) -> Callable[[], dict[str, float]]:
                 if last[nearest[rank]] == own:
                     score += gain[rank - 1]
             scores.setdefault(own, []).append(score)
-        return {"mcsm": float(np.mean([np.mean(of) for of in scores.values()]))}
+        return {"mcsm": float(np.mean([np.mean(type_scores) for type_scores in scores.values()]))}
 
     return measure
 

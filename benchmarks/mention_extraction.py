@@ -123,7 +123,7 @@ def main(*, quick: bool = False) -> Table:
                 "matches": partial(count, matcher, read),
                 **contexts(matcher, path),
             }
-            peer = automaton(names, [one.text for one in read])
+            peer = automaton(names, [document.text for document in read])
             if peer is not None:
                 ways["matches by ahocorasick-rs and filters"] = peer[0]
                 if (theirs := peer[0]()) != (own := count(matcher, read)):

@@ -72,8 +72,8 @@ def notebook(folder: str) -> str:
     rng, lines = random.Random(0), []
     for concept, names in concepts.items():
         pairs = list(itertools.combinations(sorted(names), 2))
-        for one, other in rng.sample(pairs, 50) if len(pairs) > 50 else pairs:
-            lines.append(f"{concept}||{one}||{other}")
+        for first, second in rng.sample(pairs, 50) if len(pairs) > 50 else pairs:
+            lines.append(f"{concept}||{first}||{second}")
     Path(folder, "pairs.txt").write_text("\n".join(lines), "utf-8")
     return f"{len(lines):,} pairs"
 

@@ -164,19 +164,19 @@ def _relations(rng: np.random.Generator, n_rows: int, n_concepts: int) -> Iterat
         size = min(_BLOCK, n_rows - start)
         low = 1 + start * n_concepts // n_rows
         high = max(low + 1, 1 + (start + size) * n_concepts // n_rows)
-        one = np.sort(rng.integers(low, high, size=size)).tolist()
-        other = rng.integers(1, n_concepts + 1, size=size).tolist()
+        left = np.sort(rng.integers(low, high, size=size)).tolist()
+        right = rng.integers(1, n_concepts + 1, size=size).tolist()
         pick = rng.integers(100, size=size).tolist()
         lines = []
         for i in range(size):
             p, n = pick[i], start + i
-            above, below = (one[i], other[i]) if one[i] > other[i] else (other[i], one[i])
+            above, below = (left[i], right[i]) if left[i] > right[i] else (right[i], left[i])
             if p < 20 and above != below:  # a parent has the smaller number, so that there is no cycle
-                rel, rela = ("PAR", "isa") if above == one[i] else ("CHD", "inverse_isa")
+                rel, rela = ("PAR", "isa") if above == left[i] else ("CHD", "inverse_isa")
             else:
                 rel, rela = "RO", _RELATIONS[p % 8 if p < 99 else 8 + n % 2]
             lines.append(
-                f"C{one[i]:07d}|A{n:08d}|SCUI|{rel}|C{other[i]:07d}|A{n:08d}|SCUI|{rela}|R{n:08d}||{_SOURCES[p % 6]}|"
+                f"C{left[i]:07d}|A{n:08d}|SCUI|{rel}|C{right[i]:07d}|A{n:08d}|SCUI|{rela}|R{n:08d}||{_SOURCES[p % 6]}|"
                 f"{_SOURCES[p % 6]}|||{'O' if p == 50 else 'N'}||\n"
             )
         yield "".join(lines)

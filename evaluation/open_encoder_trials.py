@@ -69,29 +69,29 @@ def main() -> None:
     parser.add_argument("trials", type=Path, help="YAML file of the trials")
     parser.add_argument("--config", default="recipes/configs/open_encoder_english.yaml", help="what the trials change")
     parser.add_argument("--output", type=Path, default=Path("out/trials"))
-    given = parser.parse_args()
-    given.output.mkdir(parents=True, exist_ok=True)
-    recipe, training = settings(given.config, "")
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    recipe, training = settings(arguments.config, "")
     data = open_encoder.read(recipe, training)
     suite = development(data)
-    results = given.output / "results.jsonl"
+    results = arguments.output / "results.jsonl"
     base = recipe.encoder()
     if not results.exists():
         write(results, "base", 0.0, measured(base, suite))
     while waiting := [
-        name for name in read_yaml(given.trials) if name not in {line["trial"] for line in read_lines(results)}
+        name for name in read_yaml(arguments.trials) if name not in {line["trial"] for line in read_lines(results)}
     ]:
-        trial: dict[str, Any] = read_yaml(given.trials)[waiting[0]]
+        trial: dict[str, Any] = read_yaml(arguments.trials)[waiting[0]]
         if "removed" in trial:
             write(results, waiting[0], 0.0, measured(base, suite, without_top(base, data, trial["removed"])))
             continue
         if "mix" in trial:
-            parts = {name: torch.load(given.output / f"{name}.pt", weights_only=True) for name in trial["mix"]}
+            parts = {name: torch.load(arguments.output / f"{name}.pt", weights_only=True) for name in trial["mix"]}
             weights = [1 - sum(trial["mix"].values()), *trial["mix"].values()]
             shares = {1.0: average([base.state_dict(), *parts.values()], weights, base)}
         else:
-            trained = train(settings(given.config, trial["arguments"]), data, given.output)
-            torch.save(trained, given.output / f"{waiting[0]}.pt")
+            trained = train(settings(arguments.config, trial["arguments"]), data, arguments.output)
+            torch.save(trained, arguments.output / f"{waiting[0]}.pt")
             shares = {
                 share: average([base.state_dict(), trained], [1 - share, share], base)
                 for share in trial.get("shares", [1.0])
@@ -174,7 +174,7 @@ def measured(
     """The primary figure of every evaluator, the accuracy on refined mentions besides; of mapped vectors."""
     embed = model_embedder(model, bf16=True)
     found = suite.measure_vectors(EmbedOnce(lambda texts: mapped(embed(texts)), KEPT_TEXTS))
-    figures = {one.name: found[one.name][one.primary_metric] for one in suite.tests}
+    figures = {evaluator.name: found[evaluator.name][evaluator.primary_metric] for evaluator in suite.tests}
     for name, values in found.items():
         figures |= {f"{name} refined": value for key, value in values.items() if key.endswith("refined_acc@1")}
     return {name: round(float(value), 4) for name, value in figures.items()}

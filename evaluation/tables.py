@@ -19,21 +19,34 @@ def benchmarks() -> str:
     """A row for each benchmark, by evaluator."""
     lines = ["| name | what | files | version | license | published figures |", "|---|---|---|---|---|--:|"]
     every = sorted(
-        (Benchmark.read(name) for name in benchmark_names()), key=lambda one: (one.evaluator, str(one.path))
+        (Benchmark.read(name) for name in benchmark_names()),
+        key=lambda benchmark: (benchmark.evaluator, str(benchmark.path)),
     )
-    for one in every:
-        stem = one.path.stem if one.path else one.name
-        files = "<br>".join(f"`{file}`" for file in one.data.files) or one.data.source
-        cells = [f"[{stem}](benchmarks/{stem}.yaml)", one.title, files, one.data.version, one.data.license]
-        lines.append("| " + " | ".join([*cells, str(len(one.published) or "")]) + " |")
+    for benchmark in every:
+        stem = benchmark.path.stem if benchmark.path else benchmark.name
+        files = "<br>".join(f"`{file}`" for file in benchmark.data.files) or benchmark.data.source
+        cells = [
+            f"[{stem}](benchmarks/{stem}.yaml)",
+            benchmark.title,
+            files,
+            benchmark.data.version,
+            benchmark.data.license,
+        ]
+        lines.append("| " + " | ".join([*cells, str(len(benchmark.published) or "")]) + " |")
     return "\n".join(lines)
 
 
 def baselines() -> str:
     """A row for each known model."""
     lines = ["| name | model | pooling | tokens | source |", "|---|---|---|--:|---|"]
-    for one in read_baselines().values():
-        cells = [one.name, f"`{one.model}`", one.pooling or "its own", str(one.max_length or ""), one.source]
+    for baseline in read_baselines().values():
+        cells = [
+            baseline.name,
+            f"`{baseline.model}`",
+            baseline.pooling or "its own",
+            str(baseline.max_length or ""),
+            baseline.source,
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -43,22 +56,22 @@ def evaluators() -> str:
     parts = []
     for kind in evaluator_kinds():
         cls: Any = settings_class(kind)
-        default = {one.name: _default(one) for one in fields(cls)}
-        told = {names: text for names, text in _arguments(cls).items() if names != "name"}
-        if unknown := {one for names in told for one in names.split(", ")} ^ (default.keys() - {"name"}):
+        default = {field.name: _default(field) for field in fields(cls)}
+        descriptions = {names: text for names, text in _arguments(cls).items() if names != "name"}
+        if unknown := {name for names in descriptions for name in names.split(", ")} ^ (default.keys() - {"name"}):
             raise ValueError(f"{kind}: the docstring and the fields differ in {', '.join(sorted(unknown))}")
         lines = [f"`evaluator: {kind}`", "", "| setting | default | what |", "|---|---|---|"]
-        for names, text in told.items():
-            each = names.split(", ")
-            cells = [", ".join(f"`{one}`" for one in each), ", ".join(default[one] for one in each), text]
+        for names, text in descriptions.items():
+            listed = names.split(", ")
+            cells = [", ".join(f"`{name}`" for name in listed), ", ".join(default[name] for name in listed), text]
             lines.append("| " + " | ".join(cells).replace("||", r"\|\|") + " |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
-def _default(one: Field) -> str:
+def _default(field: Field) -> str:
     """How a file would write it."""
-    value = one.default if one.default_factory is MISSING else one.default_factory()
+    value = field.default if field.default_factory is MISSING else field.default_factory()
     return "needed" if value is MISSING else f"`{json.dumps(round(value, 4) if isinstance(value, float) else value)}`"
 
 

@@ -31,7 +31,7 @@ def main() -> None:
         print(f"{dataset.name}: {len(mentions)} names, {len(dataset.dictionary):,} in the dictionary")
     write(folder, "translations", "all languages", every)
     dictionary = next(iter(held.datasets.values())).dictionary
-    lines = [f"{one}||{name}\n" for name, ids in dictionary.entries() for one in ids]
+    lines = [f"{identifier}||{name}\n" for name, ids in dictionary.entries() for identifier in ids]
     (folder / "dictionary.txt").write_text("".join(lines), encoding="utf-8")
 
 

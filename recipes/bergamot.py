@@ -1,11 +1,12 @@
-"""BERGAMOT (Sakhovskiy et al. 2024): text and graph learn from each other, and a plain text encoder is what is released.
+"""BERGAMOT (Sakhovskiy et al. 2024): a text encoder trained together with a graph encoder.
 
     python recipes/bergamot.py recipes/configs/bergamot_open.yaml --terminology out/open --graph gat
     accelerate launch recipes/bergamot.py recipes/configs/bergamot_paper.yaml --terminology data/umls --linking mantra_es quaero_emea
 
-Every concept of a batch has two of its names and a neighborhood drawn from the terminology's parents and relations; a graph
-encoder that lives in the loss reads the vectors of all their names. A weight of 0 leaves a loss out, ``--graph none`` all
-three of the graph: what remains is SapBERT. Every argument of the trainer is an argument here too; ``--help-all`` lists them.
+Each concept of a batch has two of its names, and a neighborhood drawn from the terminology's parents and relations. A
+graph encoder in the loss reads the vectors of all names of the neighborhood. A weight of 0 turns a loss off; ``--graph
+none`` turns the three graph losses off, which leaves SapBERT. All arguments of the trainer are accepted too;
+``--help-all`` lists them.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ RELATION_LOSSES = ("none", *SCORES)
 
 @dataclass
 class BergamotArguments(DistillationArguments, GraphArguments, TranslationArguments, EncoderArguments):
-    """The paper's sentences as arguments; the section of the paper stands in the help."""
+    """Arguments from the paper; the help names its sections."""
 
     base_model: str = field(
         default="FacebookAI/xlm-roberta-base", metadata=about("Hub id or folder to start from; any encoder", PATH)
     )
-    max_length: int = field(default=32, metadata=about("tokens a name is cut at", at_least(3)))
+    max_length: int = field(default=32, metadata=about("maximum number of tokens of a name", at_least(3)))
     terminology: list[str] = field(
         default_factory=list,
         metadata=about(
@@ -58,44 +59,54 @@ class BergamotArguments(DistillationArguments, GraphArguments, TranslationArgume
     )
     max_neighbors: list[int] = field(
         default_factory=lambda: [3],
-        metadata=about("most neighbors of a concept, for each hop from the targets", COUNT),
+        metadata=about("maximum number of neighbors of a concept, for each hop from the targets", COUNT),
     )
-    relations: bool = field(default=True, metadata={"help": "whether relations make edges"})
-    parents: bool = field(default=True, metadata={"help": "whether parents make edges, both ways"})
+    relations: bool = field(default=True, metadata={"help": "use relations as edges"})
+    parents: bool = field(default=True, metadata={"help": "use parents as edges, in both directions"})
     inverses: bool = field(
-        default=True, metadata={"help": "whether a relation has an inverse edge; UMLS states both directions"}
+        default=True, metadata={"help": "add an inverse edge for each relation; UMLS states both directions"}
     )
-    text_weight: float = field(default=1.0, metadata=about("of the term-term loss (2); 0 for none", WEIGHT))
-    node_weight: float = field(default=1.0, metadata=about("of the node-node loss (2); 0 for none", WEIGHT))
-    intermodal_weight: float = field(default=1.0, metadata=about("of the intermodal loss (2); 0 for none", WEIGHT))
-    dgi_weight: float = field(default=0.1, metadata=about("of deep graph infomax, lambda (2); 0 for none", WEIGHT))
+    text_weight: float = field(default=1.0, metadata=about("weight of the term-term loss (2); 0 for none", WEIGHT))
+    node_weight: float = field(default=1.0, metadata=about("weight of the node-node loss (2); 0 for none", WEIGHT))
+    intermodal_weight: float = field(
+        default=1.0, metadata=about("weight of the intermodal loss (2); 0 for none", WEIGHT)
+    )
+    dgi_weight: float = field(
+        default=0.1, metadata=about("weight of deep graph infomax, lambda (2); 0 for none", WEIGHT)
+    )
     cross_view: bool = field(
-        default=False, metadata={"help": "a text is paired with the graph of the other view (GEBERT), not its own (2)"}
+        default=False,
+        metadata={"help": "pair a text with the graph of the other view (GEBERT), not with that of its own view (2)"},
     )
     corruption: str = field(
-        default="trg", metadata=about("ends of edges that change places for DGI: trg or src", one_of(*CORRUPTIONS))
+        default="trg",
+        metadata=about("ends of edges that are permuted for deep graph infomax: trg or src", one_of(*CORRUPTIONS)),
     )
     relation_loss: str = field(
-        default="none", metadata=about(f"CODER's loss besides: {', '.join(RELATION_LOSSES)}", one_of(*RELATION_LOSSES))
+        default="none",
+        metadata=about(f"additional relation loss of CODER: {', '.join(RELATION_LOSSES)}", one_of(*RELATION_LOSSES)),
     )
-    relation_weight: float = field(default=1.0, metadata=about("of the relation loss", WEIGHT))
+    relation_weight: float = field(default=1.0, metadata=about("weight of the relation loss", WEIGHT))
     max_pairs_per_concept: int = field(
         default=50,
-        metadata=about("pairs of names of a concept, in each language and with the pivot, and epoch", COUNT),
+        metadata=about("pairs of names per concept and epoch, in each language and with the pivot language", COUNT),
     )
     pivot_language: str = field(
         default="en",
-        metadata={
-            "help": "pairs within each language and of each language with this one; empty: languages do not matter"
-        },
+        metadata={"help": "make pairs within each language and between it and this one; empty: ignore languages"},
     )
     linking: list[str] = field(
         default_factory=list,
-        metadata=about("benchmarks to link, before, in training and after: names or files", BENCHMARK),
+        metadata=about(
+            "entity linking benchmarks, measured before, during and after training: names or files", BENCHMARK
+        ),
     )
     benchmarks: list[str] = field(
         default_factory=list,
-        metadata=about("measured before and after: names or files of evaluation/benchmarks; none for none", BENCHMARK),
+        metadata=about(
+            "benchmarks measured before and after training: names or files of evaluation/benchmarks; none for none",
+            BENCHMARK,
+        ),
     )
 
 
@@ -114,10 +125,10 @@ def train(recipe: BergamotArguments, training: SentenceTransformerTrainingArgume
 
 
 def check(recipe: BergamotArguments) -> None:
-    """Refuse before anything is read what its use would refuse later.
+    """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: No terminology, or a benchmark whose data are not there.
+        InputError: There is no terminology, or the data of a benchmark are missing.
     """
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
@@ -167,7 +178,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     collator = GraphCollator(
         graph,
         model.preprocess,
-        max_neighbors=recipe.max_neighbors if reads_graph else (),  # no text is embedded for nothing
+        max_neighbors=recipe.max_neighbors if reads_graph else (),  # embed no text that no loss uses
         seed=training.seed,
     )
 
@@ -218,7 +229,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
 def graph_loss(
     recipe: BergamotArguments, model: SentenceTransformer, graph: ConceptGraph, seed: int
 ) -> BergamotLoss | CachedBergamotLoss:
-    """The loss with what it needs of the graph."""
+    """The loss, with the graph encoder and the relation loss if they are used."""
     width: Any = model.get_embedding_dimension()
     relation = None
     if recipe.relation_loss != "none":

@@ -1,14 +1,14 @@
-"""BioLORD-2023 (Remy, Demuynck, Demeester, JAMIA 2024, arXiv:2311.16075): names learn from definitions, in three phases.
+"""BioLORD-2023 (Remy, Demuynck, Demeester, JAMIA 2024, arXiv:2311.16075): training on definitions in three phases.
 
     st-biomed read umls 2020AA/META --option languages=ENG --output data/umls
     python recipes/biolord.py recipes/configs/biolord_paper.yaml --terminology data/umls
 
-1. Contrastive (published as -C): names against definitions of the batch, from the base model.
-2. Self-distillation (-S): fresh copies of the base model learn the vectors that the first model gives names and definitions.
-3. Averaging: the weights of these students are averaged, measured and released.
+1. Contrastive (published as -C): the base model is trained on names against the definitions of the batch.
+2. Self-distillation (-S): new copies of the base model learn the first model's vectors of names and definitions.
+3. Averaging: the weights of these students are averaged; the average is measured and released.
 
-The models of the phases stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` goes on in the first that
-is not finished. Every argument of the trainer is an argument of phase 1 here; ``--help-all`` lists them.
+The models of the phases stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` continues in the
+first unfinished phase. All arguments of the trainer are accepted and apply to phase 1; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
@@ -48,34 +48,40 @@ from st_biomed.training.teacher import TeacherVectors
 
 @dataclass
 class BioLORDArguments(HeldOutNameArguments, DefinitionArguments):
-    """What is trained on, how the students learn, what is held out, and what is measured."""
+    """Arguments for the training data, the students, the held-out names and the benchmarks."""
 
     terminology: list[str] = field(
         default_factory=list,
         metadata=about(
-            "with definitions: reader:path, or a folder written by `st-biomed read` or `unite`; several are merged",
+            "terminologies with definitions: reader:path, or a folder written by `st-biomed read` or `unite`; "
+            "several are merged",
             PATH,
         ),
     )
     student_learning_rates: list[float] = field(
         default_factory=lambda: [2e-5, 5e-5],
-        metadata=about("learning rate of each student; the weights of all are averaged", above(0)),
+        metadata=about("learning rate of each student; the weights of all students are averaged", above(0)),
     )
     student_batch_size: int = field(
-        default=128, metadata=about("names and definitions of a student's step and device", COUNT)
+        default=128, metadata=about("batch size of a student per device, in names and definitions", COUNT)
     )
     student_epochs: float = field(
         default=1.0, metadata=about("epochs of each student over names and definitions", above(0))
     )
-    student_steps: int = field(default=0, metadata=about("steps of each student; 0: student_epochs counts", SIZE))
+    student_steps: int = field(
+        default=0, metadata=about("steps of each student; 0: as many as student_epochs needs", SIZE)
+    )
     components: int = field(
         default=0,
-        metadata=about("main principal components that the students learn of the vectors; 0 for all", SIZE),
+        metadata=about(
+            "number of leading principal components of the vectors that the students learn; 0 for all", SIZE
+        ),
     )
     benchmarks: list[str] = field(
-        default_factory=list, metadata=about("what is measured before and after besides; none for none", BENCHMARK)
+        default_factory=list,
+        metadata=about("additional benchmarks, measured before and after training; none for none", BENCHMARK),
     )
-    split_seed: int = field(default=0, metadata=about("seed of the names that are held out", SEED))
+    split_seed: int = field(default=0, metadata=about("seed of the held-out names", SEED))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -96,10 +102,11 @@ def train(recipe: BioLORDArguments, training: SentenceTransformerTrainingArgumen
 
 
 def check(recipe: BioLORDArguments) -> None:
-    """Refuse before anything is read what its use would refuse later.
+    """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: No terminology, no student or a learning rate twice, no such benchmark, or an average with the base model.
+        InputError: There is no terminology or no student, a learning rate is repeated, a benchmark does not exist, or
+            an average with the base model is requested.
     """
     rates = recipe.student_learning_rates
     if not recipe.terminology:
@@ -116,7 +123,7 @@ def check(recipe: BioLORDArguments) -> None:
 
 
 class Data(NamedTuple):
-    """What is read, trained on and measured."""
+    """The terminologies and the evaluators."""
 
     whole: Terminology
     train: Terminology
@@ -124,7 +131,7 @@ class Data(NamedTuple):
 
 
 def read(recipe: BioLORDArguments, training: SentenceTransformerTrainingArguments) -> Data:
-    """The terminologies without the names that are linked, and what measures them."""
+    """Read the terminologies, and hold out the names that are linked."""
     # Read.
     whole = train = read_terminology(recipe.terminology)
     options = {"show_progress_bar": not training.disable_tqdm, **recipe.measuring(training)}
@@ -145,7 +152,7 @@ def run(
     folders: OutputFolders,
     phases: Phases,
 ) -> None:
-    """From the terminologies to the release folder."""
+    """All phases, from the terminologies to the release folder."""
     whole, train, suite = read(recipe, training)
     set_seed(training.seed)
 
@@ -187,7 +194,7 @@ def run(
         batch_sampler=part.batches,
     )
 
-    # Train, phase 2: fresh copies of the base model learn the vectors of the first model.
+    # Train, phase 2: new copies of the base model learn the vectors of the first model.
     vectors = TeacherVectors(model, part.rows["text"], bf16=training.bf16)
     teacher = main_components(vectors[:], recipe.components) if recipe.components else vectors
     students: dict[str, SentenceTransformer] = {}

@@ -1,10 +1,10 @@
-"""ext-BERT (Amore Bondarenko et al. 2022, section 3): a BERT with a vocabulary extended from a corpus, trained on it further.
+"""ext-BERT (Amore Bondarenko et al. 2022, section 3): a BERT with a vocabulary extended from a corpus.
 
     python recipes/extend_bert.py recipes/configs/extend_bert_paper.yaml --corpus texts/ --base_model dbmdz/bert-base-italian-cased
 
-Trains word pieces on the corpus, adds them to the model as means of its own, goes on with masked-language training (whole
-mentions, where a terminology is given), and writes a folder that transformers loads. Every argument of the trainer is an
-argument here too; ``--help-all`` lists them.
+The recipe trains word pieces on the corpus, adds them to the model, each as the mean of its old pieces,
+continues masked-language training (with whole mentions masked if a terminology is given), and writes a folder that
+transformers loads. All arguments of the trainer are accepted too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from st_biomed.training.masked_language import MaskedLanguageTrainer
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
 
 CORPUS = "corpus.json"
-"""What was found in the corpus, and what became of the vocabulary."""
+"""The file of the output folder with statistics of the corpus and of the vocabulary."""
 
 
 @dataclass
 class ExtendBERTArguments(CorpusArguments):
-    """The paper's sentences as arguments."""
+    """Arguments from the paper."""
 
     base_model: str = field(
         default="dbmdz/bert-base-italian-cased",
         metadata=about(
-            "Hub id or folder of a BERT (the paper: an Italian one of 31,102 pieces, which it does not name)", PATH
+            "Hub id or folder of a BERT (the paper uses an Italian one of 31,102 pieces without its name)", PATH
         ),
     )
     trust_remote_code: bool = field(default=False, metadata={"help": FLAG_HELP})
@@ -60,12 +60,16 @@ class ExtendBERTArguments(CorpusArguments):
         default=SIZE, metadata=about("pieces trained on the corpus; 0 adds none", at_least(0))
     )
     terminology: str = field(
-        default="", metadata={"help": "whose mentions are masked as a whole; a folder, a reader's name or reader:path"}
+        default="",
+        metadata={
+            "help": "terminology whose mentions are masked as a whole; a folder, a reader's name or reader:path"
+        },
     )
-    max_length: int = field(default=128, metadata=about("tokens of a sequence", at_least(3)))
-    masked_share: float = field(default=0.15, metadata=about("share of the tokens that is masked", within("(0, 1]")))
+    max_length: int = field(default=128, metadata=about("maximum number of tokens of a sequence", at_least(3)))
+    masked_share: float = field(default=0.15, metadata=about("share of masked tokens", within("(0, 1]")))
     held_out: float = field(
-        default=0.02, metadata=about("share of the documents that is not trained on but measured", within("(0, 1)"))
+        default=0.02,
+        metadata=about("share of the documents that are held out of training and measured", within("(0, 1)")),
     )
     license: str = field(default="other", metadata={"help": "license of the model"})
     overwrite: bool = field(default=False, metadata={"help": "replace the model of an earlier run in output_dir"})
@@ -88,10 +92,10 @@ def train(recipe: ExtendBERTArguments, training: TrainingArguments) -> None:
 
 
 def check(recipe: ExtendBERTArguments, training: TrainingArguments) -> None:
-    """Refuse before anything is read what its use would refuse later.
+    """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: No corpus, or a vocabulary that is to be published.
+        InputError: There is no corpus, or ``push_to_hub`` is set.
     """
     if push_target(training) is not None:
         raise InputError("push_to_hub: a BERT with a new vocabulary is no release; publish what is trained from it")
@@ -101,7 +105,7 @@ def check(recipe: ExtendBERTArguments, training: TrainingArguments) -> None:
 
 
 def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: OutputFolders) -> None:
-    """From the corpus to the model with its new vocabulary."""
+    """One run, from the corpus to the model with the extended vocabulary."""
     set_seed(training.seed)
 
     # Model, with the vocabulary of the corpus.
@@ -115,7 +119,7 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
         results["vocabulary"] = report.to_dict()
         print(report)
 
-    # Data, whole documents held out.
+    # Data; whole documents are held out.
     terminology = Terminology.open(recipe.terminology) if recipe.terminology else None
     matcher = None if terminology is None else TermMatcher(terminology, recipe.language or None)
     sequences, coverage = mention_windows(
@@ -179,15 +183,15 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
 
 
 def is_of_bert(name: str) -> bool:
-    """Whether a file is one of those that this recipe leaves."""
+    """Whether a file is an output of this recipe."""
     return may_leave(name) or name == CORPUS
 
 
 def split(sequences: Dataset, held_out: float, seed: int) -> tuple[Dataset, Dataset]:
-    """Sequences to train on and to measure, those of a document on one side.
+    """Training and held-out sequences; all sequences of a document are in the same set.
 
     Raises:
-        InputError: Fewer than two documents.
+        InputError: There are fewer than two documents.
     """
     names, document = np.unique(np.array(sequences["document"]), return_inverse=True)
     if len(names) < 2:
@@ -198,7 +202,7 @@ def split(sequences: Dataset, held_out: float, seed: int) -> tuple[Dataset, Data
 
 
 def measured(trainer: MaskedLanguageTrainer) -> dict[str, float]:
-    """Loss on the held-out documents, with the same tokens masked each time."""
+    """Loss on the held-out documents, with the same masked tokens in every call."""
     collator = trainer.data_collator
     assert isinstance(collator, MentionMaskingCollator)
     collator.restart()

@@ -1,12 +1,12 @@
-"""Few-shot robust names (Fivez, Suster, Daelemans 2021): a small encoder on top of any frozen one, trained in seconds.
+"""Few-shot robust names (Fivez, Suster, Daelemans 2021): a small network on a frozen encoder, trained in seconds.
 
     python recipes/fewshot_names.py recipes/configs/fewshot_names_open.yaml --training_sets "Mine=concepts.csv" --shots 5
     python recipes/fewshot_names.py recipes/configs/fewshot_names_paper.yaml --base_model wiki.bin \\
         --training_sets "ICD-10=icd10cm" "SNOMED=data/snomed#UMLS:C0012634" --benchmarks mayosrs --shots 5 10 15
 
-One command is the paper's whole experiment: every training set alone and on top of each other one, every number of shots,
-every seed; the frozen encoder is applied once to each name. One encoder is released, folded into built-in modules. Every
-argument of the trainer is an argument here too; ``--help-all`` lists them.
+One command runs the whole experiment of the paper: each training set alone and on top of each other set, with each
+number of shots and each seed. The frozen encoder embeds each name once. One encoder is released, in built-in modules
+of sentence-transformers. All arguments of the trainer are accepted too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from st_biomed.training_data.fewshot import few_shot_names
 
 @dataclass
 class FewShotArguments(StageSettings, TrainingSetArguments, InputArguments):
-    """The paper's sentences as arguments; the section of the paper stands in the help."""
+    """Arguments from the paper; the help names its sections."""
 
     shots: list[int] = field(
         default_factory=lambda: [15], metadata=about("names of every concept, e.g. 5 10 15", COUNT)
@@ -56,33 +56,39 @@ class FewShotArguments(StageSettings, TrainingSetArguments, InputArguments):
     )
     hidden: list[int] = field(
         default_factory=lambda: [HIDDEN],
-        metadata=about("width of the hidden layer; of several the one with the least validation loss (3.2)", COUNT),
+        metadata=about(
+            "width of the hidden layer; with several, the one with the lowest validation loss is used (3.2)", COUNT
+        ),
     )
-    continual: bool = field(default=True, metadata={"help": "train each set on top of each other one, too (3.3)"})
+    continual: bool = field(default=True, metadata={"help": "train each set also on top of each other set (3.3)"})
     benchmarks: list[str] = field(
-        default_factory=list, metadata=about("measured before and after every run: names or files", BENCHMARK)
+        default_factory=list,
+        metadata=about("benchmarks measured before and after every run: names or files", BENCHMARK),
     )
     slow_benchmarks: list[str] = field(
-        default_factory=list, metadata=about("measured with the largest number of shots only", BENCHMARK)
+        default_factory=list, metadata=about("benchmarks measured only with the largest number of shots", BENCHMARK)
     )
     rankings: list[str] = field(
-        default_factory=list, metadata={"help": "names to rank training names by (Table 4); some validation names"}
+        default_factory=list,
+        metadata={"help": "names for which training names are ranked (Table 4); some validation names by default"},
     )
     release: list[str] = field(
         default_factory=list, metadata={"help": "training sets of the released encoder; by default the first two"}
     )
-    release_seed: int | None = field(default=None, metadata=about("its seed; by default the first", SEED))
+    release_seed: int | None = field(
+        default=None, metadata=about("seed of the released encoder; by default the first", SEED)
+    )
     precision: str = field(
         default="as given",
         metadata=about(
-            "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide",
+            "auto: bf16 if the CPU or the GPU supports it; as given: --bf16 and --fp16 decide",
             one_of(*PRECISIONS),
         ),
     )
     license: str = field(default="other", metadata={"help": "license of the released model"})
-    overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
+    overwrite: bool = field(default=False, metadata={"help": "replace the output of an earlier run in output_dir"})
     cache_dir: str = field(
-        default="", metadata=about("folder in which a model's vectors are kept for later runs", FOLDER)
+        default="", metadata=about("folder in which a model's vectors are stored for later runs", FOLDER)
     )
     smoke: bool = field(default=False, metadata={"help": "two epochs of a small network, for tests"})
 
@@ -112,14 +118,14 @@ def run(
     folders: OutputFolders,
 ) -> None:
     """From the training sets to tables and the release folder."""
-    # Read; names are drawn once before anything is encoded, so that too few of them are noticed at once.
+    # Read. Names are drawn once before anything is encoded, so that too few names are an early error.
     encoder = FrozenEncoder(recipe.input_form(), bf16=training.bf16, cache_dir=recipe.cache_dir)
     sets = {part.name: with_vectors(part, encoder) for part in recipe.open_training_sets()}
     for training_set in sets.values():
         few_shot_names(training_set.concepts, max(recipe.shots), ambiguous=recipe.ambiguous)
     suite, whole = suites(recipe)
 
-    # Measure the input, whose vectors stay; choose the hidden layer.
+    # Measure the frozen encoder, and choose the width of the hidden layer.
     outcomes = Outcomes.of(whole, whole.measure_vectors(encoder, "the input"))
     if coverage := encoder.coverage(list(encoder.texts)):
         print(f"measured texts: {coverage}")
@@ -139,7 +145,7 @@ def run(
     tuning = experiment.tuning(recipe.hidden, shots=max(recipe.shots), seeds=recipe.seeds)
     hidden = {name: best_width(tuning.get(name, {recipe.hidden[0]: 0.0})) for name in sets}
 
-    # Train: every set alone and on top of each other one, every number of names, every seed.
+    # Train: each set alone and on top of each other set, with each number of names and each seed.
     wanted = released(recipe), released_seed(recipe), max(recipe.shots)
     kept: list[tuple[TrainedChain, Run]] = []
     for shots in recipe.shots:
@@ -165,10 +171,10 @@ def run(
 
 
 def check(recipe: FewShotArguments) -> list[Chain]:
-    """What is trained: every set alone, then each on top of each other one.
+    """The chains to train: each set alone, then each set on top of each other set.
 
     Raises:
-        InputError: Numbers that are none or repeat, or an encoder to release that is not trained.
+        InputError: A list of numbers is empty or has repeats, or the encoder to release is not trained.
     """
     if get_world_size() > 1:
         raise InputError("a run takes seconds: start this recipe in one process")
@@ -183,16 +189,17 @@ def check(recipe: FewShotArguments) -> list[Chain]:
 
 
 def released(recipe: FewShotArguments) -> Chain:
-    """What is released: as asked for, or the first set and the second one on top of it."""
+    """The chain to release: ``--release``, or the second set on top of the first one."""
     return tuple(recipe.release or list(sources_of(recipe.training_sets))[: 2 if recipe.continual else 1])
 
 
 def released_seed(recipe: FewShotArguments) -> int:
+    """The seed of the chain to release."""
     return recipe.seeds[0] if recipe.release_seed is None else recipe.release_seed
 
 
 def with_vectors(training_set: TrainingSet, encoder: FrozenEncoder) -> TrainingSet:
-    """The set without names that word vectors know no word of, which are counted."""
+    """The set without names of which no word has a word vector; the coverage is printed."""
     print(f"{training_set.name}: {training_set.terminology!r}\n{training_set.statistics}")
     coverage = encoder.coverage([name for names in training_set.concepts.values() for name in names])
     if coverage is None:
@@ -202,8 +209,8 @@ def with_vectors(training_set: TrainingSet, encoder: FrozenEncoder) -> TrainingS
 
 
 def suites(recipe: FewShotArguments) -> tuple[EvaluatorSuite, EvaluatorSuite]:
-    """What is measured after every run, and after those with the largest number of shots."""
-    options: dict[str, Any] = {"n_bootstrap": 0}  # deviations over seeds are what is reported
+    """The evaluators after every run, and those after runs with the largest number of shots."""
+    options: dict[str, Any] = {"n_bootstrap": 0}  # the tables have deviations over seeds
     suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, **options)
     return suite, suite.joined(EvaluatorSuite.of_benchmarks(recipe.slow_benchmarks, **options))
 
@@ -217,12 +224,12 @@ def release(
     before: Measured,
     suite: EvaluatorSuite,
 ) -> None:
-    """Write the encoder that was asked for: the frozen one with its stages behind it, in built-in modules."""
+    """Release the selected chain: the frozen encoder followed by its stages, in built-in modules."""
     record.add_losses({f"{i}-{name}": stage.loss for i, (name, stage) in enumerate(zip(chain.sets, chain.stages), 1)})
     for epoch, loss in enumerate(chain.stages[-1].validation_losses, 1):
         record.add_metrics(epoch, epoch, {"validation_loss": loss})
     for name, terminology in zip(chain.sets, record.terminologies):
-        terminology.save(folders.work / f"terminology-{name}")  # what `st-biomed release` looks for in the release
+        terminology.save(folders.work / f"terminology-{name}")  # `st-biomed release` searches for its strings
     measure_and_release(
         fold_modules(assembled(encoder.whole(), [stage.module for stage in chain.stages])),
         suite,

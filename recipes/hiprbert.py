@@ -1,11 +1,12 @@
-"""HiPrBERT (arXiv:2307.00266): a term encoder that keeps the order of distances in a hierarchy.
+"""HiPrBERT (arXiv:2307.00266): a term encoder that preserves the order of distances in a hierarchy.
 
     python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml
     python recipes/hiprbert.py recipes/configs/hiprbert_paper.yaml --terminology data/umls phecode:phecode.csv
 
-Reads terminologies, holds whole sub-trees out, trains on synonyms, relations and hierarchy batches in one run, measures
-the tree AUCs on the held-out trees before, during and after, and writes a folder that plain sentence-transformers loads.
-Every argument of the trainer is an argument here too; ``--help-all`` lists them.
+The recipe reads terminologies, holds out whole sub-trees, trains on synonyms, relations and the hierarchy in one run,
+measures tree AUCs on the held-out trees before, during and after training, and writes a folder that
+sentence-transformers loads without this package. All arguments of the trainer are accepted too; ``--help-all`` lists
+them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PARTS = ("synonyms", "relations", "hierarchy")
 
 @dataclass
 class HiPrBERTArguments(HeldOutNameArguments, DistillationArguments, TreeArguments, PartArguments):
-    """The paper's sentences as arguments; the section of the paper stands in the help."""
+    """Arguments from the paper; the help names its sections."""
 
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
@@ -48,10 +49,11 @@ class HiPrBERTArguments(HeldOutNameArguments, DistillationArguments, TreeArgumen
         ),
     )
     parts: list[str] = field(
-        default_factory=lambda: list(PARTS), metadata=about("what to train on (4.1)", one_of(*PARTS, called="part"))
+        default_factory=lambda: list(PARTS), metadata=about("parts to train on (4.1)", one_of(*PARTS, called="part"))
     )
     held_out_names: int = field(
-        default=0, metadata=about("synonyms held out for dev, and for test, and linked; 0 for none", SIZE)
+        default=0,
+        metadata=about("number of synonyms that are held out and linked, for each of dev and test; 0 for none", SIZE),
     )
 
 
@@ -72,10 +74,11 @@ def train(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgume
 
 
 def check(recipe: HiPrBERTArguments) -> None:
-    """Refuse before anything is read what its use would refuse later.
+    """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: No terminology or part, a part twice or unknown, a malformed ``SOURCE=N``, or no such benchmark.
+        InputError: The terminology or the parts are empty, a part is repeated or unknown, a ``SOURCE=N`` is malformed,
+            or the benchmark does not exist.
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.repeats_by_source()
@@ -83,13 +86,13 @@ def check(recipe: HiPrBERTArguments) -> None:
 
 
 def shrink(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments) -> None:
-    """Two steps of sixteen names: shows that everything fits together, and nothing else."""
+    """Set two steps of sixteen names, which only test that the recipe runs."""
     training.max_steps, training.per_device_train_batch_size = 2, 16
     recipe.partners, recipe.pairs_per_class = [1] * len(recipe.partners), 20
 
 
 def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
-    """From the terminologies to the release folder."""
+    """One run, from the terminologies to the release folder."""
     # Read.
     whole = read_terminology(recipe.terminology)
     hierarchy = Hierarchy(whole, recipe.distance, levels=recipe.levels)
@@ -102,7 +105,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     suite.take(trees.test)
     print(f"{whole!r}\n{trees.splits}")
 
-    # Hold out names of what is left.
+    # Hold out names of the remaining concepts.
     if recipe.held_out_names:
         train, held_out = recipe.hold_out_names(train, recipe.split_seed)
         suite.add(held_out, "held-out-names")

@@ -3,15 +3,15 @@
     python recipes/italian_kge.py recipes/configs/italian_kge_paper.yaml --terminology data/umls_it --corpus texts/
     python recipes/italian_kge.py recipes/configs/italian_kge_open.yaml --stage contrastive --loss v2 --output_dir out/v2
 
-Five stages, each of which also runs by itself; a later one takes what the earlier ones left in output_dir:
+The five stages can also be run one at a time. A stage reads the output of earlier stages from output_dir:
 
     vocabulary    ext-BERT: word pieces of the corpus, masked-language training         recipes/extend_bert.py
     kge           embeddings of the terminology's graph                                 recipes/kge.py
     inject        the graph's vectors between two layers of ext-BERT                    recipes/knowledge_injection.py
-    contrastive   MS loss v3 on mentions in context, hard negatives found anew while training, from ext-BERT
-    pipelined     the same from the injected model
+    contrastive   MS loss v3 on mentions in context, with hard negatives updated during training; starts from ext-BERT
+    pipelined     the same, starting from the injected model
 
-Every argument of the trainer is an argument of the last two stages; ``--help-all`` lists them.
+All arguments of the trainer are accepted and apply to the last two stages; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
@@ -59,23 +59,27 @@ SHARED = ("corpus", "corpus_license", "form", "text_field", "language", "process
 class ItalianArguments(
     DistillationArguments, ItalianLossArguments, ContextArguments, HardNegativeArguments, EncoderArguments
 ):
-    """The paper's sentences as arguments; the section stands in the help."""
+    """Arguments from the paper; the help names its sections."""
 
     stage: str = field(default="all", metadata=about(f"all, or one of {', '.join(STAGES)}", one_of("all", *STAGES)))
     earlier: str = field(
         default="",
-        metadata={"help": "output_dir of another run whose earlier stages are taken; this run's own by default"},
+        metadata={"help": "output_dir of another run, whose earlier stages are used; by default those of this run"},
     )
     base_model: str = field(
         default="dbmdz/bert-base-italian-cased",
-        metadata=about("where the vocabulary stage starts, and the others where there is no such stage (3)", PATH),
+        metadata=about(
+            "model that the vocabulary stage starts from, and later stages if the vocabulary stage was not run (3)",
+            PATH,
+        ),
     )
     pooling: str = field(
         default="mean",
         metadata=about("mean: over the tokens of the mention (3.2); cls: the first token (4)", one_of("mean", "cls")),
     )
     max_length: int = field(
-        default=48, metadata=about("tokens of a context, markers and special tokens included", at_least(3))
+        default=48,
+        metadata=about("maximum number of tokens of a context, including markers and special tokens", at_least(3)),
     )
     terminology: list[str] = field(
         default_factory=list,
@@ -84,11 +88,18 @@ class ItalianArguments(
     neighbors: int = field(default=30, metadata=about("possible negatives of a prototype, m (4)", COUNT))
     benchmarks: list[str] = field(
         default_factory=list,
-        metadata=about("measured before and after: names or files of evaluation/benchmarks; none for none", BENCHMARK),
+        metadata=about(
+            "benchmarks measured before and after training: names or files of evaluation/benchmarks; none for none",
+            BENCHMARK,
+        ),
     )
-    vocabulary_settings: str = field(default="extend_bert_paper.yaml", metadata=about("of the vocabulary stage", PATH))
-    kge_settings: str = field(default="kge_paper.yaml", metadata=about("of the kge stage", PATH))
-    inject_settings: str = field(default="knowledge_injection_paper.yaml", metadata=about("of the inject stage", PATH))
+    vocabulary_settings: str = field(
+        default="extend_bert_paper.yaml", metadata=about("settings file of the vocabulary stage", PATH)
+    )
+    kge_settings: str = field(default="kge_paper.yaml", metadata=about("settings file of the kge stage", PATH))
+    inject_settings: str = field(
+        default="knowledge_injection_paper.yaml", metadata=about("settings file of the inject stage", PATH)
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -96,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def train(recipe: ItalianArguments, training: SentenceTransformerTrainingArguments) -> None:
-    """One stage, or all of them one after the other."""
+    """Run one stage, or all stages one after the other."""
     stages = STAGES if recipe.stage == "all" else (recipe.stage,)
     folder = Path(training.output_dir or "out/italian")
     left = StageFolders(Path(recipe.earlier) if recipe.earlier else folder)
@@ -114,10 +125,11 @@ def train(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
 
 
 def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArguments, left: StageFolders) -> None:
-    """Refuse arguments that do not fit together.
+    """Raise InputError if the arguments do not fit together.
 
     Raises:
-        InputError: Several processes for all stages, nothing where something is needed, or nothing to publish or resume.
+        InputError: All stages run in several processes, a needed argument is missing, or the stage cannot be published
+            or resumed.
     """
     if recipe.stage == "all" and get_world_size() > 1:
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
@@ -141,7 +153,7 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
 
 
 def other_recipe(stage: str, recipe: ItalianArguments, seed: int, folder: Path, left: StageFolders) -> None:
-    """A stage that is a recipe of its own: its settings, the arguments that both have, and what this one knows."""
+    """Run a stage that is a separate recipe, with its settings file and the arguments that both recipes share."""
     output = folder / ("injected" if stage == "inject" else stage)
     shared = {name: getattr(recipe, name) for name in SHARED} | {"seed": seed, "output_dir": str(output)}
     terminology = str(left.terminology)
@@ -169,7 +181,7 @@ def contrastive(
     terminology: Terminology,
     left: StageFolders,
 ) -> None:
-    """MS loss on mentions in context, from ext-BERT or from the injected model."""
+    """Train with MS loss on mentions in context, from ext-BERT or from the injected model."""
     if recipe.smoke:
         training.max_steps, recipe = 2, replace(recipe, prototypes=2, positives=2, neighbors=2)
     training = recipe.training_arguments(training)
@@ -187,10 +199,10 @@ def run(
     start: str,
     pipelined: bool,
 ) -> None:
-    """From the encoder to start from to the release folder."""
+    """One run of a contrastive stage, from its initial encoder to the release folder."""
     set_seed(training.seed)
 
-    # Model; it is measured before it has markers.
+    # Model. It is measured first, then gets markers.
     print(f"from {start}")
     model = replace(recipe, base_model=start, pooling="own" if pipelined else recipe.pooling).encoder()
     suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, **recipe.measuring(training))

@@ -3,9 +3,9 @@
     python recipes/kge.py recipes/configs/kge_open.yaml --models transe complex rotate simple
     python recipes/kge.py recipes/configs/kge_open.yaml --terminology data/merged --benchmarks mcsm_hpo mayosrs
 
-Takes the relations and parents of terminologies, filters and splits them, trains one model or several on the same
-triples, and puts link prediction and the similarity of their vectors side by side. Every model's folder holds the table
-that the losses and modules read; ``--help-all`` lists all arguments.
+The recipe filters and splits the relations and parents of terminologies, trains one or several models on the same
+triples, and compares their link prediction and the similarity of their vectors in one table. The folder of each model
+has the table of vectors that losses and modules read. ``--help-all`` lists all arguments.
 """
 
 from __future__ import annotations
@@ -41,43 +41,44 @@ RESULTS = "results.json"
 
 @dataclass
 class KGEArguments:
-    """Which graph, which models, and what they are measured on."""
+    """Arguments for the graph, the models and their benchmarks."""
 
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
         metadata=about(
-            "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged. A saved graph, "
-            "alone, is taken as it is",
+            "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged. A saved graph "
+            "must be the only entry and is used unchanged",
             PATH,
         ),
     )
     models: list[str] = field(
         default_factory=list,
         metadata=about(
-            f"of {', '.join(MODEL_NAMES)}, trained on the same triples; --model alone by default",
+            f"one or several of {', '.join(MODEL_NAMES)}, trained on the same triples; only --model by default",
             one_of(*MODEL_NAMES, called="model"),
         ),
     )
-    relations: bool = field(default=True, metadata={"help": "take the terminology's relations"})
-    parents: bool = field(default=True, metadata={"help": "take its parents, as relation isa"})
+    relations: bool = field(default=True, metadata={"help": "use the terminology's relations"})
+    parents: bool = field(default=True, metadata={"help": "use its parents, as relation isa"})
     inverses: list[str] = field(
-        default_factory=list, metadata={"help": "NAME=INVERSE: triples of INVERSE are turned round"}
+        default_factory=list, metadata={"help": "NAME=INVERSE: triples of INVERSE are reversed"}
     )
     least_triples: int = field(
         default=LEAST_TRIPLES, metadata=about("a relation with fewer triples is rare (3.1)", COUNT)
     )
     mirror_share: float = field(
         default=MIRROR_SHARE,
-        metadata=about("share of pairs in common from which a relation is an inverse (3.1)", within("(0, 1]")),
+        metadata=about("minimum share of common pairs for a relation to count as an inverse (3.1)", within("(0, 1]")),
     )
     benchmarks: list[str] = field(
-        default_factory=list, metadata=about("of MCSM or relatedness, measured on the vectors (4, Table 2)", BENCHMARK)
+        default_factory=list,
+        metadata=about("benchmarks of MCSM or relatedness, measured on the vectors (4, Table 2)", BENCHMARK),
     )
-    device: str | None = field(default=None, metadata=about("where to compute; by default the best there is", DEVICE))
+    device: str | None = field(default=None, metadata=about("device; by default the best available one", DEVICE))
     resume: bool = field(
-        default=False, metadata={"help": "keep finished models, and go on from checkpoints, also for longer"}
+        default=False, metadata={"help": "keep finished models, and continue from checkpoints, also with more steps"}
     )
-    overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
+    overwrite: bool = field(default=False, metadata={"help": "replace the output of an earlier run in output_dir"})
     output_dir: str = field(default="out/kge", metadata={"help": "a folder for each model, and results.json"})
 
 
@@ -86,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def train(recipe: KGEArguments, settings: KGESettings) -> None:
-    """All models, into one folder that is replaced as a whole."""
+    """Train all models into one folder, which is replaced as a whole."""
     models = recipe.models or [settings.model]
     folder = Path(recipe.output_dir)
     benchmarks = chosen_benchmarks(recipe.benchmarks)
@@ -98,7 +99,7 @@ def train(recipe: KGEArguments, settings: KGESettings) -> None:
     options.check()
     with lock(folder):
         check_folder(folder, overwrite=recipe.overwrite or recipe.resume)
-        if recipe.resume and not any((there / "graph").is_dir() for there in (begun_in(folder), folder)):
+        if recipe.resume and not any((run_folder / "graph").is_dir() for run_folder in (begun_in(folder), folder)):
             raise InputError(f"resume: {folder} has no run to continue; omit it to start one")
         if not recipe.resume and begun_in(folder).exists():
             if not recipe.overwrite:
@@ -114,7 +115,7 @@ def train(recipe: KGEArguments, settings: KGESettings) -> None:
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
-    """Reject an output folder with other files, or with an earlier run that must not be replaced."""
+    """Raise InputError if the output folder has other files, or an earlier run that must not be replaced."""
 
     def is_own(name: str) -> bool:
         above, _, below = name.partition("/")
@@ -141,7 +142,7 @@ def train_and_measure(
     options: TripleOptions,
     folder: Path,
 ) -> str:
-    """One graph, one folder for each model, and a table of all of them."""
+    """Write one graph and a folder for each model; return a table of all results."""
     # Read: the graph, once for all models.
     terminology, graph = graph_of(recipe.terminology, options, settings.seed)
     if benchmarks and terminology is None:
@@ -181,7 +182,7 @@ def train_and_measure(
 
 
 def graph_of(sources: Sequence[str], options: TripleOptions, seed: int) -> tuple[Terminology | None, KnowledgeGraph]:
-    """The terminologies, merged, and their graph; or a saved graph, whose names are not known."""
+    """The merged terminologies and their graph; or a saved graph and no terminology."""
     for source in sources:
         settle(source)
         if (Path(source) / HEADER).is_file():
@@ -193,7 +194,7 @@ def graph_of(sources: Sequence[str], options: TripleOptions, seed: int) -> tuple
 
 
 def one_model(graph: KnowledgeGraph, settings: KGESettings, folder: Path, recipe: KGEArguments) -> TrainedKGE:
-    """Train a model and save it; a finished one of the same settings and graph is kept where runs are resumed."""
+    """Train and save a model; with ``--resume``, keep a finished model with the same settings and graph."""
     settle(folder)
     if recipe.resume and (folder / SETTINGS).is_file():
         earlier = TrainedKGE.load(folder, recipe.device)
@@ -212,7 +213,7 @@ def one_model(graph: KnowledgeGraph, settings: KGESettings, folder: Path, recipe
 
 
 def settings_of(settings: KGESettings, model: str) -> KGESettings:
-    """The settings for another model; the N3 regularizer is left out where the score is a distance."""
+    """The settings for another model, without the N3 regularizer if its score is a distance."""
     of_model = replace(settings, model=model, n3=0.0)
     return of_model if of_model.is_distance else replace(of_model, n3=settings.n3)
 

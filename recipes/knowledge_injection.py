@@ -1,11 +1,12 @@
-"""KGE-injected BERT (Amore Bondarenko et al. 2022, section 3.2): an encoder that looks its mentions up in a knowledge graph.
+"""KGE-injected BERT (Amore Bondarenko et al. 2022, section 3.2): an encoder with a lookup in a knowledge graph.
 
     python recipes/knowledge_injection.py recipes/configs/knowledge_injection_paper.yaml \
         --base_model out/extend_bert --kge out/kge/complex --terminology data/umls_it --corpus texts/
 
-Finds the mentions of a terminology in raw text, adds to their tokens, between two layers, a mixture of the graph's vectors
-that lie nearest to them, and trains that by guessing masked tokens and by linking each mention to its concept. What it
-writes carries its own code. Every argument of the trainer is an argument here too; ``--help-all`` lists them.
+The recipe finds mentions of a terminology in raw text. Between two layers of the encoder it adds to the tokens of a
+mention a mixture of the nearest vectors of the graph. The training objectives are masked-language modeling and linking
+each mention to its concept. The released model includes its code. All arguments of the trainer are accepted too;
+``--help-all`` lists them.
 """
 
 from __future__ import annotations
@@ -45,29 +46,38 @@ from st_biomed.training.readings import injection_readings
 
 @dataclass
 class InjectionArguments(CorpusArguments, EncoderArguments):
-    """The paper's sentences as arguments; the section stands in the help."""
+    """Arguments from the paper; the help names its sections."""
 
     base_model: str = field(default="out/extend_bert", metadata=about("ext-BERT (3): a folder or a Hub id", PATH))
     pooling: str = field(
         default="mean",
         metadata=about("mean: over the tokens of the mention (3.2); cls: the first token (4)", one_of("mean", "cls")),
     )
-    max_length: int = field(default=128, metadata=about("tokens of a sequence; the paper does not say", at_least(3)))
+    max_length: int = field(
+        default=128, metadata=about("maximum number of tokens of a sequence; not stated in the paper", at_least(3))
+    )
     kge: str = field(default="out/kge/complex", metadata=about("folder of a table of graph embeddings (3.2)", PATH))
     terminology: list[str] = field(
-        default_factory=list, metadata=about("whose mentions are looked for; several are merged", PATH)
+        default_factory=list, metadata=about("terminologies whose mentions are searched for; several are merged", PATH)
     )
-    layer: int = field(default=8, metadata=about("inject after that many layers (4)", COUNT))
-    candidates: int = field(default=100, metadata=about("entities in the mixture; the paper does not say", COUNT))
-    temperature: float = field(default=1.0, metadata=about("of their weights; the paper has none (3.2)", above(0)))
-    masked_share: float = field(
-        default=0.15, metadata=about("share of the tokens that is masked (3.2)", within("(0, 1]"))
+    layer: int = field(default=8, metadata=about("number of layers before the injection (4)", COUNT))
+    candidates: int = field(
+        default=100, metadata=about("number of entities in the mixture; not stated in the paper", COUNT)
     )
-    masked_weight: float = field(default=1.0, metadata=about("of masked language modeling, Eq. 6; 0 for none", WEIGHT))
-    linking_weight: float = field(default=1.0, metadata=about("of entity linking, Eq. 6", WEIGHT))
+    temperature: float = field(
+        default=1.0, metadata=about("temperature of their weights; the paper has none (3.2)", above(0))
+    )
+    masked_share: float = field(default=0.15, metadata=about("share of masked tokens (3.2)", within("(0, 1]")))
+    masked_weight: float = field(
+        default=1.0, metadata=about("weight of masked language modeling, Eq. 6; 0 for none", WEIGHT)
+    )
+    linking_weight: float = field(default=1.0, metadata=about("weight of entity linking, Eq. 6", WEIGHT))
     benchmarks: list[str] = field(
         default_factory=list,
-        metadata=about("measured before and after: names or files of evaluation/benchmarks; none for none", BENCHMARK),
+        metadata=about(
+            "benchmarks measured before and after training: names or files of evaluation/benchmarks; none for none",
+            BENCHMARK,
+        ),
     )
 
 
@@ -86,10 +96,11 @@ def train(recipe: InjectionArguments, training: SentenceTransformerTrainingArgum
 
 
 def check(recipe: InjectionArguments) -> None:
-    """Refuse before anything is read what its use would refuse later.
+    """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: No terminology or corpus, a benchmark whose data are not there, or an average or low-rank updates.
+        InputError: There is no terminology or corpus, the data of a benchmark are missing, or an average or low-rank
+            updates are requested.
     """
     for name in ("average", "adapter"):
         if getattr(recipe, name) != "none":
@@ -103,7 +114,7 @@ def check(recipe: InjectionArguments) -> None:
 
 
 def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
-    """From the terminology, the graph and the corpus to the release folder."""
+    """One run, from the terminology, the graph and the corpus to the release folder."""
     set_seed(training.seed)
 
     # Read.
@@ -111,7 +122,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
     terminology = read_terminology(recipe.terminology)
     entities = table.rows_of_texts(terminology)
 
-    # Model: markers, a pooling of mentions, and the injection; it is measured before it has them.
+    # Model. It is measured first, then gets markers, a pooling of mentions, and the injection.
     model = recipe.encoder()
     suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, **recipe.measuring(training))
     before = measure_before(suite, model, training)

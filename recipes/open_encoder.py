@@ -1,12 +1,12 @@
-"""An encoder of biomedical terms from open sources alone, which keeps what its base model knew.
+"""An encoder of biomedical terms, trained only on open sources, that preserves the knowledge of its base model.
 
     st-biomed unite evaluation/open_terminology.yaml --output data/open
     python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml
 
-Reads terminologies, holds out what benchmarks measure, trains on synonyms, definitions, the hierarchy and relations in one
-run while self-distillation holds the cosines of the base model, averages the weights with the base model's by a rule on dev,
-and writes a folder that plain sentence-transformers loads. Every argument of the trainer is an argument here too;
-``--help-all`` lists them.
+The recipe reads terminologies, holds out what the benchmarks measure, and trains on synonyms, definitions, the
+hierarchy and relations in one run, while self-distillation preserves the cosines of the base model. It then averages
+the weights with those of the base model, with a share chosen on dev, and writes a folder that sentence-transformers
+loads without this package. All arguments of the trainer are accepted too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PARTS = ("synonyms", "definitions", "hierarchy", "relations")
 
 @dataclass
 class OpenEncoderArguments(HeldOutNameArguments, DistillationArguments, MixedPartArguments):
-    """What is trained on, what is held out of it, and what is measured."""
+    """Arguments for the training data, the held-out data and the benchmarks."""
 
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
@@ -57,21 +57,22 @@ class OpenEncoderArguments(HeldOutNameArguments, DistillationArguments, MixedPar
         ),
     )
     parts: list[str] = field(
-        default_factory=lambda: list(PARTS), metadata=about("what to train on", one_of(*PARTS, called="part"))
+        default_factory=lambda: list(PARTS), metadata=about("parts to train on", one_of(*PARTS, called="part"))
     )
     trees: list[str] = field(
         default_factory=list,
         metadata=about(
-            "tree benchmarks, whose dev and test sub-trees are held out and measured; none for none", BENCHMARK
+            "tree benchmarks; their dev and test sub-trees are held out and measured; none for none", BENCHMARK
         ),
     )
     benchmarks: list[str] = field(
         default_factory=list,
         metadata=about(
-            "what is measured before and after besides; relations that are measured are held out", BENCHMARK
+            "additional benchmarks, measured before and after training; relations that they measure are held out",
+            BENCHMARK,
         ),
     )
-    split_seed: int = field(default=0, metadata=about("seed of the names that are held out", SEED))
+    split_seed: int = field(default=0, metadata=about("seed of the held-out names", SEED))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -92,11 +93,11 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
 
 
 def check(recipe: OpenEncoderArguments) -> None:
-    """Refuse before anything is read what its use would refuse later.
+    """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: No terminology or part, a part twice or unknown, shares that are not one for each part, or a benchmark
-            that is none of trees.
+        InputError: The terminology or the parts are empty, a part is repeated or unknown, the shares do not fit the
+            parts, or one of ``trees`` is not a tree benchmark.
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.check_shares(recipe.parts)
@@ -106,7 +107,7 @@ def check(recipe: OpenEncoderArguments) -> None:
 
 
 class Data(NamedTuple):
-    """What is read, trained on and measured."""
+    """The terminologies and the evaluators."""
 
     whole: Terminology
     train: Terminology
@@ -115,13 +116,13 @@ class Data(NamedTuple):
 
 
 def read(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments) -> Data:
-    """The terminologies without what is measured, and what measures it."""
+    """Read the terminologies, and hold out what the evaluators measure."""
     # Read.
     whole = train = read_terminology(recipe.terminology)
     options = {"show_progress_bar": not training.disable_tqdm, **recipe.measuring(training)}
     suite = LinkingSuite(**options)
 
-    # Hold out: whole sub-trees with all of their names, relations that are measured, then names of what is left.
+    # Hold out: whole sub-trees with all of their names, the measured relations, then names of the remaining concepts.
     devs: list[BaseEvaluator] = []
     for name in recipe.trees:
         settings = read_benchmark_settings(name, TreeSettings)
@@ -144,7 +145,7 @@ def read(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArgu
 
 
 def run(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
-    """From the terminologies to the release folder."""
+    """One run, from the terminologies to the release folder."""
     whole, train, suite, dev = read(recipe, training)
     set_seed(training.seed)
 

@@ -1,11 +1,12 @@
-"""SapBERT (arXiv:2010.11784): a term encoder in which the names of a concept lie together.
+"""SapBERT (arXiv:2010.11784): a term encoder that gives the names of a concept similar vectors.
 
     python recipes/sapbert.py recipes/configs/sapbert_open.yaml
     accelerate launch recipes/sapbert.py recipes/configs/sapbert_paper.yaml --terminology data/umls --linking ncbi.yaml
 
-Reads terminologies, draws pairs of synonyms anew every epoch, trains with the multi-similarity loss on mined pairs,
-links held-out names (and any benchmark it is given) before, during and after, and writes a folder that plain
-sentence-transformers loads. Every argument of the trainer is an argument here too; ``--help-all`` lists them.
+The recipe reads terminologies, draws new pairs of synonyms in every epoch, trains with the multi-similarity loss on
+mined pairs, links held-out names and optional benchmarks before, during and after training, and writes a folder that
+sentence-transformers loads without this package. All arguments of the trainer are accepted too; ``--help-all`` lists
+them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ ADAPTERS = ("none", "lora", "bottleneck")
 
 @dataclass
 class SapBERTArguments(DistillationArguments, HardNegativeArguments, HeldOutNameArguments, EncoderArguments):
-    """The paper's sentences as arguments; the section of the paper stands in the help. Hard negatives are CODER++'s."""
+    """Arguments from the paper; the help names its sections. Hard negatives are those of CODER++."""
 
     terminology: list[str] = field(
         default_factory=lambda: ["icd10cm"],
@@ -56,36 +57,41 @@ class SapBERTArguments(DistillationArguments, HardNegativeArguments, HeldOutName
     )
     loss: str = field(default="ms", metadata=about(f"one of {', '.join(LOSSES)} (B.4, table 6)", one_of(*LOSSES)))
     miner: str = field(default="triplet", metadata=about("none, triplet (2, Eq. 1) or ms", one_of(*MINERS)))
-    loss_options: str = field(default="", metadata={"help": "NAME=VALUE,... of the loss, e.g. beta=50,base=0.6"})
+    loss_options: str = field(
+        default="", metadata={"help": "options of the loss, NAME=VALUE,..., e.g. beta=50,base=0.6"}
+    )
     adapter: str = field(
         default="none", metadata=about("none, lora, or bottleneck (4.2, the adapter variant)", one_of(*ADAPTERS))
     )
     adapter_size: str = field(
         default="large",
-        metadata=about("of a bottleneck: large (13.22%% of the parameters) or small (1.09%%)", one_of(*SIZES)),
+        metadata=about("size of a bottleneck: large (13.22%% of the parameters) or small (1.09%%)", one_of(*SIZES)),
     )
     decay_all: bool = field(
-        default=True, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
+        default=True, metadata={"help": "weight decay also for biases and layer norms, as in the published code"}
     )
     max_pairs_per_concept: int = field(
-        default=50, metadata=about("synonym pairs a concept and epoch (4.1); not used with --neighbors", COUNT)
+        default=50, metadata=about("synonym pairs per concept and epoch (4.1); not used with --neighbors", COUNT)
     )
     pivot_language: str | None = field(
         default=None,
-        metadata={"help": "pairs within each language and of each language with this one, e.g. en; all by default"},
+        metadata={
+            "help": "make pairs within each language and between it and this one, e.g. en; all pairs by default"
+        },
     )
     linking: list[str] = field(
         default_factory=list,
-        metadata=about("benchmarks to link, as files like evaluation/benchmarks/*.yaml", BENCHMARK),
+        metadata=about("entity linking benchmarks, as files like evaluation/benchmarks/*.yaml", BENCHMARK),
     )
     relatedness: list[str] = field(
         default_factory=list,
-        metadata=about("tables of term pairs with scores to correlate with, e.g. MayoSRS.csv", PATH),
+        metadata=about("tables of term pairs with relatedness scores, e.g. MayoSRS.csv", PATH),
     )
     seeds: list[int] = field(
-        default_factory=list, metadata=about("several runs and their mean (the paper: five); --seed by default", SEED)
+        default_factory=list,
+        metadata=about("one run for each seed, and their mean (the paper has five runs); --seed by default", SEED),
     )
-    split_seed: int = field(default=0, metadata=about("seed of the names that are held out", SEED))
+    split_seed: int = field(default=0, metadata=about("seed of the held-out names", SEED))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -93,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def train(recipe: SapBERTArguments, training: SentenceTransformerTrainingArguments) -> None:
-    """One run, or one with each seed; runs that an earlier command has finished are not repeated."""
+    """One run, or one run for each seed; runs that an earlier command has finished are not repeated."""
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 2, 16, 4
@@ -113,11 +119,11 @@ def train(recipe: SapBERTArguments, training: SentenceTransformerTrainingArgumen
 
 
 def check(recipe: SapBERTArguments) -> None:
-    """Refuse before anything is read what its use would refuse later.
+    """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: No terminology, hard negatives with a pivot language, an option of the loss that is no number, or a
-            table that is not there.
+        InputError: There is no terminology, hard negatives are combined with a pivot language, an option of the loss
+            is not a number, or a table of term pairs does not exist.
     """
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
@@ -132,7 +138,7 @@ def check(recipe: SapBERTArguments) -> None:
 
 
 class Data(NamedTuple):
-    """What is read, trained on and measured, the same for all seeds."""
+    """The terminologies and the evaluators, which are the same for all seeds."""
 
     whole: Terminology
     train: Terminology
@@ -140,7 +146,7 @@ class Data(NamedTuple):
 
 
 def read(recipe: SapBERTArguments, training: SentenceTransformerTrainingArguments) -> Data:
-    """The terminologies, the benchmarks, and the names that are held out."""
+    """Read the terminologies and the benchmarks, and hold out names."""
     # Read.
     whole = read_terminology(recipe.terminology)
     suite = LinkingSuite(
@@ -166,7 +172,7 @@ def run(
     data: Data,
     before: Measured | None = None,
 ) -> tuple[Measured, Measured]:
-    """One run from the base model to the release folder; what the benchmarks gave before and after it."""
+    """One run from the base model to the release folder; returns the results before and after training."""
     whole, train, suite = data
     set_seed(training.seed)
 

@@ -1,12 +1,13 @@
-"""Fine-tune an encoder on a linking data set (SapBERT, section 4.1): training mentions with all names of their concepts.
+"""Fine-tune an encoder on an entity linking data set (SapBERT, section 4.1).
 
     python recipes/sapbert_finetune.py recipes/configs/sapbert_finetune_paper.yaml --base_model out/sapbert \
         --linking evaluation/benchmarks/ncbi_disease.yaml
 
-Pairs every mention of the training split with every name of its concepts in the dictionary, trains with the
-multi-similarity loss, links the test split before and after, and writes a folder that plain sentence-transformers loads.
-Test mentions are measured and nothing else. Of a data set in folds (CADEC, PsyTAR) each is trained on and measured by itself,
-from the same base model, or the one that ``--fold`` names. Every argument of the trainer is an argument here too.
+The recipe pairs every mention of the training split with every name of its concepts in the dictionary, trains with the
+multi-similarity loss, links the test split before and after training, and writes a folder that sentence-transformers
+loads without this package. Test mentions are used only for measurement. With a data set in folds (CADEC, PsyTAR) there
+is a separate run for each fold from the same base model, or only for ``--fold``. All arguments of the trainer are
+accepted too.
 """
 
 from __future__ import annotations
@@ -52,39 +53,40 @@ EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "
 
 @dataclass
 class FinetuningArguments(DistillationArguments, EncoderArguments):
-    """The paper's sentences as arguments; the section of the paper stands in the help."""
+    """Arguments from the paper; the help names its sections."""
 
     linking: str = field(
-        default="", metadata=about("the data set, as a file like evaluation/benchmarks/ncbi_disease.yaml", BENCHMARK)
+        default="", metadata=about("data set, as a file like evaluation/benchmarks/ncbi_disease.yaml", BENCHMARK)
     )
     base_model: str = field(
         default="cambridgeltl/SapBERT-from-PubMedBERT-fulltext", metadata=about("Hub id or folder to start from", PATH)
     )
     train_splits: list[str] = field(default_factory=lambda: ["train"], metadata={"help": "splits to train on"})
     epochs: int = field(
-        default=0, metadata=about("by default the paper's for the data set (4.1), 3 for another one", SIZE)
+        default=0,
+        metadata=about(
+            "number of epochs; by default that of the paper for the data set (4.1), 3 for other data sets", SIZE
+        ),
     )
     loss: str = field(default="ms", metadata=about(f"one of {', '.join(LOSSES)}", one_of(*LOSSES)))
     miner: str = field(default="triplet", metadata=about("none, triplet or ms", one_of(*MINERS)))
     decay_all: bool = field(
-        default=True, metadata={"help": "weight decay for biases and layer norms too (the published code)"}
+        default=True, metadata={"help": "weight decay also for biases and layer norms, as in the published code"}
     )
     back_off: bool = field(
         default=False,
-        metadata={
-            "help": "training mentions are names of the dictionary when test mentions are linked (COMETA's baseline)"
-        },
+        metadata={"help": "add training mentions to the dictionary when test mentions are linked (COMETA's baseline)"},
     )
     fold: int | None = field(
         default=None,
         metadata={
-            "help": "of a data set in folds, which one to train on and measure; by default each, in a folder of its own "
-            "(<output_dir>/fold-0, ...), and the mean"
+            "help": "fold of a data set in folds to train on and measure; by default all folds, in separate folders "
+            "(<output_dir>/fold-0, ...), and their mean"
         },
     )
 
 
-_HOST_EPOCHS = 3.0  # the trainer's default: another number was asked for
+_HOST_EPOCHS = 3.0  # the trainer's default; another value was set by the user
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -92,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArguments) -> None:
-    """One run, or one for each fold."""
+    """One run, or one run for each fold."""
     if not recipe.linking:
         raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
     protocol = read_benchmark_settings(recipe.linking, LinkingSettings)
@@ -103,7 +105,7 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     training = recipe.training_arguments(training)
     folds = folds_to_train(recipe, protocol, training)
     output = Path(training.output_dir or "out/sapbert_finetuned")
-    # Every fold is read, and its folder asked for and held, before the first training.
+    # All folds are read, and their folders are checked and locked, before the first training.
     datasets = {fold: protocol.open(fold) for fold in folds}
     with ExitStack() as held:
         runs = []
@@ -122,10 +124,10 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
 def folds_to_train(
     recipe: FinetuningArguments, protocol: LinkingSettings, training: SentenceTransformerTrainingArguments
 ) -> list[int | None]:
-    """The folds that are trained on, each for itself; ``[None]`` where the data set has none.
+    """The folds to train on, in separate runs; ``[None]`` if the data set has no folds.
 
     Raises:
-        InputError: No such fold, or several where one is published or resumed.
+        InputError: The fold does not exist, or several folds are to be published or resumed.
     """
     if recipe.fold is not None:
         if protocol.folds and recipe.fold not in protocol.folds:
@@ -144,7 +146,7 @@ def folds_to_train(
 
 
 class FoldResult(NamedTuple):
-    """What was measured, and what was found before and after training."""
+    """The evaluators of a fold, and their results before and after training."""
 
     suite: LinkingSuite
     before: Measured
@@ -152,7 +154,7 @@ class FoldResult(NamedTuple):
 
 
 def mean_table(results: Sequence[FoldResult]) -> str:
-    """The means over the folds before and after, a line for each metric that every fold has."""
+    """A table of means over the folds before and after training, with a row for each metric of all folds."""
     lines = []
     for evaluator in results[-1].suite.tests:
         columns = {"before": [fold.before for fold in results], "after": [fold.after for fold in results]}
@@ -172,14 +174,14 @@ def run(
     protocol: LinkingSettings,
     raw: LinkingDataset,
 ) -> FoldResult:
-    """From the data set, of which this is one fold where it has some, to the release folder."""
+    """One run, from the data set or one of its folds to the release folder."""
     set_seed(training.seed)
 
     # Read.
     dataset = protocol.prepared(raw)
     pairs = mention_pairs(dataset, recipe.train_splits)
 
-    # Hold out: what is linked is not trained on.
+    # Hold out: the mentions that are linked are not in the training data.
     suite = LinkingSuite(show_progress_bar=not training.disable_tqdm, **recipe.measuring(training))
     seen = [*dict.fromkeys([*recipe.train_splits, *protocol.seen])]
     if recipe.back_off:

@@ -42,8 +42,8 @@ def checked(verb: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(verb)
     def run(*args: Any, **kwargs: Any) -> None:
         for name, value in inspect.signature(verb).bind(*args, **kwargs).arguments.items():
-            check = next((one for one in extras[name] if isinstance(one, Check)), None)
-            if any(isinstance(one, ParameterInfo) for one in extras[name]):
+            check = next((extra for extra in extras[name] if isinstance(extra, Check)), None)
+            if any(isinstance(extra, ParameterInfo) for extra in extras[name]):
                 check_value(written(name, extras[name]), value, check)
         verb(*args, **kwargs)
 
@@ -52,13 +52,17 @@ def checked(verb: Callable[..., None]) -> Callable[..., None]:
 
 def written(name: str, extras: tuple[Any, ...]) -> str:
     """How a person writes a parameter: ``--per-term``, or ``INPUT``."""
-    info = next(one for one in extras if isinstance(one, ParameterInfo))
+    info = next(extra for extra in extras if isinstance(extra, ParameterInfo))
     if isinstance(info, OptionInfo):
         named = [
             info.default,
             *(info.param_decls or ()),
         ]  # in an annotation the first name stands where a default would
-        names = [one.partition("/")[0] for one in named if isinstance(one, str) and one.startswith("--")]
+        names = [
+            declaration.partition("/")[0]
+            for declaration in named
+            if isinstance(declaration, str) and declaration.startswith("--")
+        ]
         return names[0] if names else f"--{name.replace('_', '-')}"
     return str(info.metavar or name).upper()
 
@@ -90,8 +94,8 @@ def _one_line() -> Iterator[None]:
     except _UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # no mistake: it shows the help
             raise
-        told = f" ({error.ctx.command_path} --help lists all)" if error.ctx is not None else ""
-        mistake = f"{error.format_message().rstrip('.').replace('Value error, ', '')}{told}"
+        hint = f" ({error.ctx.command_path} --help lists all)" if error.ctx is not None else ""
+        mistake = f"{error.format_message().rstrip('.').replace('Value error, ', '')}{hint}"
     except Exception as error:
         if (of_the_disk := disk_error(error)) is None:
             raise

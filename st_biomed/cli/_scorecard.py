@@ -57,26 +57,26 @@ def show_scorecard(
     from st_biomed.leaderboard.scorecard_tables import scorecard_tables
 
     base, *others = models
-    measured = {one.model for one in results}
-    compared = [one for one in others if one.name in measured]
+    measured = {result.model for result in results}
+    compared = [model for model in others if model.name in measured]
     if base.name not in measured or not compared:
-        lacking = base.name if base.name not in measured else ", ".join(one.name for one in others)
+        lacking = base.name if base.name not in measured else ", ".join(model.name for model in others)
         typer.echo(f"no scorecard: {lacking} was not measured", err=True)
         return
     tests = compare(results, base.name, folder, n_resamples=n_resamples, seed=seed)
-    runs = {one.name: run for one in compared if (run := run_of(one.model)) is not None}
+    runs = {model.name: run for model in compared if (run := run_of(model.model)) is not None}
     cards = [
         scorecard(
-            one.name,
+            model.name,
             base.name,
             results,
             tests,
             benchmarks,
-            trained_on=trained_on(runs[one.name]) if one.name in runs else None,
+            trained_on=trained_on(runs[model.name]) if model.name in runs else None,
             n_resamples=n_resamples,
             seed=seed,
         )
-        for one in compared
+        for model in compared
     ]
     recipes = recipe_scorecards(cards, runs)
     text = markdown("Scorecard", scorecard_tables(cards, recipes))
@@ -85,7 +85,7 @@ def show_scorecard(
     written = folder.write(f"{stem}.md", text)
     write_scorecards(folder, cards, recipes, as_published=as_published)
     typer.echo(f"written: {written}, and {stem}.json beside it", err=True)
-    releases = [one.model for one in compared if one.name in runs and Path(one.model).is_dir()]
+    releases = [model.model for model in compared if model.name in runs and Path(model.model).is_dir()]
     if releases and not as_published:
         typer.echo(
             f"into the card of a release: st-biomed release {releases[0]} --scorecard {folder.folder}", err=True

@@ -145,7 +145,7 @@ def run(
         **options,
     )
     if found.results:
-        known = {one.name: one for one in chosen}
+        known = {benchmark.name: benchmark for benchmark in chosen}
         reference = measured_models[0].name if n_bootstrap else None
         tables = _tables(found.results, known, folder, reference, n_bootstrap, bootstrap_seed)
         if scorecard:
@@ -177,7 +177,7 @@ def _tables(
     from st_biomed.leaderboard.result_tables import comparison_table, tables_of
 
     tables = tables_of(results, benchmarks, notes)
-    names = {one.model for one in results}
+    names = {result.model for result in results}
     if reference in names and len(names) > 1:
         tests = compare(results, reference, folder, n_resamples=n_resamples, seed=seed)
         if tests:
@@ -206,9 +206,9 @@ def _chosen(
         chosen.append(Benchmark("tree", "tree", settings, f"Trees of {terminology}"))
     if pairs is not None:
         chosen.append(Benchmark("pairs", "tree", {"pairs": str(pairs)}, f"Trees of {pairs.name}"))
-    for i, one in enumerate(chosen):
-        if one.name in {other.name for other in chosen[:i]}:
-            raise InputError(f"two benchmarks are called {one.name!r}")
+    for i, benchmark in enumerate(chosen):
+        if benchmark.name in {other.name for other in chosen[:i]}:
+            raise InputError(f"two benchmarks are called {benchmark.name!r}")
     return chosen or [Benchmark.read(name) for name in benchmark_names()]
 
 
@@ -228,7 +228,7 @@ def _named(names: list[str]) -> list[Benchmark]:
 
 def _complain(found: Measured, chosen: list[Benchmark], *, asked: bool) -> None:
     """Say what was not measured; an error where it was asked for, or where nothing was measured at all."""
-    sources = {one.name: one.data.source for one in chosen}
+    sources = {benchmark.name: benchmark.data.source for benchmark in chosen}
     for name, files in found.missing.items():
         typer.echo(
             f"not measured: {name} needs {', '.join(files)} in the folder of data ({sources[name] or 'no source given'})",
@@ -247,8 +247,8 @@ def _list() -> None:
     for name in benchmark_names():
         benchmark = Benchmark.read(name)
         missing = benchmark.missing()
-        there = "" if not missing else f" [needs {', '.join(missing)}]"
-        typer.echo(f"{name:32} {benchmark.evaluator:16} {benchmark.title}{there}")
+        needed = "" if not missing else f" [needs {', '.join(missing)}]"
+        typer.echo(f"{name:32} {benchmark.evaluator:16} {benchmark.title}{needed}")
     typer.echo("")
     for name, model in read_baselines().items():
         typer.echo(f"{name:32} {model.pooling or 'own':16} {model.model}")

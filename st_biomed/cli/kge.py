@@ -74,7 +74,7 @@ def _write(figures: dict[str, float], path: Path | None, folder: Path) -> None:
     from st_biomed.files import write_text
 
     settings = ("filtered", "filtered_head", "filtered_tail", "raw")
-    runs = {of: {key: figures[f"{of}_{key}"] for key in _HEADLINE} for of in settings}
+    runs = {setting: {key: figures[f"{setting}_{key}"] for key in _HEADLINE} for setting in settings}
     typer.echo(f"{figures['n']:,.0f} triples of {folder}\n{metrics_table(runs, {key: key for key in _HEADLINE})}")
     if path is not None:
         write_text(path, json.dumps(figures, indent=1) + "\n")

@@ -134,7 +134,7 @@ def types(
     from st_biomed.plots.dot_charts import type_chart
 
     found = _results(folder, output, models, as_published=as_published, kind="mcsm")
-    found = [one for one in found if evaluator in (None, one.evaluator)]
+    found = [result for result in found if evaluator in (None, result.evaluator)]
     typer.echo(f"drawn to {type_chart(output, found, width=width, height=height)}")
 
 
@@ -157,15 +157,15 @@ def scorecard(
     check_picture(output)
     found = read_scorecards(folder, as_published=as_published)
     cards, recipes = found["scorecards"], found["recipes"]
-    there = [one["model"] for one in cards]
+    names = [card["model"] for card in cards]
     for name in models or ():
-        if name not in there:
-            near = did_you_mean(name, there) or f"; there are {', '.join(there)}"
+        if name not in names:
+            near = did_you_mean(name, names) or f"; there are {', '.join(names)}"
             raise InputError(f"--model: no scorecard of {name!r}{near}")
     if models:
-        cards, recipes = [one for one in cards if one["model"] in models], []
+        cards, recipes = [card for card in cards if card["model"] in models], []
     drawn = difference_chart(output, cards, recipes, width=width, height=height)
-    typer.echo(f"{sum(len(one['benchmarks']) for one in cards)} differences drawn to {drawn}")
+    typer.echo(f"{sum(len(card['benchmarks']) for card in cards)} differences drawn to {drawn}")
 
 
 @app.command("curves")
@@ -229,7 +229,9 @@ def _results(
     if not found:
         raise InputError(f"{folder}: holds no results; `st-biomed evaluate --output {folder}` writes them")
     found = named(found, models=models, benchmarks=benchmarks)
-    chosen, notes = one_of_each([one for one in found if kind in (None, one.metric)], as_published=as_published)
+    chosen, notes = one_of_each(
+        [result for result in found if kind in (None, result.metric)], as_published=as_published
+    )
     if not chosen and kind is None:
         scored = (
             "as published; `st-biomed evaluate --as-published` does"
@@ -247,14 +249,14 @@ def _tree_units(folder: Path, output: Path, evaluator: str | None, models: list[
     from st_biomed.leaderboard.results import ResultsFolder
 
     found = _results(folder, output, models, kind="mean_auc")
-    names = list(dict.fromkeys(one.evaluator for one in found))
+    names = list(dict.fromkeys(result.evaluator for result in found))
     if evaluator is None and len(names) == 1:
         evaluator = names[0]
     if evaluator not in names:
         asked = "" if evaluator is None else f", found {evaluator!r}"
         raise InputError(f"--evaluator: one of {', '.join(names) or 'no tree benchmark'} is needed{asked}")
     opened = ResultsFolder(folder)
-    return {one.model: opened.units(one)["mean_auc"] for one in found if one.evaluator == evaluator}
+    return {result.model: opened.units(result)["mean_auc"] for result in found if result.evaluator == evaluator}
 
 
 def _embedder(model: str, device: str | None, trust_remote_code: bool) -> Embed:

@@ -30,8 +30,8 @@ def run(
     typer.echo(f"{'concepts by depth':24}{_depths(opened)}")
     for reading in opened.readings:
         options = " ".join(f"{name}={value}" for name, value in reading["options"].items())
-        said = " ".join(part for part in (reading["reader"], reading["path"], options) if part)
-        typer.echo(f"{'read from':24}{said} (st-biomed {reading['version']})")
+        reading_text = " ".join(part for part in (reading["reader"], reading["path"], options) if part)
+        typer.echo(f"{'read from':24}{reading_text} (st-biomed {reading['version']})")
     typer.echo(tally_table(opened.tallies))
     for source in opened.sources.values():
         edition = " ".join(part for part in (source.title, source.version) if part)

@@ -88,8 +88,8 @@ def check_inside(file: Path, path: str) -> None:
     Raises:
         InputError: It leads out of the folder.
     """
-    there = PureWindowsPath(path)
-    if there.anchor or ".." in there.parts or "\0" in path:
+    windows_path = PureWindowsPath(path)
+    if windows_path.anchor or ".." in windows_path.parts or "\0" in path:
         raise InputError(f"{file}: path {path!r} leads out of the model's folder; paths must be below it")
 
 

@@ -247,11 +247,11 @@ def chosen_benchmarks(names: Iterable[str | Path]) -> list[Benchmark]:
     """
     names = list(names)
     chosen = [] if names in (["none"], [""]) else [Benchmark.read(path) for path in benchmark_files(names)]
-    for one in chosen:
-        if missing := one.missing():
+    for benchmark in chosen:
+        if missing := benchmark.missing():
             raise InputError(
-                f"{one.name}: needs {', '.join(missing)} in the data folder of ST_BIOMED_DATA "
-                f"({one.data.source}); leave the benchmark out, or use none for no benchmark"
+                f"{benchmark.name}: needs {', '.join(missing)} in the data folder of ST_BIOMED_DATA "
+                f"({benchmark.data.source}); leave the benchmark out, or use none for no benchmark"
             )
     return chosen
 

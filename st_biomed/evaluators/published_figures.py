@@ -70,20 +70,24 @@ def read_published(entries: Sequence[Any], protocol: object, where: str) -> list
     figures: list[PublishedFigure] = []
     for i, entry in enumerate(entries):
         at = f"{where}[{i}]"
-        one = filled(_Publication, entry, at)
+        publication = filled(_Publication, entry, at)
         for name in ("source", "protocol"):
-            if not getattr(one, name).strip():
+            if not getattr(publication, name).strip():
                 raise InputError(f"{at}: {name} is empty")
-        for setting, wanted in one.settings.items():
+        for setting, wanted in publication.settings.items():
             found = _setting(protocol, setting)
             if found != wanted:
                 raise InputError(
                     f"{at}: was measured with {setting} {wanted!r}, the benchmark has {found!r}: published figures are shown only "
                     "with their own protocol"
                 )
-        for j, figure in enumerate(one.figures):
-            each = filled(_Figure, figure, f"{at}: figures[{j}]")
-            figures.append(PublishedFigure(each.system, each.metric, each.value, one.source, one.protocol, one.n))
+        for j, figure in enumerate(publication.figures):
+            parsed = filled(_Figure, figure, f"{at}: figures[{j}]")
+            figures.append(
+                PublishedFigure(
+                    parsed.system, parsed.metric, parsed.value, publication.source, publication.protocol, publication.n
+                )
+            )
     return figures
 
 

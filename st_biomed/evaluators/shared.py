@@ -46,10 +46,10 @@ class SharedEvaluator(SequentialEvaluator):
         self.max_texts = max_texts
         if not self.evaluators:
             raise InputError("evaluators: expected at least one, found none")
-        names = [getattr(one, "primary_metric", None) for one in self.evaluators]
-        for one, name in zip(self.evaluators, names):
+        names = [getattr(evaluator, "primary_metric", None) for evaluator in self.evaluators]
+        for evaluator, name in zip(self.evaluators, names):
             if name is None:
-                raise InputError(f"evaluators: {type(one).__name__} has no primary metric before it is called")
+                raise InputError(f"evaluators: {type(evaluator).__name__} has no primary metric before it is called")
             if names.count(name) > 1:
                 raise InputError(f"evaluators: two of them report {name!r}; give them different names")
 

@@ -66,7 +66,7 @@ class EvaluatorSuite:
         Raises:
             InputError: An evaluator with this name exists already.
         """
-        if evaluator.name in {one.name for one in self.tests}:
+        if evaluator.name in {test.name for test in self.tests}:
             raise InputError(f"two benchmarks have the name {evaluator.name!r}")
         self.tests.append(evaluator)
 
@@ -88,7 +88,7 @@ class EvaluatorSuite:
     @property
     def headline(self) -> list[str]:
         """The metrics in the tables."""
-        return [key for one in self.tests for key in one.headline.values()]
+        return [key for evaluator in self.tests for key in evaluator.headline.values()]
 
     def measure(self, model: SentenceTransformer, called: str = "") -> dict[str, dict[str, float]]:
         """The reported metrics, by evaluator name.
@@ -109,11 +109,11 @@ class EvaluatorSuite:
             called: As in :meth:`measure`.
         """
         found = {}
-        for one in self.tests:
+        for evaluator in self.tests:
             if called:
-                texts = "" if one.n_texts is None else f": {one.n_texts:,} texts"
-                print(f"measuring {called} on {one.name}{texts} ...", flush=True)
-            found[one.name] = one.measure(embed)
+                texts = "" if evaluator.n_texts is None else f": {evaluator.n_texts:,} texts"
+                print(f"measuring {called} on {evaluator.name}{texts} ...", flush=True)
+            found[evaluator.name] = evaluator.measure(embed)
         return found
 
     def what(self, evaluator: EmbeddingEvaluator) -> str:
@@ -130,4 +130,4 @@ class EvaluatorSuite:
         return "\n".join(lines).rstrip()
 
     def __str__(self) -> str:
-        return ", ".join(one.name for one in self.tests) or "none"
+        return ", ".join(evaluator.name for evaluator in self.tests) or "none"

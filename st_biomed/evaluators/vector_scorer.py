@@ -39,14 +39,14 @@ def scorer_from_vectors(vectors: np.ndarray, similarity: str = "cosine", *, trai
     half_squares = (table**2).sum(axis=1) / 2 if similarity == "euclidean" else 0.0
     moves = {} if train is None else _translations(table, train)
 
-    def score(given: np.ndarray, relations: np.ndarray, side: str, /) -> np.ndarray:
-        queries = table[given]
+    def score(given_ends: np.ndarray, relations: np.ndarray, side: str, /) -> np.ndarray:
+        queries = table[given_ends]
         if moves:
             still = np.zeros(table.shape[1])
             moved = np.stack([moves.get(relation, still) for relation in relations.tolist()])
             queries = queries - moved if side == "head" else queries + moved
         scores = (queries @ table.T - half_squares).astype(np.float32)
-        scores[np.arange(len(given)), given] = -np.inf
+        scores[np.arange(len(given_ends)), given_ends] = -np.inf
         return scores
 
     return score
@@ -57,7 +57,7 @@ def _translations(table: np.ndarray, triples: np.ndarray) -> dict[int, np.ndarra
     heads, relations, tails = columns_of(triples, "tail")
     means = {}
     for relation in np.unique(relations).tolist():
-        of = relations == relation
-        times = np.bincount(tails[of], minlength=len(table)) - np.bincount(heads[of], minlength=len(table))
-        means[relation] = times @ table / of.sum()
+        rows = relations == relation
+        times = np.bincount(tails[rows], minlength=len(table)) - np.bincount(heads[rows], minlength=len(table))
+        means[relation] = times @ table / rows.sum()
     return means

@@ -113,11 +113,11 @@ class VectorStore:
         """Vectors of known texts; ``None`` where some are damaged, which are then unknown."""
         rows = np.array([self._row[digest] for digest in digests])
         width = self._dimension * self.dtype.itemsize
-        there = (self.folder / _ROWS).stat().st_size // width if (self.folder / _ROWS).is_file() else 0
+        n_written = (self.folder / _ROWS).stat().st_size // width if (self.folder / _ROWS).is_file() else 0
         found = np.zeros((len(rows), self._dimension), dtype=self.dtype)
-        whole = rows < there
-        if there:
-            matrix = np.memmap(self.folder / _ROWS, self.dtype, "r", shape=(there, self._dimension))
+        whole = rows < n_written
+        if n_written:
+            matrix = np.memmap(self.folder / _ROWS, self.dtype, "r", shape=(n_written, self._dimension))
             found[whole] = matrix[rows[whole]]
         sound = self._checksums_of(found) == self._checksums[rows]
         if sound.all():

@@ -36,8 +36,10 @@ class TrainingSet:
 
     def without_names(self, names: Collection[str]) -> TrainingSet:
         """The same set without some names; a concept that loses all of its names is kept without names."""
-        gone = set(names)
-        concepts = {code: [name for name in of_one if name not in gone] for code, of_one in self.concepts.items()}
+        removed_names = set(names)
+        concepts = {
+            code: [name for name in of_one if name not in removed_names] for code, of_one in self.concepts.items()
+        }
         return replace(self, concepts=concepts)
 
     def concept_of(self, name: str) -> str | None:
@@ -128,12 +130,12 @@ def _of_terminology(
     terminology = Terminology.open(place)
     hierarchy = Hierarchy(terminology)
     among = hierarchy.children.row(terminology.concept(root)) if root else hierarchy.graph.roots
-    gone = {terminology.codes[concept] for concept in among} & set(leave_out)
+    removed_codes = {terminology.codes[concept] for concept in among} & set(leave_out)
     if root:
-        concepts = child_concepts(hierarchy, root, names=names, largest=largest, leave_out=gone)
+        concepts = child_concepts(hierarchy, root, names=names, largest=largest, leave_out=removed_codes)
     else:
-        concepts = top_concepts(hierarchy, names=names, leave_out=gone)
-    return TrainingSet(name, concepts.names, concepts.titles, terminology, str(concepts)), gone
+        concepts = top_concepts(hierarchy, names=names, leave_out=removed_codes)
+    return TrainingSet(name, concepts.names, concepts.titles, terminology, str(concepts)), removed_codes
 
 
 def _of_table(name: str, path: Path, leave_out: Collection[str]) -> tuple[TrainingSet, set[str]]:
@@ -142,8 +144,8 @@ def _of_table(name: str, path: Path, leave_out: Collection[str]) -> tuple[Traini
         if not concept.strip() or not text.strip():
             raise InputError(f"{path}:{line}: expected a concept and a name, found {concept!r} and {text!r}")
         concepts.setdefault(concept.strip(), []).append(text.strip())
-    gone = concepts.keys() & set(leave_out)
-    concepts = {code: of_one for code, of_one in concepts.items() if code not in gone}
+    removed_codes = concepts.keys() & set(leave_out)
+    concepts = {code: of_one for code, of_one in concepts.items() if code not in removed_codes}
     if not concepts:
         raise InputError(f"{path}: contains no concept")
     terms = [Term(f"{name}:{code}", text, "synonym") for code, of_one in concepts.items() for text in of_one]
@@ -151,4 +153,4 @@ def _of_table(name: str, path: Path, leave_out: Collection[str]) -> tuple[Traini
     terminology = Terminology.from_records([*titles, *terms], SourceInfo(name, path.name))
     counts = NameCounts.of([len(of_one) for of_one in concepts.values()])
     statistics = f"{counts.concepts} concepts, names: {counts.least} to {counts.most}, {counts.mean:.0f} on average"
-    return TrainingSet(name, concepts, {code: code for code in concepts}, terminology, statistics), gone
+    return TrainingSet(name, concepts, {code: code for code in concepts}, terminology, statistics), removed_codes

@@ -139,8 +139,8 @@ class KGEModel(nn.Module, ABC):
         device = self.entities.weight.device
 
         @torch.no_grad()
-        def score(given: np.ndarray, relations: np.ndarray, side: str) -> np.ndarray:
-            ends, kinds = (torch.as_tensor(numbers, device=device) for numbers in (given, relations))
+        def score(given_ends: np.ndarray, relations: np.ndarray, side: str) -> np.ndarray:
+            ends, kinds = (torch.as_tensor(numbers, device=device) for numbers in (given_ends, relations))
             return self.score_all(ends, kinds, side).float().cpu().numpy()
 
         return score

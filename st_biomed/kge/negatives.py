@@ -36,17 +36,17 @@ class TrueTriples:
         self._keys: dict[str, Tensor] = {}
         self._seen: dict[str, Tensor] = {}
         for side in SIDES:
-            given, relations, targets = columns_of(triples, side)
-            keys = torch.from_numpy(np.sort((given * n_relations + relations) * n_entities + targets)).to(device)
+            given_ends, relations, targets = columns_of(triples, side)
+            keys = torch.from_numpy(np.sort((given_ends * n_relations + relations) * n_entities + targets)).to(device)
             self._keys[side] = keys
             self._seen[side] = torch.zeros(1 << _BITS, dtype=torch.bool, device=device)
             self._seen[side][_fingerprint(keys)] = True
 
-    def among(self, given: Tensor, relations: Tensor, candidates: Tensor, side: str) -> Tensor:
+    def among(self, given_ends: Tensor, relations: Tensor, candidates: Tensor, side: str) -> Tensor:
         """Whether candidates complete the given ends to a true triple.
 
         Args:
-            given: Tails if ``side`` is ``"head"``, otherwise heads, ``[..., c]``.
+            given_ends: Tails if ``side`` is ``"head"``, otherwise heads, ``[..., c]``.
             relations: ``[..., c]``.
             candidates: Entities for all c triples of a chunk, ``[..., n]``.
             side: The missing end.
@@ -54,7 +54,9 @@ class TrueTriples:
         Returns:
             Boolean ``[..., c, n]``.
         """
-        wanted = ((given * self.n_relations + relations) * self.n_entities).unsqueeze(-1) + candidates.unsqueeze(-2)
+        wanted = ((given_ends * self.n_relations + relations) * self.n_entities).unsqueeze(-1) + candidates.unsqueeze(
+            -2
+        )
         found = self._seen[side][_fingerprint(wanted)]
         keys, likely = self._keys[side], wanted[found]
         place = torch.searchsorted(keys, likely).clamp_(max=len(keys) - 1)

@@ -39,4 +39,4 @@ def nuclear_3_norm(cubes: Sequence[Tensor]) -> Tensor:
         cubes: Cubed moduli of heads, relations and tails, ``[B, D]`` each, see
             :meth:`~st_biomed.kge.model.KGEModel.cubed_moduli`.
     """
-    return torch.stack([each.float().sum(dim=-1) for each in cubes]).sum(dim=0).mean()
+    return torch.stack([cube.float().sum(dim=-1) for cube in cubes]).sum(dim=0).mean()

@@ -135,4 +135,4 @@ class Epoch:
         if not self.settings.n3:
             return 0.0
         factors = (heads, self.model.relations(relations), tails)
-        return self.settings.n3 * nuclear_3_norm([self.model.cubed_moduli(each) for each in factors])
+        return self.settings.n3 * nuclear_3_norm([self.model.cubed_moduli(factor) for factor in factors])

@@ -79,18 +79,18 @@ class Triples(NamedTuple):
     dropped: dict[str, str]
 
 
-def parse_inverses(given: Sequence[str], label: str = "inverses are") -> list[tuple[str, str]]:
+def parse_inverses(arguments: Sequence[str], label: str = "inverses are") -> list[tuple[str, str]]:
     """Pairs from arguments of the form ``NAME=INVERSE``.
 
     Args:
-        given: The arguments.
+        arguments: The arguments.
         label: Beginning of the error message.
 
     Raises:
         InputError: Another form.
     """
-    pairs = [text.split("=") for text in given]
-    for text, pair in zip(given, pairs):
+    pairs = [text.split("=") for text in arguments]
+    for text, pair in zip(arguments, pairs):
         if len(pair) != 2 or not all(pair):
             raise InputError(f"{label} written NAME=INVERSE, found {text!r}")
     return [(name, inverse) for name, inverse in pairs]
@@ -150,10 +150,12 @@ def stated_triples(
     of_parents = terminology.parents if parents else terminology.parents.slice(0, 0)
     column = of_relations["relation"].unify_dictionaries().combine_chunks()
     entry, values = column.indices.to_numpy(), column.dictionary.to_pylist()
-    there = np.flatnonzero(np.bincount(entry, minlength=len(values))).tolist()  # a part of a table keeps every value
-    names = sorted({*(values[i] for i in there), *([ISA] if len(of_parents) else [])})
+    used_entries = np.flatnonzero(
+        np.bincount(entry, minlength=len(values))
+    ).tolist()  # a part of a table keeps every value
+    names = sorted({*(values[i] for i in used_entries), *([ISA] if len(of_parents) else [])})
     of_entry = np.zeros(len(values), dtype=np.int32)
-    of_entry[there] = [names.index(values[i]) for i in there]
+    of_entry[used_entries] = [names.index(values[i]) for i in used_entries]
     triples = np.empty((3, len(of_relations) + len(of_parents)), dtype=np.int32)
     stated, placed = triples[:, : len(of_relations)], triples[:, len(of_relations) :]
     stated[0], stated[1], stated[2] = of_relations["head"].to_numpy(), of_entry[entry], of_relations["tail"].to_numpy()
@@ -184,9 +186,9 @@ def _turn_inverses(
     """Turn the triples of declared inverses round."""
     triples = triples.copy()
     for name, inverse in inverses:
-        for one in (name, inverse):
-            if one not in names:
-                raise unknown_name("relation among the inverses", one, names)
+        for relation in (name, inverse):
+            if relation not in names:
+                raise unknown_name("relation among the inverses", relation, names)
         if name == inverse:
             raise InputError(
                 f"inverses: {name!r} cannot be its own inverse; symmetric relations are detected automatically"
@@ -207,25 +209,25 @@ def _drop_mirrors(
     size = np.bincount(triples[:, 1], minlength=len(names))
     same, turned = _shared_pairs(triples, len(names))
     kept: list[int] = []
-    gone = np.zeros(len(names), dtype=bool)
-    for one in sorted(np.flatnonzero(size).tolist(), key=lambda i: (-size[i], len(names[i]), names[i])):
+    removed = np.zeros(len(names), dtype=bool)
+    for relation in sorted(np.flatnonzero(size).tolist(), key=lambda i: (-size[i], len(names[i]), names[i])):
         for other in kept:
-            if max(same[one, other], turned[one, other]) >= share * size[other]:
-                mirrors = turned[one, other] > same[one, other]
-                gone[one] = True
-                dropped[names[one]] = f"{'mirrors' if mirrors else 'says the same as'} {names[other]}"
-                tally.drop(f"of relations that {'mirror' if mirrors else 'repeat'} another", int(size[one]))
+            if max(same[relation, other], turned[relation, other]) >= share * size[other]:
+                mirrors = turned[relation, other] > same[relation, other]
+                removed[relation] = True
+                dropped[names[relation]] = f"{'mirrors' if mirrors else 'says the same as'} {names[other]}"
+                tally.drop(f"of relations that {'mirror' if mirrors else 'repeat'} another", int(size[relation]))
                 break
         else:
-            kept.append(one)
+            kept.append(relation)
     symmetric = turned.diagonal() >= share * np.maximum(size, 1)
     heads, kinds, tails = triples.T
     width = int(triples[:, [0, 2]].max()) + 1
     pairs = (heads * len(names) + kinds) * width + tails
     backwards = (tails * len(names) + kinds) * width + heads
-    second = symmetric[kinds] & (heads > tails) & np.isin(backwards, pairs) & ~gone[kinds]
+    second = symmetric[kinds] & (heads > tails) & np.isin(backwards, pairs) & ~removed[kinds]
     tally.drop("second directions of symmetric relations", int(second.sum()))
-    return triples[~gone[kinds] & ~second]
+    return triples[~removed[kinds] & ~second]
 
 
 def _shared_pairs(triples: np.ndarray, n_relations: int) -> tuple[np.ndarray, np.ndarray]:

@@ -19,17 +19,17 @@ def check_device(device: str | None) -> None:
         return
     import torch
 
-    there = ["cpu"]
+    devices = ["cpu"]
     if torch.cuda.is_available():
-        there += ["cuda", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+        devices += ["cuda", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
     if torch.backends.mps.is_available():
-        there.append("mps")
+        devices.append("mps")
     try:
         if torch.device(device).type == "meta":
             raise RuntimeError
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError, ImportError):
-        raise InputError(f"device {device!r} is not available; available are {', '.join(there)}") from None
+        raise InputError(f"device {device!r} is not available; available are {', '.join(devices)}") from None
 
 
 def _not_there(name: str, value: str) -> str | None:

@@ -59,10 +59,10 @@ def notes_of(result: Result) -> list[str]:
         if (drawn := result.settings.get("resampling")) is not None:
             notes.append(_DRAWN_PAIRS[drawn])
     if result.metric == "f1":
-        given = result.settings.get("theta") is not None
+        has_theta = result.settings.get("theta") is not None
         notes.append(
             "The threshold theta was given."
-            if given
+            if has_theta
             else "The threshold theta is chosen on the terms that it is measured on, which flatters every model."
         )
     if (largest := largest_value(result)) is not None:

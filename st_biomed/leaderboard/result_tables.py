@@ -137,10 +137,10 @@ def _row(metric: str, direction: int, results: Sequence[Result | None]) -> list[
     """
     values = [result.metrics.get(metric) if result else None for result in results]
     printed = [None if value is None else _number(value) for value in values]
-    there = [value for value in values if value is not None]
+    measured_values = [value for value in values if value is not None]
     best = None
-    if direction and len(set(map(_number, there))) > 1:
-        best = _number(max(there) if direction > 0 else min(there))
+    if direction and len(set(map(_number, measured_values))) > 1:
+        best = _number(max(measured_values) if direction > 0 else min(measured_values))
     cells = []
     for result, text in zip(results, printed):
         if result is None or text is None:

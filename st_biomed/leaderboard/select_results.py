@@ -69,10 +69,10 @@ def named(
         InputError: A name that no result has.
     """
     for kind, wanted, names in (("model", models, _models), ("benchmark", benchmarks, _benchmarks)):
-        there = list(dict.fromkeys(name for result in results for name in names(result)))
+        available = list(dict.fromkeys(name for result in results for name in names(result)))
         for name in wanted or ():
-            if name not in there:
-                near = did_you_mean(name, there) or f"; available are {', '.join(there)}"
+            if name not in available:
+                near = did_you_mean(name, available) or f"; available are {', '.join(available)}"
                 raise InputError(f"no result of a {kind} {name!r}{near}")
         results = [result for result in results if not wanted or set(names(result)) & set(wanted)]
     return list(results)

@@ -85,8 +85,8 @@ class Catalog:
         rows = np.array([place.setdefault(name, len(place)) for name in dictionary.names], dtype=np.int64)
         entries, ids = dictionary.entry_ids.take(np.arange(len(dictionary)))
         labels = [""] * len(dictionary.ids)
-        for entry, one in zip(entries[::-1].tolist(), ids[::-1].tolist()):
-            labels[one] = dictionary.names[entry]
+        for entry, number in zip(entries[::-1].tolist(), ids[::-1].tolist()):
+            labels[number] = dictionary.names[entry]
         table = CSR.from_pairs(rows[entries], ids, len(place))
         return cls(pa.array(list(place), pa.large_string()), table, dictionary.ids, labels, None)
 

@@ -34,8 +34,8 @@ def as_begun(
         InputError: The record of the interrupted encoding is damaged.
     """
     begun = read_progress(folder, anew=anew)
-    of = {"model_sha256": model_sha256, "catalog_sha256": catalog.digest}
-    if begun is None or any(begun.settings.get(key) != value for key, value in of.items()):
+    digests = {"model_sha256": model_sha256, "catalog_sha256": catalog.digest}
+    if begun is None or any(begun.settings.get(key) != value for key, value in digests.items()):
         return options
     bf16 = begun.settings.get("bf16") if options.bf16 is None else options.bf16
     return replace(options, bf16=bf16, rows_per_commit=begun.settings["rows_per_commit"])

@@ -90,7 +90,7 @@ def read_mentions(source: Path | Iterable[bytes], form: Format, column: str) -> 
     header = first.split("\t")
     if column not in header:
         raise InputError(f"{name}:{line}: no column {column!r}; split at tabs the columns are {header}")
-    if taken := [one for one in FOUND if one in header]:
+    if taken := [heading for heading in FOUND if heading in header]:
         raise InputError(f"{name}:{line}: column {taken[0]!r} exists already, and linking adds one; rename it")
     place = header.index(column)
     return MentionTable(form, header, (_of_cells(f"{name}:{line}", text, place, len(header)) for line, text in lines))
@@ -116,7 +116,7 @@ def written(form: Format, row: MentionRow, matches: Sequence[Match]) -> str:
         (str(rank), match.concept, f"{match.score:.4f}", match.name, match.label)
         for rank, match in enumerate(matches, 1)
     ]
-    return "".join("\t".join([*cells, *map(_one_cell, one)]) + "\n" for one in found or [("0", "", "", "", "")])
+    return "".join("\t".join([*cells, *map(_one_cell, values)]) + "\n" for values in found or [("0", "", "", "", "")])
 
 
 def link_rows(

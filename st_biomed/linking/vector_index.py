@@ -212,11 +212,11 @@ class VectorIndex:
         for start in range(0, len(queries), step):
             part = found[start : start + step]
             vectors = _float32(self.matrix[np.maximum(part, 0)])
-            one = queries[start : start + step, None]
+            query = queries[start : start + step, None]
             values = (
-                ((vectors - one) ** 2).sum(2)
+                ((vectors - query) ** 2).sum(2)
                 if self._is_distance
-                else np.matmul(vectors, one.transpose(0, 2, 1))[..., 0]
+                else np.matmul(vectors, query.transpose(0, 2, 1))[..., 0]
             )
             scores[start : start + step] = np.where(part < 0, -np.inf, self._scores(values))
         order = np.argsort(-scores, axis=1, kind="stable")[:, :k]

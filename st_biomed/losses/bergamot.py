@@ -112,7 +112,7 @@ class BergamotLoss(nn.Module):
             raise InputError("at least one weight must be above 0, found only 0")
         self.graph_encoder = graph_encoder
         if graph_encoder is None and (needy := [name for name in ("node", "intermodal", "dgi") if self.weights[name]]):
-            raise InputError(f"graph_encoder may be None only if {', '.join(f'{one}_weight' for one in needy)} is 0")
+            raise InputError(f"graph_encoder may be None only if {', '.join(f'{name}_weight' for name in needy)} is 0")
         if graph_encoder is not None and (width := _width(model)) not in (None, graph_encoder.width):
             raise InputError(f"graph_encoder must have the model's width {width}, found {graph_encoder.width}")
         lookup = concept_lookup(lookup)

@@ -118,7 +118,7 @@ class _MaskedLogSumExp(torch.autograd.Function):
         )
         out = torch.stack(sums)
         ctx.save_for_backward(unit, out, *shares)
-        ctx.pairs = [of if isinstance(of := pairs[m], _FewPairs) else None for m, _ in terms]
+        ctx.pairs = [few_pairs if isinstance(few_pairs := pairs[m], _FewPairs) else None for m, _ in terms]
         ctx.slopes = [slope for _, slope in terms]
         return out
 
@@ -142,9 +142,9 @@ def _weighted(
     """The sum over K terms of shares times ``factors [K, B]``: the entries of listed pairs, and a dense part if any."""
     few: Entries = []
     dense: Tensor | None = None
-    for of, share, factor in zip(pairs, shares, factors, strict=True):
-        if of is not None:
-            few.append((of.rows, of.columns, share * factor[of.rows]))
+    for few_pairs, share, factor in zip(pairs, shares, factors, strict=True):
+        if few_pairs is not None:
+            few.append((few_pairs.rows, few_pairs.columns, share * factor[few_pairs.rows]))
         elif dense is None:
             dense = share * factor[:, None]
         else:

@@ -169,16 +169,16 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
                 positives, negatives = self.miner(rows, similarities, positives, negatives)
             return self.loss_of_pairs(unit, similarities, positives, negatives, kge_similarity)
 
-    def _kge_similarity(self, labels: Tensor, negatives: Tensor, given: Tensor | None) -> Tensor:
+    def _kge_similarity(self, labels: Tensor, negatives: Tensor, kge_similarity: Tensor | None) -> Tensor:
         """K of every pair ``[B, B]``: what was given, or what the table says and 1 within a concept."""
         low, high = self.kge_clip or (None, None)
-        if given is not None:
-            if given.shape != negatives.shape or not given.is_floating_point():
+        if kge_similarity is not None:
+            if kge_similarity.shape != negatives.shape or not kge_similarity.is_floating_point():
                 raise InputError(
                     f"kge_similarity must be floating and of shape {list(negatives.shape)}, "
-                    f"found {given.dtype} {list(given.shape)}"
+                    f"found {kge_similarity.dtype} {list(kge_similarity.shape)}"
                 )
-            return given if low is None else given.clamp(low, high)
+            return kge_similarity if low is None else kge_similarity.clamp(low, high)
         if self.kge is None:
             raise InputError("either kge or kge_similarity must be given, found neither")
         found = self.kge(labels)
@@ -233,9 +233,9 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
             pull = torch.where(known, rest, -pull_base).mul_(-self.alpha)
             push = torch.where(known, -1 - rest, -push_base).mul_(self.beta)
             torch.where(near, pull, push, out=weights[block])
-            for mask, (pairs, one) in zip(masks, product((near, far), sides)):
-                torch.logical_and(pairs, side == one, out=mask[block])
-        slopes = [-self.alpha * (1 - one) for one in sides] + [self.beta * (1 + one) for one in sides]
+            for mask, (pairs, sign) in zip(masks, product((near, far), sides)):
+                torch.logical_and(pairs, side == sign, out=mask[block])
+        slopes = [-self.alpha * (1 - sign) for sign in sides] + [self.beta * (1 + sign) for sign in sides]
         return masks, slopes, weights
 
     def get_config_dict(self) -> dict[str, Any]:

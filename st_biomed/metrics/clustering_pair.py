@@ -98,7 +98,7 @@ def concept_counts(levels: PairLevels, gold: GoldPairs, concepts: CSR, theta: fl
 
 def _areas(counts: np.ndarray, gold: np.ndarray, n_gold: int) -> tuple[float, float]:
     """Areas under the precision-recall curve with a point at every level that has a pair."""
-    there = np.flatnonzero(counts)[::-1]
-    right = np.cumsum(gold[there])
-    precision, recall = np.r_[1.0, right / np.cumsum(counts[there])], np.r_[0.0, right / n_gold]
+    levels = np.flatnonzero(counts)[::-1]
+    right = np.cumsum(gold[levels])
+    precision, recall = np.r_[1.0, right / np.cumsum(counts[levels])], np.r_[0.0, right / n_gold]
     return float(np.trapezoid(precision, recall)), float(np.diff(recall) @ precision[1:])

@@ -31,9 +31,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     found = np.asarray(p_values, dtype=np.float64)
     if not ((found >= 0) & (found <= 1)).all():
-        raise InputError(f"p_values lie between 0 and 1, found {[float(one) for one in found]}")
+        raise InputError(f"p_values lie between 0 and 1, found {[float(p_value) for p_value in found]}")
     order = np.argsort(found, kind="stable")
     factors = np.arange(len(found), 0, -1)
     adjusted = np.empty_like(found)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(found[order] * factors))
-    return [float(one) for one in adjusted]
+    return [float(p_value) for p_value in adjusted]

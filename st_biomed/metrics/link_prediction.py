@@ -22,11 +22,11 @@ _CELLS = 1 << 24  # scores at once, or those of one query where E is larger: 64 
 class Scorer(Protocol):
     """Anything that scores every entity as the missing end of a triple, e.g. a graph embedding."""
 
-    def __call__(self, given: np.ndarray, relations: np.ndarray, side: str, /) -> np.ndarray:
+    def __call__(self, given_ends: np.ndarray, relations: np.ndarray, side: str, /) -> np.ndarray:
         """Score all entities, the higher the likelier.
 
         Args:
-            given: The end that is known, entity indices ``[B]``: tails where ``side`` is ``"head"``, heads otherwise.
+            given_ends: The known ends, entity indices ``[B]``: tails where ``side`` is ``"head"``, heads otherwise.
             relations: Relation indices ``[B]``.
             side: ``"head"`` or ``"tail"``, the end that is asked for.
 
@@ -66,8 +66,8 @@ class KnownTriples:
         self._n_relations = n_relations
         self._tables: dict[str, tuple[np.ndarray, CSR]] = {}
         for side in SIDES:
-            given, relations, targets = columns_of(triples, side)
-            keys, row = np.unique(given * n_relations + relations, return_inverse=True)
+            given_ends, relations, targets = columns_of(triples, side)
+            keys, row = np.unique(given_ends * n_relations + relations, return_inverse=True)
             self._tables[side] = keys, CSR.from_pairs(row, targets, len(keys) + 1)
 
     def answers(self, triples: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray]:
@@ -80,9 +80,9 @@ class KnownTriples:
         Returns:
             ``(query, entity)``, both ``[M]``: ``entity[m]`` is an answer to the query of ``triples[query[m]]``.
         """
-        given, relations, _ = columns_of(triples, side)
+        given_ends, relations, _ = columns_of(triples, side)
         keys, entities = self._tables[side]
-        wanted = given * self._n_relations + relations
+        wanted = given_ends * self._n_relations + relations
         place = np.searchsorted(keys, wanted)
         known = np.append(keys, -1)[place] == wanted
         return entities.take(np.where(known, place, len(keys)))  # the last row is empty
@@ -163,14 +163,14 @@ def rank_triples(
     Raises:
         InputError: No triple; scores of another shape than ``[B, E]`` or with NaN.
     """
-    given, relations, targets = columns_of(triples, side)
+    given_ends, relations, targets = columns_of(triples, side)
     if not len(targets):
         raise InputError("triples: expected at least one to rank, found none")
     parts: dict[str, list[Ranks]] = {"raw": []} if known is None else {"filtered": [], "raw": []}
     step = max(1, cells // n_entities)
     for start in range(0, len(targets), step):
         part = slice(start, start + step)
-        scores = np.asarray(scorer(given[part], relations[part], side))
+        scores = np.asarray(scorer(given_ends[part], relations[part], side))
         if scores.shape != (len(targets[part]), n_entities):
             raise InputError(f"scores: expected [{len(targets[part])}, {n_entities}], found shape {scores.shape}")
         ranks = target_ranks(scores, targets[part])

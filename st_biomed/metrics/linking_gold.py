@@ -97,12 +97,12 @@ def gold_of_mentions(
             n_nil += 1
             continue
         wanted = _sets_of_parts(group, parts, align_parts, gold_match)
-        found = all(any(_findable(one, known, exact) for one in sets) for sets in wanted)
+        found = all(any(_findable(id_set, known, exact) for id_set in sets) for sets in wanted)
         coverable.append(found)
         if missing_gold == "skip" and not found:
             continue
         for part, sets in enumerate(wanted):
-            answers.extend((len(strings), set_numbers.setdefault(one, len(set_numbers))) for one in sets)
+            answers.extend((len(strings), set_numbers.setdefault(id_set, len(set_numbers))) for id_set in sets)
             strings.append((len(mentions), part))
         mentions.append(i)
     if n_nil and nil == "error":
@@ -111,7 +111,11 @@ def gold_of_mentions(
         lacking = f"the dictionary lacks the gold of {len(coverable):,}"
         raise InputError(f"none of {len(groups):,} mentions can be measured: {n_nil:,} have no gold id, {lacking}")
     string, sets = np.array(answers).T
-    members = [(row, places.setdefault(one, len(places))) for ids, row in set_numbers.items() for one in sorted(ids)]
+    members = [
+        (row, places.setdefault(identifier, len(places)))
+        for ids, row in set_numbers.items()
+        for identifier in sorted(ids)
+    ]
     set_rows, ids = np.array(members, dtype=np.int64).reshape(-1, 2).T
     owner, part = np.array(strings).T
     return Gold(
@@ -143,4 +147,4 @@ def _sets_of_parts(
 
 def _findable(ids: frozenset[str], known: Mapping[str, int], exact: bool) -> bool:
     """Whether the dictionary has an id of the set, or all of them where the match is exact."""
-    return bool(ids) and (all if exact else any)(one in known for one in ids)
+    return bool(ids) and (all if exact else any)(identifier in known for identifier in ids)

@@ -56,11 +56,14 @@ class RelationScores:
     def __init__(self, rows: np.ndarray) -> None:
         if rows.ndim != 2 or rows.shape[1] != 3:
             raise InputError(f"expected rows of score, relation and related, found shape {rows.shape}")
-        self.scores, of, is_related = rows[:, 0], rows[:, 1].astype(np.int64), rows[:, 2] > 0
-        (self.shared,) = np.nonzero((of == EVERY) & ~is_related)
+        self.scores, relation_numbers, is_related = rows[:, 0], rows[:, 1].astype(np.int64), rows[:, 2] > 0
+        (self.shared,) = np.nonzero((relation_numbers == EVERY) & ~is_related)
         self.relations: list[_Relation] = []
-        for relation in range(int(of.max()) + 1):
-            (related,), (own,) = np.nonzero((of == relation) & is_related), np.nonzero((of == relation) & ~is_related)
+        for relation in range(int(relation_numbers.max()) + 1):
+            (related,), (own,) = (
+                np.nonzero((relation_numbers == relation) & is_related),
+                np.nonzero((relation_numbers == relation) & ~is_related),
+            )
             if not len(related):
                 raise InputError(f"relation {relation} has no related pairs")
             if not len(own) and not len(self.shared):
@@ -80,7 +83,10 @@ class RelationScores:
     @cached_property
     def aucs(self) -> np.ndarray:
         """Area under the ROC curve of each relation, ``[R]``."""
-        found = [roc_auc(self.scores[one.related], self.scores[self._unrelated(one)]) for one in self.relations]
+        found = [
+            roc_auc(self.scores[relation.related], self.scores[self._unrelated(relation)])
+            for relation in self.relations
+        ]
         return np.array(found)
 
     @property
@@ -93,7 +99,9 @@ class RelationScores:
         number = len(self.relations)
         times = np.ones((n, number), dtype=np.int64)
         if self.are_many:
-            times = np.stack([np.bincount(one, minlength=number) for one in rng.integers(number, size=(n, number))])
+            times = np.stack(
+                [np.bincount(indices, minlength=number) for indices in rng.integers(number, size=(n, number))]
+            )
         of_all = self._drawn(self.shared, rng, n) if len(self.shared) else None
         total = np.zeros(n)
         for relation, drawn_times in zip(self.relations, times.T):

@@ -164,11 +164,11 @@ class Units:
 def save_units(path: str | Path, units: Mapping[str, Units]) -> None:
     """Write an uncompressed ``.npz`` for :func:`load_units`."""
     arrays: dict[str, np.ndarray] = {}
-    for metric, one in units.items():
-        arrays[f"{metric}/rows"] = one.rows
-        arrays[f"{metric}/kind"] = np.array([one.unit, one.statistic])
-        if one.clusters is not None:
-            arrays[f"{metric}/clusters"] = np.asarray(one.clusters, dtype=str)
+    for metric, metric_units in units.items():
+        arrays[f"{metric}/rows"] = metric_units.rows
+        arrays[f"{metric}/kind"] = np.array([metric_units.unit, metric_units.statistic])
+        if metric_units.clusters is not None:
+            arrays[f"{metric}/clusters"] = np.asarray(metric_units.clusters, dtype=str)
     with Path(path).open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 

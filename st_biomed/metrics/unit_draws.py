@@ -79,9 +79,9 @@ class SumDraws:
         self.of = OF_SUMS[statistic]
         self.rows = rows
         if clusters is not None:
-            of = np.unique(clusters, return_inverse=True)[1]
-            self.rows = np.zeros((int(of.max()) + 1, rows.shape[1]))
-            np.add.at(self.rows, of, rows)
+            cluster_numbers = np.unique(clusters, return_inverse=True)[1]
+            self.rows = np.zeros((int(cluster_numbers.max()) + 1, rows.shape[1]))
+            np.add.at(self.rows, cluster_numbers, rows)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -92,7 +92,7 @@ class SumDraws:
 
     def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
         drawn = rng.integers(len(self), size=(n, len(self)))
-        times = np.stack([np.bincount(one, minlength=len(self)) for one in drawn])
+        times = np.stack([np.bincount(indices, minlength=len(self)) for indices in drawn])
         return self.of(times.astype(np.float64) @ self.rows)
 
     def exchanged(self, other: SumDraws, rng: np.random.Generator, n: int) -> np.ndarray:
@@ -120,15 +120,15 @@ class RankDraws:
 
     def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
         drawn = rng.integers(len(self), size=(n, len(self)))
-        return np.array([self.of(self.rows[one]) for one in drawn])
+        return np.array([self.of(self.rows[indices]) for indices in drawn])
 
     def exchanged(self, other: RankDraws, rng: np.random.Generator, n: int) -> np.ndarray:
-        given = self.rows[:, 1]
+        gold = self.rows[:, 1]
         first, second = rankdata(self.rows[:, 0]), rankdata(other.rows[:, 0])
         found = []
         for swap in _coins(rng, n, len(self)):
             sides = np.where(swap, second, first), np.where(swap, first, second)
-            ours, theirs = (self.of(np.stack([side, given], axis=1)) for side in sides)
+            ours, theirs = (self.of(np.stack([side, gold], axis=1)) for side in sides)
             found.append(ours - theirs)
         return np.array(found)
 

@@ -127,7 +127,7 @@ class GATv2(GraphEncoder):
         return convolution(states, edge_index, self.relations(torch.cat([edge_type, itself])))
 
 
-GRAPH_ENCODERS: dict[str, type[GraphEncoder]] = {one.kind: one for one in (GraphSAGE, RGCN, GATv2)}
+GRAPH_ENCODERS: dict[str, type[GraphEncoder]] = {encoder.kind: encoder for encoder in (GraphSAGE, RGCN, GATv2)}
 """The encoders by name."""
 
 

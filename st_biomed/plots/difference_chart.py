@@ -64,11 +64,13 @@ def difference_chart(
     Raises:
         InputError: No benchmark, scorecards against several bases, or a size that is none.
     """
-    columns: dict[str, Rows] = {f"{one['recipe']}, {len(one['seeds'])} seeds": one["benchmarks"] for one in recipes}
-    columns |= {one["model"]: one["benchmarks"] for one in scorecards}
+    columns: dict[str, Rows] = {
+        f"{recipe['recipe']}, {len(recipe['seeds'])} seeds": recipe["benchmarks"] for recipe in recipes
+    }
+    columns |= {scorecard["model"]: scorecard["benchmarks"] for scorecard in scorecards}
     if not any(columns.values()):
         raise InputError("scorecards: there is nothing to draw")
-    bases = list(dict.fromkeys(one["base"] for one in [*scorecards, *recipes]))
+    bases = list(dict.fromkeys(card["base"] for card in [*scorecards, *recipes]))
     if len(bases) > 1:
         raise InputError(f"scorecards: of one picture have one base, found {', '.join(bases)}")
     if any(size is not None and size <= 0 for size in (width, height)):
@@ -78,10 +80,10 @@ def difference_chart(
     heights = [_MARGIN + _ROW * len(layout) for layout in layouts]
     heights[0] += _TITLE
     heights[-1] += _LEGEND
-    heights = [one * (1 if height is None else height / sum(heights)) for one in heights]
+    heights = [panel_height * (1 if height is None else height / sum(heights)) for panel_height in heights]
     titles = [f"{name}\n{counts(columns[name])}" if i == 0 else "" for i in range(len(scales)) for name in columns]
-    each = (3.4 + 3.0 / len(columns)) if width is None else width / len(columns)
-    with panels(path, titles, columns=len(columns), size=(each, 0), heights=heights) as axes:
+    panel_width = (3.4 + 3.0 / len(columns)) if width is None else width / len(columns)
+    with panels(path, titles, columns=len(columns), size=(panel_width, 0), heights=heights) as axes:
         for i, axis in enumerate(axes):
             scale, column = divmod(i, len(columns))
             every = [row for of_model in scales[scale].values() for row in of_model]
@@ -112,7 +114,7 @@ def _layout(columns: Mapping[str, Rows]) -> list[_Row]:
 
 def _dots(axis: Axes, layout: Sequence[_Row], rows: Rows, *, named: bool) -> None:
     """The dots of one model on one scale; the rows are named on the left only."""
-    place = {one.benchmark: i for i, one in enumerate(layout) if one.benchmark}
+    place = {layout_row.benchmark: i for i, layout_row in enumerate(layout) if layout_row.benchmark}
     axis.axvline(0, color="0.3", linewidth=0.8)
     for row in rows:
         axis.errorbar(
@@ -126,9 +128,9 @@ def _dots(axis: Axes, layout: Sequence[_Row], rows: Rows, *, named: bool) -> Non
         )
         if row["in_domain"]:
             axis.annotate("*", (1.01, place[row["benchmark"]]), xycoords=("axes fraction", "data"), va="center")
-    axis.set_yticks(range(len(layout)), [one.label if named else "" for one in layout])
-    for one, tick in zip(layout, axis.get_yticklabels()):
-        tick.set_fontweight("normal" if one.benchmark else "bold")
+    axis.set_yticks(range(len(layout)), [layout_row.label if named else "" for layout_row in layout])
+    for layout_row, tick in zip(layout, axis.get_yticklabels()):
+        tick.set_fontweight("normal" if layout_row.benchmark else "bold")
     axis.tick_params(axis="y", length=0)
     axis.locator_params(axis="x", nbins=6)
     axis.set_ylim(len(layout) - 0.4, -0.6)

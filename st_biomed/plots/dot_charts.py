@@ -56,13 +56,13 @@ def dot_chart(path: str | Path, results: Sequence[Result], *, width: float = 8.0
     Raises:
         InputError: No result, or two of one model and evaluator.
     """
-    if len({(one.model, one.evaluator) for one in results}) < len(results):
+    if len({(result.model, result.evaluator) for result in results}) < len(results):
         raise InputError("results: a model has several of one evaluator; one of each is needed")
-    values = {(one.primary, one.model): _with_interval(one.metrics, one.primary) for one in results}
+    values = {(result.primary, result.model): _with_interval(result.metrics, result.primary) for result in results}
     rows: dict[float | None, dict[str, str]] = {}
-    for one in sorted(results, key=lambda one: one.evaluator):
-        label = f"{one.evaluator}, {METRICS.get(one.metric, one.metric)}"
-        rows.setdefault(largest_value(one), {})[label] = one.primary
+    for result in sorted(results, key=lambda result: result.evaluator):
+        label = f"{result.evaluator}, {METRICS.get(result.metric, result.metric)}"
+        rows.setdefault(largest_value(result), {})[label] = result.primary
     drawn = [
         _Panel("", "accuracy, AUC, F1, MRR or rank correlation", of_scale)
         if largest is None
@@ -85,15 +85,18 @@ def type_chart(
     Raises:
         InputError: No such result, or those of several evaluators.
     """
-    results = [one for one in results if any(key.endswith("/mcsm") for key in one.metrics)]
-    evaluators = list(dict.fromkeys(one.evaluator for one in results))
+    results = [result for result in results if any(key.endswith("/mcsm") for key in result.metrics)]
+    evaluators = list(dict.fromkeys(result.evaluator for result in results))
     if len(evaluators) != 1:
         raise InputError(f"types: results of one MCSM evaluator are needed, found {', '.join(evaluators) or 'none'}")
-    keys = dict.fromkeys(key for one in results for key in one.metrics if key.endswith("/mcsm"))
-    named = {key: label for one in results for label, key in one.headline.items()}
+    keys = dict.fromkeys(key for result in results for key in result.metrics if key.endswith("/mcsm"))
+    named = {key: label for result in results for label, key in result.headline.items()}
     rows = {named.get(key, key.removeprefix(f"{evaluators[0]}_").removesuffix("/mcsm")): key for key in keys}
     values = {
-        (key, one.model): _with_interval(one.metrics, key) for one in results for key in keys if key in one.metrics
+        (key, result.model): _with_interval(result.metrics, key)
+        for result in results
+        for key in keys
+        if key in result.metrics
     }
     largest = largest_value(results[0])
     scale = "MCSM of the type" if largest is None else f"MCSM of the type (dashed: the most there is, {largest:.2f})"
@@ -113,12 +116,12 @@ def _draw(
     if width <= 0 or (height is not None and height <= 0):
         raise InputError(f"width and height must be above 0, found {width} and {height}")
     models = list(dict.fromkeys(model for _, model in values))
-    heights = [_MARGIN + (0.18 + 0.12 * len(models)) * len(one.rows) for one in drawn]
+    heights = [_MARGIN + (0.18 + 0.12 * len(models)) * len(panel.rows) for panel in drawn]
     heights[-1] += _LEGEND
-    scaled = [one * (1 if height is None else height / sum(heights)) for one in heights]
-    with panels(path, [one.title for one in drawn], columns=1, size=(width, 0), heights=scaled) as axes:
-        for axis, one in zip(axes, drawn):
-            _dots(axis, one, models, values)
+    scaled = [panel_height * (1 if height is None else height / sum(heights)) for panel_height in heights]
+    with panels(path, [panel.title for panel in drawn], columns=1, size=(width, 0), heights=scaled) as axes:
+        for axis, panel in zip(axes, drawn):
+            _dots(axis, panel, models, values)
         _legend(axes[0], models)
     return Path(path)
 

@@ -31,13 +31,13 @@ def tree_curves(path: str | Path, units: Mapping[str, Units], *, curve: str = "r
     if curve not in CURVES:
         raise InputError(f"curve must be one of {', '.join(CURVES)}, found {curve!r}")
     _check_tree(units)
-    distances = sorted({int(d) for one in units.values() for d in one.rows[:, 1]})
+    distances = sorted({int(d) for model_units in units.values() for d in model_units.rows[:, 1]})
     duels = list(combinations(distances, 2))
     titles = [f"distance {i} against {j}" for i, j in duels]
     with panels(path, titles, columns=3, size=(4, 3.5 + LEGEND_ROW * len(units)), shared=True) as axes:
         for axis, (i, j) in zip(axes, duels):
-            for m, (model, one) in enumerate(units.items()):
-                near, far = (one.rows[one.rows[:, 1] == d, 0] for d in (i, j))
+            for m, (model, model_units) in enumerate(units.items()):
+                near, far = (model_units.rows[model_units.rows[:, 1] == d, 0] for d in (i, j))
                 if not len(near) or not len(far):
                     continue
                 x, y = roc_curve(near, far) if curve == "roc" else precision_recall_curve(near, far)
@@ -68,12 +68,12 @@ def distance_histograms(path: str | Path, units: Mapping[str, Units]) -> Path:
         InputError: Units that are no pairs at distances.
     """
     _check_tree(units)
-    lowest = min(float(one.rows[:, 0].min()) for one in units.values())
+    lowest = min(float(model_units.rows[:, 0].min()) for model_units in units.values())
     bins = np.linspace(min(0.0, lowest), 1, 51).tolist()
     with panels(path, list(units), columns=3, size=(5, 4.5 + 2 * LEGEND_ROW), shared=True) as axes:
-        for axis, one in zip(axes, units.values()):
-            for i, distance in enumerate(np.unique(one.rows[:, 1]).astype(int)):
-                cosines = one.rows[one.rows[:, 1] == distance, 0]
+        for axis, model_units in zip(axes, units.values()):
+            for i, distance in enumerate(np.unique(model_units.rows[:, 1]).astype(int)):
+                cosines = model_units.rows[model_units.rows[:, 1] == distance, 0]
                 axis.hist(
                     np.clip(cosines, bins[0], 1),
                     bins,
@@ -92,6 +92,8 @@ def distance_histograms(path: str | Path, units: Mapping[str, Units]) -> Path:
 def _check_tree(units: Mapping[str, Units]) -> None:
     if not units:
         raise InputError("results: there is nothing to draw")
-    for model, one in units.items():
-        if one.statistic != "mean_auc":
-            raise InputError(f"{model}: units of a tree benchmark are needed, found those of a {one.statistic}")
+    for model, model_units in units.items():
+        if model_units.statistic != "mean_auc":
+            raise InputError(
+                f"{model}: units of a tree benchmark are needed, found those of a {model_units.statistic}"
+            )

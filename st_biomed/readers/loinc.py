@@ -93,17 +93,17 @@ def _codes(path: Path, tally: Tally, chosen: Sequence[str], kept: Sequence[str],
     columns = ["LOINC_NUM", "STATUS", "LONG_COMMON_NAME", *chosen]
     if "VersionLastChanged" in read_header(path, dialect="csv"):
         columns.append("VersionLastChanged")
-    there: set[str] = set()
+    listed_codes: set[str] = set()
     newest: tuple[int, ...] = ()
     for line, row in read_table(path, columns, dialect="csv"):
         number, status, *names = (cell.strip() for cell in row)
         if not _CODE.fullmatch(number):
             raise InputError(f"{path}:{line}: {number!r} is not a LOINC code; they look like 2345-7")
-        if number in there:
+        if number in listed_codes:
             raise InputError(f"{path}:{line}: LOINC code {number} is listed twice")
         if status not in _STATUSES:
             raise InputError(f"{path}:{line}: STATUS must be one of {', '.join(_STATUSES)}, found {status!r}")
-        there.add(number)
+        listed_codes.add(number)
         tally.read()
         if len(columns) > 3 + len(chosen):
             changed = names.pop()

@@ -130,9 +130,9 @@ def records(  # noqa: PLR0913 - all differences between users' tables
         "code": code or _USUAL_NAMES["code"],
         "string": string or _USUAL_NAMES["string"],
     }
-    for optional, given in (("language", None), ("definition", definition)):
-        if _has(tables[-1], optional, given, forms[tables[-1]]):
-            columns[optional] = given or _USUAL_NAMES[optional]
+    for optional, column_name in (("language", None), ("definition", definition)):
+        if _has(tables[-1], optional, column_name, forms[tables[-1]]):
+            columns[optional] = column_name or _USUAL_NAMES[optional]
     rows = _rows(tables[-1], columns, forms[tables[-1]])
     for concept, text, spoken, meaning in _strings(rows, list(columns), language, tally):
         if text:
@@ -183,13 +183,13 @@ def _columns(path: Path, form: _Form) -> set[str]:
     return {"_".join(column.lower().split()) for column in header}
 
 
-def _has(path: Path, column: str, given: str | None, form: _Form) -> bool:
+def _has(path: Path, column: str, column_name: str | None, form: _Form) -> bool:
     """Whether to read a table of strings for another column: the column is named, or has one of the usual names.
 
     Args:
         path: The table.
         column: A key of ``_USUAL_NAMES``.
-        given: The name given by the user.
+        column_name: The name given by the user.
         form: The form of the table.
 
     Raises:
@@ -197,9 +197,9 @@ def _has(path: Path, column: str, given: str | None, form: _Form) -> bool:
     """
     columns = _columns(path, form)
     if columns:
-        return given is not None or not columns.isdisjoint(_USUAL_NAMES[column])
-    if given is not None:
-        raise InputError(f"{path}: has no header, so no column can have the name {given!r} ({column})")
+        return column_name is not None or not columns.isdisjoint(_USUAL_NAMES[column])
+    if column_name is not None:
+        raise InputError(f"{path}: has no header, so no column can have the name {column_name!r} ({column})")
     return False
 
 

@@ -224,14 +224,14 @@ def _relations(
 ) -> Iterator[Parent | Relation]:
     """The requested rows, and always ``isa``."""
     relations = Once(tally, "repeated relations")
-    there: set[str] = set()
+    listed_relations: set[str] = set()
     columns = ("RXCUI1", "STYPE1", "REL", "RXCUI2", "STYPE2", "RELA", "SAB", "SUPPRESS")
     for where, (second, stype1, rel, first, stype2, named, sab, mark) in _rows(path, *columns):
         relation = named or rel
         tally.read()
         if not relation:
             raise InputError(f"{where}: has neither REL nor RELA")
-        there.add(relation)
+        listed_relations.add(relation)
         if sab not in wanted:
             tally.drop("relations of other sources")
         elif (stype1, stype2) != ("CUI", "CUI"):
@@ -250,8 +250,8 @@ def _relations(
                 Parent(head, tail, _source(sab)) if relation == "isa" else Relation(head, relation, tail, _source(sab))
             )
     for relation in () if isinstance(asked, _All) or asked == _chosen(_HIPRBERT) else asked:
-        if relation not in there:
-            raise unknown_name(f"relation of {path}:", relation, there)
+        if relation not in listed_relations:
+            raise unknown_name(f"relation of {path}:", relation, listed_relations)
 
 
 def _types(path: Path, tally: Tally, names: Container[str]) -> Iterator[Type]:

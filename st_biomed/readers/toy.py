@@ -143,9 +143,9 @@ def _definition(words: list[str], gland: str) -> str:
 
 def _shared(tree: int, glands: list[str], adjectives: list[list[str]]) -> Iterator[Record]:
     """The shared part of a tree and the next one: a disease with two parents, and an ambiguous string."""
-    code, here, there = f"TOY:S{tree}", glands[tree], glands[tree + 1]
-    yield Term(code, f"{here} and {there} disease")
-    yield Term(code, f"disease of the {here} and the {there}", "synonym")
+    code, first_gland, second_gland = f"TOY:S{tree}", glands[tree], glands[tree + 1]
+    yield Term(code, f"{first_gland} and {second_gland} disease")
+    yield Term(code, f"disease of the {first_gland} and the {second_gland}", "synonym")
     yield Type(code, "disorder")
     for parent in (tree, tree + 1):
         yield Parent(code, _disease(parent, ()))

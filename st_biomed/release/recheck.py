@@ -95,11 +95,13 @@ def recheck(
     return "\n".join(lines) or "every source may be redistributed"
 
 
-def _at_hand(folder: Path, run: RunData, given: Sequence[Terminology], needed: set[str]) -> dict[str, Terminology]:
+def _at_hand(
+    folder: Path, run: RunData, terminologies: Sequence[Terminology], needed: set[str]
+) -> dict[str, Terminology]:
     """Terminologies by digest: the given ones, and the needed ones that exist at the recipe's places."""
-    by_digest = {terminology.digest: terminology for terminology in given}
-    if len(given) > 1 and needed - by_digest.keys():
-        merged = Terminology.merge(*given)
+    by_digest = {terminology.digest: terminology for terminology in terminologies}
+    if len(terminologies) > 1 and needed - by_digest.keys():
+        merged = Terminology.merge(*terminologies)
         by_digest[merged.digest] = merged
     argument = run["configuration"].get("terminology") or []
     read = [argument] if isinstance(argument, str) else argument if isinstance(argument, list) else []

@@ -87,15 +87,16 @@ class GraphCollator:
             raise InputError(f"a batch must have two rows of each concept, found {len(rows)} rows: use GraphBatches")
         labels = np.array([row["label"] for row in rows], dtype=np.int64)
         terminology = self.graph.terminology
-        of = f"terminology {terminology.digest[:12]}"
+        name = f"terminology {terminology.digest[:12]}"
         if len(labels) and (labels.min() < 0 or labels.max() >= terminology.n_texts):
             raise InputError(
-                f"labels must be text ids from 0 to {terminology.n_texts - 1} of {of}, found {labels.min()} to {labels.max()}"
+                f"labels must be text ids from 0 to {terminology.n_texts - 1} of {name}, "
+                f"found {labels.min()} to {labels.max()}"
             )
         for row, text in zip(rows, terminology.texts["text"].take(labels).to_pylist()):
             if row["text"] != text:
                 raise InputError(
-                    f"text {row['label']} of {of} differs from the text of the row: use a dataset made from it"
+                    f"text {row['label']} of {name} differs from the text of the row: use a dataset made from it"
                 )
         return labels.reshape(-1, 2)
 

@@ -93,9 +93,9 @@ class PartnerGroups:
 
     def _at(self, distance: int, anchors: np.ndarray, texts: np.ndarray) -> np.ndarray:
         """Whether texts ``[N, k]`` stand at this distance from anchors ``[N, 1]``; never for text -1."""
-        there = texts >= 0
+        is_text = texts >= 0
         out = np.zeros(texts.shape, dtype=bool)
-        out[there] = self._text_distance(np.broadcast_to(anchors, texts.shape)[there], texts[there]) == distance
+        out[is_text] = self._text_distance(np.broadcast_to(anchors, texts.shape)[is_text], texts[is_text]) == distance
         return out
 
     def _text_distance(self, texts_a: np.ndarray, texts_b: np.ndarray) -> np.ndarray:

@@ -234,9 +234,9 @@ def partners_per_distance(partners: Sequence[int] | Mapping[int, int] | None, ma
     """
     if partners is None:
         return (1,) + (2,) * max_distance
-    given = dict(partners) if isinstance(partners, Mapping) else dict(enumerate(partners))
-    numbers = tuple(given.get(d, 0) for d in range(max_distance + 1))
-    if set(given) - set(range(max_distance + 1)) or min(numbers) < 0 or not sum(numbers):
+    counts = dict(partners) if isinstance(partners, Mapping) else dict(enumerate(partners))
+    numbers = tuple(counts.get(d, 0) for d in range(max_distance + 1))
+    if set(counts) - set(range(max_distance + 1)) or min(numbers) < 0 or not sum(numbers):
         raise InputError(f"partners must give a number for each distance from 0 to {max_distance}, found {partners}")
     return numbers
 

@@ -60,7 +60,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
                 f"shares must be {len(batch_samplers)} numbers above 0, one for each dataset, without a temperature; "
                 f"found {list(shares)} and temperature {temperature}"
             )
-        if len({id(each) for each in dataset.datasets}) < len(dataset.datasets):
+        if len({id(part) for part in dataset.datasets}) < len(dataset.datasets):
             raise InputError("two names share one dataset object: make one for each, e.g. call names_dataset twice")
         super().__init__(dataset, batch_samplers, generator, seed)
         self.world_size = get_world_size()
@@ -85,9 +85,9 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         """Batches of one dataset without end, each pass an epoch of its own sampler."""
         start = self.dataset.cumulative_sizes[i - 1] if i else 0
         sampler = self.batch_samplers[i]
-        for one in count(epoch):
+        for epoch_number in count(epoch):
             if hasattr(sampler, "set_epoch"):
-                sampler.set_epoch(one)
+                sampler.set_epoch(epoch_number)
             for batch in sampler:
                 yield [row + start for row in batch]
 

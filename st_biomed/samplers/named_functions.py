@@ -16,8 +16,8 @@ def function_name(function: Callable[..., Any] | None) -> str | None:
     """``"module:name"``; a lambda or an instance gets a name that is valid only in this process."""
     if function is None:
         return None
-    of = function if hasattr(function, "__qualname__") else type(function)
-    name = f"{of.__module__}:{of.__qualname__}"
+    owner = function if hasattr(function, "__qualname__") else type(function)
+    name = f"{owner.__module__}:{owner.__qualname__}"
     try:
         return name if function_named(name) is function else f"{name}{_HERE}{id(function)}"
     except InputError:

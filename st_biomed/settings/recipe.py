@@ -208,14 +208,14 @@ def extended_yaml(path: Path) -> dict[str, Any]:
     return settings
 
 
-def filled(cls: type[Filled], values: Any, where: str, **given: Any) -> Filled:
+def filled(cls: type[Filled], values: Any, where: str, **fixed: Any) -> Filled:
     """A dataclass from the settings of a YAML file, checked against the types of its fields.
 
     Args:
         cls: The dataclass; its fields are strings, numbers, booleans, and lists and mappings of these.
         values: Key to value.
         where: File and place, for messages.
-        **given: Fields that are not in the file.
+        **fixed: Fields that are not in the file.
 
     Raises:
         InputError: An unknown or missing key, or a value of another type.
@@ -223,7 +223,7 @@ def filled(cls: type[Filled], values: Any, where: str, **given: Any) -> Filled:
     if not isinstance(values, dict):
         raise InputError(f"{where}: contains {values!r}, expected `name: value` lines")
     types = get_type_hints(cls)
-    known = {argument.name: argument for argument in fields(cls) if argument.name not in given}  # type: ignore[arg-type]
+    known = {argument.name: argument for argument in fields(cls) if argument.name not in fixed}  # type: ignore[arg-type]
     for key, value in values.items():
         if key not in known:
             raise InputError(f"{where}: {unknown_name('key', key, known)}")
@@ -233,7 +233,7 @@ def filled(cls: type[Filled], values: Any, where: str, **given: Any) -> Filled:
     for key, argument in known.items():
         if key not in values and argument.default is MISSING and argument.default_factory is MISSING:
             raise InputError(f"{where}: {key} is missing")
-    return cls(**given, **values)
+    return cls(**fixed, **values)
 
 
 def _fits(value: Any, wanted: Any) -> bool:

@@ -66,17 +66,17 @@ def _no_reporter(name: str, value: str) -> str | None:
     known = ("all", "none", *INTEGRATION_TO_CALLBACK)
     if value not in known:
         return str(unknown_name(name, value, known))
-    there = get_available_reporting_integrations()
-    if value in ("all", "none", *there):
+    installed = get_available_reporting_integrations()
+    if value in ("all", "none", *installed):
         return None
-    return f"{name}: the package of {value!r} is not installed; available are {', '.join(['none', *there])}"
+    return f"{name}: the package of {value!r} is not installed; available are {', '.join(['none', *installed])}"
 
 
 def _no_compiler(name: str, value: str) -> str | None:
     import torch
 
-    there = torch.compiler.list_backends()
-    return None if value in there else str(unknown_name(name, value, there))
+    backends = torch.compiler.list_backends()
+    return None if value in backends else str(unknown_name(name, value, backends))
 
 
 STEPS = Check(_no_steps)

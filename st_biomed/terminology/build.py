@@ -156,13 +156,13 @@ def _names(columns: dict[str, pa.ChunkedArray], tally: Tally) -> dict[str, pa.Ta
     n_filled = len(columns["text"])
     # By kind last, so that of two equal names of a concept the preferred one comes first.
     values, index = _indexed(columns, ("code", "text", "language", "source", "kind"))
-    concept, text, language, source, kind = _distinct(index, [len(each) for each in values])
+    concept, text, language, source, kind = _distinct(index, [len(column_values) for column_values in values])
     tally.drop("repeated terms", n_filled - len(concept))
     twice = np.zeros(len(concept), dtype=bool)
     twice[1:] = _equal_to_previous(concept, text, language, source)
     tally.drop("synonyms equal to the preferred term", int(twice.sum()))
     tally.keep(int((~twice).sum()))
-    once = [each[~twice] for each in (concept, text, language, kind, source)]
+    once = [column[~twice] for column in (concept, text, language, kind, source)]
     codes, texts, languages, sources, kinds = values
     concept, text, language, kind, source = _distinct(
         once, [len(v) for v in (codes, texts, languages, kinds, sources)]
@@ -209,8 +209,8 @@ def _links(table: str, columns: dict[str, pa.ChunkedArray], codes: pa.Array, tal
     sizes.update({name: len(names[name]) for name in rows if name not in sizes})
     tally.drop(f"{table} of a concept without a term", int((~known).sum()))
     if len(ends) == 2:
-        one, other = (rows[final] for final in ends.values())
-        itself = known & (one == other)
+        first, second = (rows[final] for final in ends.values())
+        itself = known & (first == second)
         tally.drop(_TO_ITSELF[table], int(itself.sum()))
         known &= ~itself
     distinct = _distinct([rows[name][known] for name in order], [sizes[name] for name in order])
@@ -236,11 +236,11 @@ def _indexed(columns: dict[str, pa.ChunkedArray], names: Sequence[str]) -> tuple
         column = columns.pop(name)
         dictionary = column.chunk(0).dictionary if column.num_chunks else pa.array([], pa.string())
         index = [chunk.indices.to_numpy() for chunk in column.chunks]
-        there = np.zeros(len(dictionary), dtype=bool)
+        is_used = np.zeros(len(dictionary), dtype=bool)
         for part in index:
-            there[part] = True
+            is_used[part] = True
         order = pc.sort_indices(dictionary).to_numpy()
-        order = order[there[order]]
+        order = order[is_used[order]]
         ordered = dictionary.take(pa.array(order))
         first = np.ones(len(order), dtype=bool)  # a dictionary may hold a value twice
         first[1:] = pc.not_equal(ordered[1:], ordered[:-1]).to_numpy(zero_copy_only=False)

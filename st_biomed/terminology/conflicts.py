@@ -75,7 +75,7 @@ def equal_names(terminology: Terminology) -> dict[str, Any]:
         ``names``: how many; ``pairs``: by the two sources that have a name at different concepts.
     """
     groups = _groups(terminology, np.arange(terminology.n_texts))
-    return {"names": len(groups), "pairs": _met(terminology, groups, lambda one, other: True)}
+    return {"names": len(groups), "pairs": _met(terminology, groups, lambda first, second: True)}
 
 
 def equal_but_for_case(terminology: Terminology) -> dict[str, Any]:
@@ -93,13 +93,15 @@ def equal_but_for_case(terminology: Terminology) -> dict[str, Any]:
     differing = [
         group
         for group in groups
-        if any(one.text != other.text and one.concept != other.concept for one, other in combinations(group, 2))
+        if any(
+            first.text != second.text and first.concept != second.concept for first, second in combinations(group, 2)
+        )
     ]
     return {
         "names": int((sizes[key] > 1).sum()),
         "too many": int(len(key) - len(folded.dictionary)),
         "in different concepts": len(differing),
-        "pairs": _met(terminology, differing, lambda one, other: one.text != other.text),
+        "pairs": _met(terminology, differing, lambda first, second: first.text != second.text),
     }
 
 
@@ -123,10 +125,10 @@ def _met(terminology: Terminology, groups: Iterable[Sequence[_Use]], counts: Any
     pairs = _Pairs(terminology.sources)
     for group in groups:
         seen = set()
-        for one, other in combinations(group, 2):
-            if one.concept == other.concept or not counts(one, other):
+        for left, right in combinations(group, 2):
+            if left.concept == right.concept or not counts(left, right):
                 continue
-            first, second = sorted((one, other), key=lambda use: (use.source, use.concept))
+            first, second = sorted((left, right), key=lambda use: (use.source, use.concept))
             if (first.source, second.source) not in seen:
                 seen.add((first.source, second.source))
                 texts = dict.fromkeys(terminology.strings[use.text] for use in (first, second))
@@ -145,8 +147,8 @@ def links_that_do_not_hold(
         sources: Descriptions by name.
     """
     pairs = _Pairs(sources)
-    for one, other, reason in conflicts:
-        first, second = sorted((one, other))
+    for code, other_code, reason in conflicts:
+        first, second = sorted((code, other_code))
         pairs.add((first.partition(":")[0], second.partition(":")[0], reason), [first, second])
     return pairs.to_list("links", "reason")
 
@@ -170,14 +172,14 @@ def cycles(terminology: Terminology, own: int) -> dict[str, Any]:
     )
     rows = np.flatnonzero(component[child] == component[parent])
     sources = parents["source"].combine_chunks().take(rows).to_pylist()
-    of: dict[int, set[str]] = defaultdict(set)
+    cycle_sources: dict[int, set[str]] = defaultdict(set)
     members: dict[int, set[str]] = defaultdict(set)
     for row, source in zip(rows.tolist(), sources):
         group = int(component[child[row]])
-        of[group].add(source)
+        cycle_sources[group].add(source)
         members[group] |= {terminology.codes[child[row]], terminology.codes[parent[row]]}
     pairs = _Pairs(terminology.sources)
-    for group, names in of.items():
+    for group, names in cycle_sources.items():
         for pair in combinations(sorted(names), 2) if len(names) > 1 else [(*names, *names)]:
             pairs.add(pair, sorted(members[group]))
-    return {"parents": len(rows), "before": own, "cycles": len(of), "pairs": pairs.to_list("cycles")}
+    return {"parents": len(rows), "before": own, "cycles": len(cycle_sources), "pairs": pairs.to_list("cycles")}

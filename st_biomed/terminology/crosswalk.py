@@ -98,11 +98,11 @@ def _by_xrefs(
 def _by_names(terminologies: Sequence[Terminology], normalizer: str, preferred: bool) -> Iterator[tuple[str, str]]:
     """Links between concepts with a name in common, the smaller code first."""
     named = [_concept_of_name(terminology, normalizer, preferred) for terminology in terminologies]
-    for at, one in enumerate(named):
-        for other in named[at + 1 :]:
-            for name in one.keys() & other.keys():
-                if one[name] != other[name]:
-                    yield min(one[name], other[name]), max(one[name], other[name])
+    for at, concepts in enumerate(named):
+        for other_concepts in named[at + 1 :]:
+            for name in concepts.keys() & other_concepts.keys():
+                if concepts[name] != other_concepts[name]:
+                    yield min(concepts[name], other_concepts[name]), max(concepts[name], other_concepts[name])
 
 
 def _concept_of_name(terminology: Terminology, normalizer: str, preferred: bool) -> dict[str, str]:
@@ -124,28 +124,28 @@ def _resolved(links: Iterable[tuple[str, str]], first: dict[str, int]) -> Crossw
     ordered = sorted(links)
     found.tally.read(len(ordered))
     partners: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for one, other in ordered:
-        partners[one, _prefix(other)].add(other)
-        partners[other, _prefix(one)].add(one)
+    for left, right in ordered:
+        partners[left, _prefix(right)].add(right)
+        partners[right, _prefix(left)].add(left)
     united: dict[str, list[str]] = {}
     single = []
-    for one, other in ordered:
-        if len(partners[one, _prefix(other)]) > 1 or len(partners[other, _prefix(one)]) > 1:
-            found.conflicts.append((one, other, "one of the two is linked to several concepts of the other's source"))
+    for left, right in ordered:
+        if len(partners[left, _prefix(right)]) > 1 or len(partners[right, _prefix(left)]) > 1:
+            found.conflicts.append((left, right, "one of the two is linked to several concepts of the other's source"))
             continue
-        single.append((one, other))
-        group = united.setdefault(one, [one])
-        others = united.setdefault(other, [other])
+        single.append((left, right))
+        group = united.setdefault(left, [left])
+        others = united.setdefault(right, [right])
         if group is not others:
             group.extend(others)
             for code in others:
                 united[code] = group
-    for one, other in single:
-        group = united[one]
+    for left, right in single:
+        group = united[left]
         if sum(code in first for code in group) < 2:
             found.tally.drop("links to a code that nothing else here is linked to")
         elif len({_prefix(code) for code in group}) < len(group):
-            found.conflicts.append((one, other, "two concepts of one source would become one"))
+            found.conflicts.append((left, right, "two concepts of one source would become one"))
         else:
             found.tally.keep()
     for group in {id(group): group for group in united.values()}.values():

@@ -49,8 +49,8 @@ def having(column: pa.ChunkedArray, allowed: Sequence[str], what: str) -> np.nda
     present = sorted(set(column.unique().to_pylist()))
     for value in allowed:
         if value not in present:
-            there = f"there are {present[:20]}{', ...' if len(present) > 20 else ''}" if present else "none has any"
-            raise InputError(f"subset: no {what} {value!r}; {there}")
+            hint = f"there are {present[:20]}{', ...' if len(present) > 20 else ''}" if present else "none has any"
+            raise InputError(f"subset: no {what} {value!r}; {hint}")
     return pc.is_in(column, value_set=pa.array(list(allowed), pa.string())).to_numpy()
 
 
@@ -144,8 +144,8 @@ def renumbered(whole: Mapping[str, pa.Table], part: Mapping[str, pa.Table], tall
     for table, ends in _ENDS.items():
         rows = part[table]
         known = np.ones(rows.num_rows, dtype=bool)
-        for name, of in ends.items():
-            index = new[of][rows[name].to_numpy()]
+        for name, end_table in ends.items():
+            index = new[end_table][rows[name].to_numpy()]
             known &= index >= 0
             rows = rows.set_column(rows.schema.get_field_index(name), name, pa.array(index))
         tables[table] = rows.filter(pa.array(known))

@@ -79,9 +79,9 @@ class Terminology(TerminologyTables):
         if terminology.n_texts == 0:
             raise InputError(f"{path or source}: no term was read ({tally})")
         terminology.tallies = {f"{source} rows": tally, **terminology.tallies}
-        said = {name: _without_folders(value) for name, value in resolved_options(source, options).items()}
+        read_options = {name: _without_folders(value) for name, value in resolved_options(source, options).items()}
         name = "" if path is None else Path(path).name
-        terminology.readings = [{"reader": source, "path": name, "options": said, "version": __version__}]
+        terminology.readings = [{"reader": source, "path": name, "options": read_options, "version": __version__}]
         return terminology
 
     @classmethod
@@ -108,8 +108,8 @@ class Terminology(TerminologyTables):
             raise InputError(
                 f"terminology {str(name)!r}: no such folder, and no reader of this name; readers are {', '.join(reader_names())}"
             )
-        given = parse_options(source, options.split("&")) if asked else {}
-        return cls.read(source, path or None, **given)
+        parsed_options = parse_options(source, options.split("&")) if asked else {}
+        return cls.read(source, path or None, **parsed_options)
 
     @classmethod
     def from_records(cls, records: Iterable[Record], source: SourceInfo) -> Terminology:
@@ -165,13 +165,16 @@ class Terminology(TerminologyTables):
         sources: dict[str, SourceInfo] = {}
         for info in (info for terminology in terminologies for info in terminology.sources.values()):
             if (other := sources.setdefault(info.name, info)) != info:
-                said, also = other.to_dict(), info.to_dict()
+                stated, restated = other.to_dict(), info.to_dict()
                 field = (
-                    "version" if other.version != info.version else next(key for key in said if said[key] != also[key])
+                    "version"
+                    if other.version != info.version
+                    else next(key for key in stated if stated[key] != restated[key])
                 )
                 raise InputError(
-                    f"merge: source {info.name} comes as {field} {said[field]!r} and as {also[field]!r}; parts of one source "
-                    "have to say the same of it (--option when they are read), others need names of their own"
+                    f"merge: source {info.name} comes as {field} {stated[field]!r} and as {restated[field]!r}; "
+                    "parts of one source have to say the same of it (--option when they are read), "
+                    "others need names of their own"
                 )
         records = (record for terminology in terminologies for record in terminology.records(codes))
         merged = cls(*assemble(records, next(iter(sources.values())), sources))
@@ -179,11 +182,11 @@ class Terminology(TerminologyTables):
         every = Counter(stage for terminology in terminologies for stage in terminology.tallies)
         for terminology in terminologies:
             for stage, tally in terminology.tallies.items():
-                name = of = stage if every[stage] == 1 else f"{stage} of {', '.join(terminology.sources)}"
+                name = stage_name = stage if every[stage] == 1 else f"{stage} of {', '.join(terminology.sources)}"
                 times = 1
                 while name in stages:
                     times += 1
-                    name = f"{of} ({times})"
+                    name = f"{stage_name} ({times})"
                 stages[name] = tally
         merged.tallies = {**stages, "merge": merged.tallies["records"]}
         merged.readings = [reading for terminology in terminologies for reading in terminology.readings]

@@ -94,7 +94,7 @@ class UnionPlan:
             raise InputError(
                 f"{path}: 'sources' must have a source's name with its reader and path, found {listing!r}"
             )
-        found: dict[str, Any] = {"sources": tuple(_source(path, str(name), one) for name, one in listing.items())}
+        found: dict[str, Any] = {"sources": tuple(_source(path, str(name), entry) for name, entry in listing.items())}
         for key in ("crosswalk", "through"):
             found[key] = listed(key, _words(path, key, content.get(key)))
         for key in ("same_name", "normalize"):
@@ -142,32 +142,32 @@ def _source(path: Path, name: str, content: Any) -> UnionSource:
     if not isinstance(content, dict):
         raise InputError(f"{where} must have a reader and a path, found {content!r}")
     refuse_unknown(where, content, ("reader", "path", "options"))
-    named, place, given = content.get("reader") or "", content.get("path"), content.get("options") or {}
+    named, place, written_options = content.get("reader") or "", content.get("path"), content.get("options") or {}
     for key, value in (("reader", named), ("path", place or "")):
         if not isinstance(value, str):
             raise InputError(f"{where}: {key!r} must be a text, found {value!r}")
-    if not isinstance(given, dict):
-        raise InputError(f"{where}: 'options' must have names and values, found {given!r}")
-    if not named and (given or not place):
+    if not isinstance(written_options, dict):
+        raise InputError(f"{where}: 'options' must have names and values, found {written_options!r}")
+    if not named and (written_options or not place):
         raise InputError(f"{where} needs a reader, or the path of a saved terminology without options")
     if place is not None:
         check_value(f"{where}: 'path'", place, PATH)
     try:
-        options = _options(named, given) if named else {}
+        options = _options(named, written_options) if named else {}
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     return UnionSource(name, named, None if place is None else Path(place), options)
 
 
-def _options(named: str, given: dict[str, Any]) -> dict[str, Any]:
+def _options(named: str, written_options: dict[str, Any]) -> dict[str, Any]:
     """Options of the types that the reader declares; lists become words with commas between."""
-    check_options(named, map(str, given))
+    check_options(named, map(str, written_options))
     pairs = []
-    for key, value in given.items():
+    for key, value in written_options.items():
         if value is None:
             continue
         value = value if isinstance(value, list) else [value]
-        pairs.append(f"{key}={','.join(str(one).lower() if isinstance(one, bool) else str(one) for one in value)}")
+        pairs.append(f"{key}={','.join(str(word).lower() if isinstance(word, bool) else str(word) for word in value)}")
     return parse_options(named, pairs)
 
 

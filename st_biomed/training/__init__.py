@@ -1,3 +1,3 @@
-"""The two ends of every recipe: arguments and output folders before training, the release after it."""
+"""Parts that all recipes share: arguments and output folders before training, and the release after it."""
 
 from __future__ import annotations

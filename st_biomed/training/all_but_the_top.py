@@ -1,4 +1,4 @@
-"""Removes what nearly all vectors have in common: their mean and their leading principal components."""
+"""Removes the mean and the leading principal components of vectors, which nearly all vectors share."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from st_biomed.training.principal_components import principal_directions
 class AllButTheTop(NamedTuple):
     r"""The map :math:`x \mapsto c - U U^\top c` with :math:`c = x / |x| - \mu`.
 
-    The vectors of names lie in a narrow cone, and their first principal component separates broad kinds of names, such as
-    tumors and chemicals. Cosines without them rank relatedness across kinds better.
+    The vectors of names are concentrated in a narrow cone, and their first principal component separates broad kinds
+    of names, such as tumors and chemicals. Without both, cosines rank relatedness across kinds better.
 
     Attributes:
         mean: :math:`\mu`, the mean of unit vectors, float64 ``[D]``.
@@ -22,7 +22,7 @@ class AllButTheTop(NamedTuple):
 
     References:
         Mu and Viswanath 2018, "All-but-the-top: simple and effective postprocessing for word representations",
-        arXiv:1702.01417 (algorithm 1; there of word vectors, which are not scaled to length 1).
+        arXiv:1702.01417 (algorithm 1, for word vectors that are not scaled to length 1).
     """
 
     mean: np.ndarray
@@ -33,11 +33,11 @@ class AllButTheTop(NamedTuple):
         """The mean and the leading principal components of vectors.
 
         Args:
-            vectors: ``[N, D]``, scaled to unit length first.
+            vectors: ``[N, D]``; they are scaled to unit length first.
             removed: Number of components n; 0 only centers.
 
         Raises:
-            InputError: No vector, or components that are not from 0 to D - 1.
+            InputError: There is no vector, or n is not from 0 to D - 1.
         """
         rows = _unit(vectors)
         if not len(rows):
@@ -57,14 +57,14 @@ class AllButTheTop(NamedTuple):
 
 
 def check_removed(removed: int, dimension: int) -> None:
-    """Reject a number of components that leaves none.
+    """Raise InputError if no component would be left.
 
     Args:
-        removed: How many are removed.
-        dimension: D, of the vectors.
+        removed: Number of removed components.
+        dimension: Dimension D of the vectors.
 
     Raises:
-        InputError: It is not from 0 to D - 1.
+        InputError: The number is not from 0 to D - 1.
     """
     if not 0 <= removed < dimension:
         raise InputError(
@@ -73,6 +73,6 @@ def check_removed(removed: int, dimension: int) -> None:
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
-    """float64, of length 1; zeros stay zeros."""
+    """The rows at length 1, float64; rows of zeros stay zero."""
     rows = np.asarray(vectors, dtype=np.float64)
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)

@@ -1,4 +1,4 @@
-"""What every recipe does around the trainer: where it starts from, precision, and which parameters learn."""
+"""Arguments that all recipes of encoders share: the base model, the precision, and which parameters are trained."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PRECISIONS = ("auto", "as given")
 
 
 class EmbeddingOptions(TypedDict):
-    """How a loss embeds: texts at a time, and whether the texts of all processes form one batch."""
+    """Options of a loss: texts embedded at a time, and whether the texts of all processes form one batch."""
 
     mini_batch_size: int | None
     gather_across_devices: bool
@@ -34,39 +34,40 @@ class EmbeddingOptions(TypedDict):
 
 @dataclass
 class EncoderArguments(AveragingArguments):
-    """What a recipe that trains an encoder of terms asks: where to start from, what is trained, and what becomes of the output."""
+    """Arguments of a recipe that trains a term encoder: the base model, the trained parameters and the output."""
 
     base_model: str = field(
         default="microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract-fulltext",
         metadata=about(
-            "Hub id or folder to start from (by default PubMedBERT, of which this is the name today)", PATH
+            "Hub id or folder of the model to start from (the default is PubMedBERT under its current name)", PATH
         ),
     )
     trust_remote_code: bool = field(default=False, metadata={"help": FLAG_HELP})
     pooling: str = field(
         default="cls",
         metadata=about(
-            "cls, mean, max, lasttoken; own: what the base model has (mean for a plain checkpoint); own_or_cls: "
-            "what it has (cls for a plain checkpoint)",
+            "cls, mean, max, lasttoken; own: that of the base model (mean for a plain checkpoint); own_or_cls: "
+            "that of the base model (cls for a plain checkpoint)",
             one_of(*POOLINGS, "own", "own_or_cls"),
         ),
     )
-    max_length: int = field(default=25, metadata=about("tokens a name is cut at", at_least(3)))
+    max_length: int = field(default=25, metadata=about("maximum number of tokens of a name", at_least(3)))
     dropout: float | None = field(
         default=None, metadata=about("dropout in training; the base model's by default", DROPOUT)
     )
     frozen: str = field(default="", metadata=about("regular expression of parameters that are not trained", PATTERN))
     adapter: str = field(
         default="none",
-        metadata=about("none or lora: small updates beside the encoder, merged at the end", one_of(*ADAPTERS)),
+        metadata=about("none or lora: low-rank updates of the encoder, merged at the end", one_of(*ADAPTERS)),
     )
     layer_decay: float = field(
         default=1.0,
         metadata=about(
-            "layer l of L learns with learning_rate * layer_decay^(L - l), the embeddings as layer 0", within("(0, 1]")
+            "layer l of L has the learning rate learning_rate * layer_decay^(L - l); the embeddings are layer 0",
+            within("(0, 1]"),
         ),
     )
-    decay_all: bool = field(default=False, metadata={"help": "weight decay for biases and layer norms too"})
+    decay_all: bool = field(default=False, metadata={"help": "weight decay also for biases and layer norms"})
     ema_decay: float | None = field(
         default=None,
         metadata=about(
@@ -77,7 +78,7 @@ class EncoderArguments(AveragingArguments):
     precision: str = field(
         default="as given",
         metadata=about(
-            "auto: bf16 where the processor or the GPU computes in it; as given: --bf16, --fp16 decide",
+            "auto: bf16 if the CPU or the GPU supports it; as given: --bf16 and --fp16 decide",
             one_of(*PRECISIONS),
         ),
     )
@@ -89,7 +90,7 @@ class EncoderArguments(AveragingArguments):
     overwrite: bool = field(default=False, metadata={"help": "replace what an earlier run left in output_dir"})
     cache_dir: str = field(
         default="",
-        metadata=about("folder in which vectors of measured texts are kept for later runs; none by default", FOLDER),
+        metadata=about("folder in which vectors of measured texts are stored for later runs; none by default", FOLDER),
     )
     smoke: bool = field(default=False, metadata={"help": "two small steps, for tests"})
 
@@ -97,7 +98,7 @@ class EncoderArguments(AveragingArguments):
         """The encoder to train.
 
         Raises:
-            InputError: No such model, unknown pooling, or no parameter to freeze.
+            InputError: The model does not exist, the pooling is unknown, or no parameter matches ``frozen``.
         """
         if self.pooling not in (*POOLINGS, "own", "own_or_cls"):
             raise unknown_name("pooling", self.pooling, (*POOLINGS, "own", "own_or_cls"))
@@ -117,49 +118,50 @@ class EncoderArguments(AveragingArguments):
     def training_arguments(
         self, training: SentenceTransformerTrainingArguments
     ) -> SentenceTransformerTrainingArguments:
-        """The trainer's arguments in the precision of the recipe's.
+        """The trainer's arguments with the recipe's precision.
 
         Raises:
-            InputError: What :meth:`check_averaging` refuses, or an unknown precision.
+            InputError: An error of :meth:`check_averaging`, or an unknown precision.
         """
         self.check_averaging()
         return with_precision(training, self.precision)
 
     def embedding(self) -> EmbeddingOptions:
-        """The options of losses that say how they embed."""
+        """The options of losses for embedding."""
         return {"mini_batch_size": self.mini_batch_size, "gather_across_devices": self.gather_across_devices}
 
     def measuring(self, training: SentenceTransformerTrainingArguments) -> dict[str, Any]:
-        """The options of what is measured: the precision of the training, and where vectors are kept."""
+        """The options of evaluators: the precision of the training, and the folder of stored vectors."""
         return {"bf16": training.bf16, "cache_dir": self.cache_dir or None}
 
 
 @dataclass
 class HardNegativeArguments:
-    """The dynamic sampling of CODER++ and of the Italian models: prototypes, their synonyms and the rows nearest to them."""
+    """Dynamic sampling of CODER++ and of the Italian models: prototypes, their synonyms and their nearest rows."""
 
     neighbors: int = field(
         default=0,
         metadata=about(
-            "rows nearest to each prototype, m (possible negatives), a batch being prototypes * (1 + positives + "
-            "neighbors) whatever --per_device_train_batch_size; 0: batches without hard negatives",
+            "rows nearest to each prototype, m (possible negatives); a batch then has prototypes * (1 + positives + "
+            "neighbors) rows, and --per_device_train_batch_size is ignored; 0: batches without hard negatives",
             SIZE,
         ),
     )
-    prototypes: int = field(default=4, metadata=about("prototypes of a batch (the Italian paper: 4)", COUNT))
-    positives: int = field(default=20, metadata=about("rows of its concepts for each prototype, k (20)", COUNT))
+    prototypes: int = field(default=4, metadata=about("prototypes per batch (4 in the Italian paper)", COUNT))
+    positives: int = field(default=20, metadata=about("rows of the concepts of each prototype, k (20)", COUNT))
     prototypes_per_concept: int = field(
-        default=3, metadata=about("prototypes of a concept in an epoch, at most (a small number)", COUNT)
+        default=3, metadata=about("maximum number of prototypes of a concept in an epoch (a small number)", COUNT)
     )
     refresh_steps: int = field(
-        default=0, metadata=about("steps between new neighbors, found with the current weights; 0: every epoch", SIZE)
+        default=0,
+        metadata=about("steps between updates of the neighbors with the current weights; 0: every epoch", SIZE),
     )
 
     def hard_negative_plan(self) -> HardNegativePlan:
-        """How many rows of each kind a batch has.
+        """The numbers of rows of each kind in a batch.
 
         Raises:
-            InputError: A number below 1.
+            InputError: A number is below 1.
         """
         return HardNegativePlan(
             prototypes=self.prototypes,
@@ -172,14 +174,16 @@ class HardNegativeArguments:
 def with_precision(
     training: SentenceTransformerTrainingArguments, precision: str
 ) -> SentenceTransformerTrainingArguments:
-    """The arguments made anew with bf16 where the machine computes in it: the host reads the precision when it is made.
+    """The trainer's arguments, with bf16 if requested and supported.
+
+    They are constructed again, since the trainer's arguments read the precision in their constructor.
 
     Args:
         training: The trainer's arguments.
         precision: ``"auto"``, or ``"as given"`` to leave it to ``--bf16`` and ``--fp16``.
 
     Raises:
-        InputError: Another precision.
+        InputError: The precision is unknown.
     """
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, PRECISIONS)
@@ -189,7 +193,7 @@ def with_precision(
 
 
 def changed_arguments(training: SentenceTransformerTrainingArguments) -> list[str]:
-    """Names of the trainer's arguments that are not the host's default, for a record."""
+    """Names of the trainer's arguments whose values are not the defaults, for a record."""
     usual = type(training)(training.output_dir).to_dict()
     return [name for name, value in training.to_dict().items() if value != usual[name]]
 
@@ -197,11 +201,11 @@ def changed_arguments(training: SentenceTransformerTrainingArguments) -> list[st
 def measured_in_training(
     training: SentenceTransformerTrainingArguments, dev: BaseEvaluator | None
 ) -> BaseEvaluator | None:
-    """What the trainer measures; where there is nothing to measure it by, it is told not to, and a line says so.
+    """The evaluator during training; without one, evaluation is switched off and a line is printed.
 
     Args:
         training: The trainer's arguments, changed in place.
-        dev: The evaluator of the dev splits; ``None`` where no benchmark has one.
+        dev: The evaluator of the dev splits; ``None`` if no benchmark has one.
     """
     if training.eval_strategy == "no" or dev is not None:
         return None if training.eval_strategy == "no" else dev
@@ -211,12 +215,12 @@ def measured_in_training(
 
 
 def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: str) -> None:
-    """Set the dropout and freeze what is not trained.
+    """Set the dropout and freeze parameters.
 
     Args:
         model: The encoder.
-        dropout: Share of values dropped in training; ``None`` keeps the model's own.
-        frozen: Regular expression of parameters; empty for none.
+        dropout: Share of values dropped in training; ``None`` keeps the model's dropout.
+        frozen: Regular expression of the names of parameters to freeze; empty for none.
 
     Raises:
         InputError: No parameter's name matches.

@@ -1,4 +1,4 @@
-"""The attention that trains fastest on a processor in bfloat16."""
+"""The fastest attention for training on a CPU in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from sentence_transformers import SentenceTransformer
 from transformers import PreTrainedModel
 
 LONGEST = 128
-"""Tokens up to which the whole attention matrix of a batch takes little memory."""
+"""Maximum number of tokens for which the full attention matrix of a batch needs little memory."""
 
 
 @contextmanager
 def eager_attention(model: SentenceTransformer, *, bf16: bool) -> Iterator[None]:
-    """Compute attention by plain matrix products while an encoder of short texts is trained on a processor in bfloat16.
+    """Compute attention by plain matrix products while an encoder of short texts is trained on a CPU in bfloat16.
 
-    The backward pass of PyTorch's fused attention multiplies one small matrix for each text and head there, and the matrix
-    library prepares each product anew; ``benchmarks/results/attention.md`` has the times. Results are equal up to rounding. Nothing
-    changes on other devices, in float32, above 128 tokens, and for encoders that do not use fused attention.
+    On a CPU, the backward pass of PyTorch's fused attention multiplies one small matrix for each text and head, and
+    the matrix library prepares each product separately; ``benchmarks/results/attention.md`` has the times. Results are
+    equal up to rounding. Nothing changes on other devices, in float32, above 128 tokens, and for encoders without
+    fused attention.
 
     Args:
-        model: The encoder; its attention is as before in the end.
+        model: The encoder; its attention is restored at the end.
         bf16: Whether the training computes in bfloat16.
     """
     length = model.max_seq_length

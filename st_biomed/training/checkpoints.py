@@ -1,8 +1,9 @@
-"""Checkpoints that are whole, or are known not to be: which one training may go on from, and which ones may go.
+"""Complete and incomplete checkpoints: which one training can resume from, and which ones can be removed.
 
-The trainer writes a checkpoint file by file, callbacks add theirs, and a process that is killed in between leaves a part of
-one. The last file that is written is therefore a list of all the others, with sizes and checksums. A checkpoint without it,
-or with other files than it says, is passed over; older ones are removed when it stands, and not before.
+The trainer writes a checkpoint file by file, callbacks add their files, and a process that is killed meanwhile leaves
+an incomplete checkpoint. The last file is therefore a list of all other files with sizes and checksums. A checkpoint
+without this list, or with files that differ from it, is skipped. Older checkpoints are removed only after the list is
+written.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from st_biomed.files import synchronize
 from st_biomed.files.sealed import Seal
 
 FILES = "checkpoint_files.json"
-"""In a checkpoint: every other file with its size and checksum."""
+"""The file of a checkpoint that lists all other files with sizes and checksums."""
 
 _SEAL = Seal(FILES, format=1, made_by="a recipe's training", remedy="the checkpoint is not whole")
 
@@ -29,19 +30,19 @@ _SET_ASIDE = re.compile(r"earlier-checkpoint-\d+(-\d+)?")
 
 
 def checkpoints_in(work: Path) -> list[Path]:
-    """The checkpoints in a folder by their steps, whole or not."""
+    """The complete and incomplete checkpoints in a folder, by their steps."""
     folders = [path for path in work.glob("checkpoint-*") if path.is_dir() and _NAME.fullmatch(path.name)]
     return sorted(folders, key=step_of)
 
 
 def step_of(checkpoint: Path) -> int:
-    """Training steps before a checkpoint, by its name; 0 for another name."""
+    """The number of training steps in the name of a checkpoint; 0 for another name."""
     found = _NAME.search(checkpoint.name)
     return int(found[1]) if found else 0
 
 
 def seal(checkpoint: Path) -> None:
-    """List the files of a checkpoint that has been written, which makes it whole."""
+    """Write the list of the files of a checkpoint, which completes it."""
     (checkpoint / FILES).unlink(missing_ok=True)
     synchronize(checkpoint)
     paths = sorted(path for path in checkpoint.rglob("*") if path.is_file())
@@ -50,21 +51,21 @@ def seal(checkpoint: Path) -> None:
 
 
 def damage(checkpoint: Path) -> str:
-    """What is wrong with a checkpoint, which file and in words; empty where it is whole."""
+    """A description of the damage of a checkpoint, with the file; empty if the checkpoint is complete."""
     if not (checkpoint / FILES).is_file():
         return f"{checkpoint / FILES}: is missing, it is written last; {_SEAL.remedy}"
     try:
-        said = _SEAL.read(checkpoint)
-        _SEAL.check(checkpoint, said, ["trainer_state.json", *said["files"]])
+        sealed = _SEAL.read(checkpoint)
+        _SEAL.check(checkpoint, sealed, ["trainer_state.json", *sealed["files"]])
     except InputError as error:
         return str(error)
-    except OSError as error:  # it is removed or set aside in this moment
+    except OSError as error:  # another process removes or renames it
         return f"{checkpoint}: cannot be read ({error.strerror}); {_SEAL.remedy}"
     return ""
 
 
 def last_whole(work: Path) -> tuple[Path | None, dict[str, str]]:
-    """The last checkpoint that training can go on from, and what is wrong with those after it, by name."""
+    """The last complete checkpoint, and the damage of those after it, by name."""
     passed: dict[str, str] = {}
     for checkpoint in reversed(checkpoints_in(work)):
         if not (wrong := damage(checkpoint)):
@@ -74,14 +75,14 @@ def last_whole(work: Path) -> tuple[Path | None, dict[str, str]]:
 
 
 def set_aside(work: Path, *, after: int = -1) -> list[Path]:
-    """Give checkpoints another name, under which they wait until the run that begins has one of its own.
+    """Rename checkpoints of an earlier run; they are removed when the current run has a checkpoint.
 
     Args:
         work: The folder of checkpoints.
-        after: Those of later steps than this; all by default.
+        after: Only checkpoints of later steps than this are renamed; all by default.
 
     Returns:
-        What they are called now.
+        The new paths.
     """
     moved = []
     for checkpoint in checkpoints_in(work):
@@ -94,24 +95,24 @@ def set_aside(work: Path, *, after: int = -1) -> list[Path]:
 
 
 def drop_set_aside(work: Path) -> None:
-    """Remove what :func:`set_aside` kept: something new stands."""
+    """Remove the checkpoints that :func:`set_aside` renamed."""
     for path in work.glob("earlier-checkpoint-*"):
         if _SET_ASIDE.fullmatch(path.name):
             shutil.rmtree(path)
 
 
 def whole_checkpoints(*callbacks: TrainerCallback) -> list[TrainerCallback]:
-    """A trainer's callbacks, and around them what makes its checkpoints whole.
+    """A trainer's callbacks, with additional ones that complete its checkpoints.
 
     Args:
-        *callbacks: The others; what they write into a checkpoint is part of it.
+        *callbacks: The other callbacks; the files that they write into a checkpoint belong to it.
     """
     limit = _Limit()
     return [limit, *callbacks, _WholeCheckpoints(limit)]
 
 
 class _Limit(TrainerCallback):
-    """Takes ``save_total_limit`` from the trainer, which removes old checkpoints before the new one is whole."""
+    """Takes over ``save_total_limit``, since the trainer removes old checkpoints before the new one is complete."""
 
     def __init__(self) -> None:
         self.checkpoints: int | None = None
@@ -119,7 +120,7 @@ class _Limit(TrainerCallback):
     def on_epoch_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object
     ) -> None:
-        """After all that is recorded of the arguments when training begins."""
+        """Clear the limit here, after other callbacks have recorded the arguments in ``on_train_begin``."""
         if args.save_total_limit is not None:
             self.checkpoints, args.save_total_limit = args.save_total_limit, None
 
@@ -130,14 +131,14 @@ class _Limit(TrainerCallback):
 
 
 class _WholeCheckpoints(TrainerCallback):
-    """Makes the checkpoint that was written whole, then removes older ones."""
+    """Completes a checkpoint, then removes older ones."""
 
     def __init__(self, limit: _Limit) -> None:
         self.limit = limit
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object) -> None:
         if get_world_size() > 1:
-            dist.barrier()  # each process has written the state of its random numbers
+            dist.barrier()  # every process has written its random state
         if not args.should_save or state.is_hyper_param_search:
             return
         work = Path(str(args.output_dir))
@@ -149,10 +150,10 @@ class _WholeCheckpoints(TrainerCallback):
 
 
 def _remove_oldest(work: Path, limit: int | None, kept: set[str]) -> None:
-    """Remove the oldest checkpoints until as many are left as the limit has, those to keep among them."""
-    there = checkpoints_in(work)
+    """Remove the oldest checkpoints down to the limit, except those to keep."""
+    checkpoints = checkpoints_in(work)
     if limit is None or limit < 1:
         return
-    others = [path for path in there if path.name not in kept]
-    for path in others[: max(0, len(there) - limit)]:
+    others = [path for path in checkpoints if path.name not in kept]
+    for path in others[: max(0, len(checkpoints) - limit)]:
         shutil.rmtree(path)

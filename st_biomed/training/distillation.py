@@ -1,4 +1,4 @@
-"""Self-distillation as arguments of a recipe: the encoder that training starts from is the teacher."""
+"""Recipe arguments of self-distillation: the teacher is the encoder that training starts from."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 @dataclass
 class DistillationArguments:
-    """Those of :class:`~st_biomed.losses.SelfDistillationLoss`."""
+    """Arguments of :class:`~st_biomed.losses.SelfDistillationLoss`."""
 
     distillation: float = field(
         default=0.0,
-        metadata=about("weight of self-distillation, which holds what the base model knows; 0 for none", WEIGHT),
+        metadata=about("weight of self-distillation, which preserves what the base model knows; 0 for none", WEIGHT),
     )
     distillation_target: str = field(
         default="cosines",
         metadata=about(
-            "what is held: cosines of the names of a batch, or their vectors (BioLORD-2023)", one_of(*TARGETS)
+            "what is preserved: cosines of the names of a batch, or their vectors (BioLORD-2023)", one_of(*TARGETS)
         ),
     )
 
     distillation_removed: int | None = field(
         default=None,
         metadata=about(
-            "center the base model's vectors and remove their N leading principal components before they are held "
-            "(all-but-the-top): 0 only centers",
+            "center the base model's vectors and remove their N leading principal components before distillation "
+            "(all-but-the-top); 0 only centers",
             SIZE,
         ),
     )
@@ -48,12 +48,12 @@ class DistillationArguments:
     def distilled(
         self, loss: nn.Module, model: SentenceTransformer, texts: Sequence[str], *, bf16: bool = False
     ) -> Any:
-        """The loss with self-distillation of its batches; the loss itself where the weight is 0.
+        """The loss with self-distillation of its batches, or the loss itself if the weight is 0.
 
         Args:
-            loss: A loss whose labels are places of texts.
-            model: The encoder as it is before training; it becomes the teacher.
-            texts: What is trained on, by label.
+            loss: A loss whose labels are positions in ``texts``.
+            model: The encoder before training; it becomes the teacher.
+            texts: The training texts.
             bf16: Whether the teacher computes in bfloat16.
         """
         return self._held(loss, self._teacher(model, texts, bf16)) if self.distillation else loss
@@ -61,12 +61,12 @@ class DistillationArguments:
     def distilled_rows(
         self, loss: nn.Module, model: SentenceTransformer, rows: Dataset, *, bf16: bool = False
     ) -> tuple[Dataset, nn.Module]:
-        """The rows and the loss to train with, where several texts share a label, like the contexts of a term.
+        """The rows and the loss to train with if several texts share a label, as contexts of a term do.
 
         Args:
             loss: A loss of the labels of the rows.
             model, bf16: As for :meth:`distilled`.
-            rows: Columns ``text`` and ``label``.
+            rows: The dataset, with columns ``text`` and ``label``.
         """
         if not self.distillation:
             return rows, loss
@@ -77,18 +77,19 @@ class DistillationArguments:
     def distilled_parts(
         self, parts: Mapping[str, Part], model: SentenceTransformer, train: Terminology, *, bf16: bool = False
     ) -> dict[str, nn.Module]:
-        """The losses of the parts with self-distillation; they share one table of the teacher's vectors.
+        """The losses of the parts with self-distillation; all share one table of the teacher's vectors.
 
         Args:
-            parts: By name.
+            parts: Name to part.
             model, bf16: As for :meth:`distilled`.
-            train: What the parts were made from.
+            train: The terminology of the parts.
         """
         losses = {name: part.loss for name, part in parts.items()}
         if not self.distillation:
             return losses
         with_texts = [part.rows["text"] for part in parts.values() if "text" in part.rows.column_names]
-        longest: Any = max(with_texts, key=len, default=train.strings)  # rows of definitions begin with those of names
+        # Rows of definitions start with the rows of names.
+        longest: Any = max(with_texts, key=len, default=train.strings)
         teacher = self._teacher(model, longest, bf16)
         return {name: self._held(losses[name], teacher, rows=part.texts_of) for name, part in parts.items()}
 

@@ -1,4 +1,4 @@
-"""What every recipe that trains an encoder does in the same words: read, measure what it starts from, record, train."""
+"""Steps that all recipes of encoders share: read the terminology, measure the base model, record the run, train."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 
 def read_terminology(sources: Iterable[str]) -> Terminology:
-    """The terminologies of ``--terminology``, merged; each is what ``Terminology.open`` takes.
+    """The terminologies of ``--terminology``, merged.
+
+    Args:
+        sources: Arguments of ``Terminology.open``.
 
     Raises:
-        InputError: As ``Terminology.open`` and ``Terminology.merge``.
+        InputError: An error of ``Terminology.open`` or ``Terminology.merge``.
     """
     return Terminology.merge(*(Terminology.open(source) for source in sources))
 
@@ -38,7 +41,7 @@ def read_terminology(sources: Iterable[str]) -> Terminology:
 def measure_before(
     suite: EvaluatorSuite, model: SentenceTransformer, training: SentenceTransformerTrainingArguments
 ) -> Measured:
-    """What the suite finds before training, by the evaluator's name."""
+    """The results of the suite before training, by the evaluator's name."""
     return suite.measure(model, "the base model" if training.should_log else "")
 
 
@@ -49,13 +52,13 @@ def record_run(
     losses: Mapping[str, nn.Module],
     **details: Any,
 ) -> RunRecord:
-    """The record of a run, which begins now.
+    """The record of a run that starts now.
 
     Args:
         name: The recipe's name.
-        recipe: Its arguments, with ``base_model`` and ``license``, where the details have none.
+        recipe: The recipe's arguments; their ``base_model`` and ``license`` are used unless the details have them.
         training: The trainer's arguments.
-        losses: By the name of the dataset.
+        losses: Name of the dataset to its loss.
         **details: The other arguments of :class:`~st_biomed.release.run_record.RunRecord`.
     """
     details = {"base_model": recipe.base_model, "seed": training.seed, "license": recipe.license, **details}
@@ -75,26 +78,28 @@ def train_encoder(
     dev: BaseEvaluator | None = None,
     collator: Any = None,
 ) -> SentenceTransformerTrainer:
-    """Train with whole checkpoints, from the one that is resumed on.
+    """Train an encoder with complete checkpoints, or continue its training from one.
 
-    Low-rank updates are added before and merged after it; a moving average of the weights is what the encoder has in the end.
+    With ``--adapter lora`` low-rank updates are added before training and merged after it. With ``--ema_decay`` the
+    encoder has the moving average of the weights at the end.
 
     Args:
         model: The encoder; trained in place.
-        recipe: Says how the layers learn, which parameters decay, what is trained, and what is averaged.
+        recipe: The settings of layer learning rates, weight decay, low-rank updates and the moving average.
         training: The trainer's arguments.
         rows: The dataset, or name to dataset.
         loss: The loss, or name of the dataset to loss.
-        record: Gets the trainer's arguments and figures.
-        *callbacks: Besides; what they write into a checkpoint is part of it.
-        dev: What is measured in training.
-        collator: In place of the host's.
+        record: The record to which the trainer's arguments and figures are added.
+        *callbacks: Additional callbacks; the files that they write into a checkpoint belong to it.
+        dev: The evaluator during training.
+        collator: Replaces the trainer's data collator.
 
     Returns:
         The trainer, after training.
 
     Raises:
-        InputError: What :func:`~st_biomed.modules.lora.add_lora` and :func:`~st_biomed.training.optimizer.decay_layers` refuse.
+        InputError: An error of :func:`~st_biomed.modules.lora.add_lora` or
+            :func:`~st_biomed.training.optimizer.decay_layers`.
     """
     if recipe.adapter == "lora":
         add_lora(model)

@@ -1,4 +1,4 @@
-"""How every recipe ends: what was trained is kept, measured, recorded and released, and nothing is removed before that."""
+"""The end of every recipe: save the trained model, measure it, record the results and write the release."""
 
 from __future__ import annotations
 
@@ -43,25 +43,26 @@ def finish(
     keep: bool = False,
     writes: bool = True,
 ) -> Found:
-    """The end of every run: keep what was trained, measure it, build the release beside the present one, and swap them.
+    """Save the trained model, measure it, write the new release beside the earlier one, and replace the earlier one.
 
-    A process that is killed at any step leaves one whole release, the former or the new one, and until the new one
-    stands what was trained is in ``trained`` beside the checkpoints.
+    If the process is killed at any step, one complete release remains, the earlier or the new one. Until the new
+    release is written, the trained model is in the folder ``trained`` beside the checkpoints.
 
     Args:
-        folders: Where to.
-        save: Writes what was trained into an empty folder.
-        measure: Measures it; every process calls it.
+        folders: The output folders.
+        save: Writes the trained model into an empty folder.
+        measure: Measures the trained model; every process calls it.
         release: Writes the release into an empty folder, and checks it.
-        beside: Folders that ``save`` makes and that stay beside the checkpoints, by name.
-        keep: Whether ``trained`` stays: the release has another form.
+        beside: Names of folders that ``save`` writes and that are copied beside the checkpoints.
+        keep: Whether to keep ``trained``, because the release has another form.
         writes: Whether this is the process that writes.
 
     Returns:
-        What was measured.
+        The result of ``measure``.
 
     Raises:
-        InputError: Measuring or releasing failed, and where the trained model is; or the disk is full or in the way.
+        InputError: Measuring or writing the release failed, or the disk is full; the message names the folder of the
+            trained model.
     """
     if writes:
         unwritten = f"{folders.trained} was not written{_last_checkpoint(folders)}"
@@ -85,14 +86,14 @@ def finish(
 
 @contextmanager
 def _saying(what: str) -> Iterator[None]:
-    """Add to a person's mistake, or to a disk that is full or in the way, what became of the run."""
+    """Add the state of the run to an input error or an error of the disk."""
     try:
         yield
     except Exception as error:
-        said = error if isinstance(error, InputError) else disk_error(error)
-        if said is None:
+        explained = error if isinstance(error, InputError) else disk_error(error)
+        if explained is None:
             raise
-        raise InputError(f"{said}; {what}") from error
+        raise InputError(f"{explained}; {what}") from error
 
 
 def _last_checkpoint(folders: OutputFolders) -> str:
@@ -118,30 +119,30 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
     needs_code: bool = False,
     averaging: AverageWithBase | None = None,
 ) -> Measured:
-    """:func:`finish` for an encoder: measure what was trained, write the release folder, and publish it where asked to.
+    """:func:`finish` for an encoder: measure the trained model, write the release folder, and publish it if requested.
 
     Args:
-        model: What was trained.
-        suite: What is measured.
-        folders: Where to.
-        record: Gets the results.
-        before: What the suite found before training.
-        terminologies: What was trained and measured on, for the check that none of it leaves.
-        trainer: That has trained it, which says whether this is the process that writes; by default it is.
-        training: The trainer's arguments say so where there is no trainer.
-        after: What was found already, where nothing is left to measure.
-        base_model: Whose tokenizer the released one may equal: the record's by default; ``None`` where it has none.
-        form: Makes the model that is released of the one that was trained, e.g. :func:`~st_biomed.release.fold_modules.fold_modules`.
-        beside: What else was trained and stays in the training folder, and what writes it.
-        shown: What is printed of the results; by default the suite's table of them.
-        needs_code: Whether the released model is loaded with ``trust_remote_code=True``.
-        averaging: Averages what was trained with what training started from; what is measured and released is the average.
+        model: The trained encoder.
+        suite: The evaluators.
+        folders: The output folders.
+        record: The record to which the results are added.
+        before: The results of the suite before training.
+        terminologies: The terminologies of training and measurement; the release is checked for their strings.
+        trainer: The trainer, from which the process that writes is known; without it, this process writes.
+        training: The trainer's arguments, if there is no trainer.
+        after: The results after training, if they are known already.
+        base_model: The model whose tokenizer the release may have: the record's by default; ``None`` if there is none.
+        form: Makes the released model from the trained one, e.g. :func:`~st_biomed.release.fold_modules.fold_modules`.
+        beside: Folder name to a function that writes another trained module, which stays in the training folder.
+        shown: The text that is printed for the results; by default the suite's table.
+        needs_code: Whether the released model must be loaded with ``trust_remote_code=True``.
+        averaging: Averages the trained weights with those of the base model; the average is measured and released.
 
     Returns:
-        What the suite found.
+        The results of the suite after training.
 
     Raises:
-        InputError: Training diverged, or what :func:`finish` and :func:`publish` refuse.
+        InputError: Training diverged, or an error of :func:`finish` or :func:`publish`.
     """
     training = training if trainer is None else trainer.args
     writes = training is None or training.process_index == 0
@@ -162,7 +163,9 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
         for name, figures in found.items():
             record.add_results(name, "before", before[name])
             record.add_results(name, "after", figures)
-        record.add_published(one for one in suite.published if any(one.metric in each for each in found.values()))
+        record.add_published(
+            figure for figure in suite.published if any(figure.metric in metrics for metrics in found.values())
+        )
         fill_release(
             model if form is None else form(model),
             folder,
@@ -177,7 +180,9 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
             record.add_averaging(averaged)
             if called:
                 print(" ".join(averaging_sentences(averaged)), flush=True)
-        return suite.measure(model, called) if after is None else {name: {**one} for name, one in after.items()}
+        return (
+            suite.measure(model, called) if after is None else {name: {**figures} for name, figures in after.items()}
+        )
 
     found = finish(
         folders,
@@ -199,10 +204,14 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
 
 @torch.no_grad()
 def check_finite(model: nn.Module, folders: OutputFolders) -> None:
-    """Refuse to go on with a model that training has destroyed, before anything is replaced.
+    """Raise InputError if a weight is NaN or infinite, before any file is replaced.
+
+    Args:
+        model: The trained model.
+        folders: The output folders, for the message.
 
     Raises:
-        InputError: A weight is NaN or infinite.
+        InputError: Training diverged.
     """
     weights = dict(model.named_parameters())
     broken = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
@@ -215,15 +224,15 @@ def check_finite(model: nn.Module, folders: OutputFolders) -> None:
 
 
 def publish(folders: OutputFolders, terminologies: Sequence[Terminology], base_model: str | None) -> None:
-    """Publish the release folder where ``--push_to_hub`` says; without it, do nothing.
+    """Publish the release folder if ``--push_to_hub`` is set.
 
     Args:
-        folders: Of the run, after its release is saved.
-        terminologies: What was trained and measured on.
-        base_model: Whose tokenizer the released one may equal; that of the record by default.
+        folders: The output folders, after the release is written.
+        terminologies: The terminologies of training and measurement.
+        base_model: The model whose tokenizer the release may have; that of the record by default.
 
     Raises:
-        InputError: What is in the way, and the command that repeats the publishing alone.
+        InputError: Publishing failed; the message has the command that repeats it.
     """
     if folders.push is None:
         return

@@ -1,4 +1,4 @@
-"""The trainer of masked-language training that scores masked tokens alone."""
+"""A trainer for masked-language training that scores only masked tokens."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from st_biomed.corpus.masking import IGNORED
 
 
 class MaskedLanguageTrainer(Trainer):
-    """transformers' trainer for a masked language model, its loss computed for the tokens that have a label.
+    """The trainer of transformers for a masked language model, with a loss that is computed only for labeled tokens.
 
-    The models of transformers score each token of a batch against the whole vocabulary and then drop all but the 15% that
-    are masked. Here only those reach the last layer of the head: the same loss and gradients, with the memory and the time
-    of a seventh of the scores. A model whose head has no such layer is asked for all scores. The loss is the mean over
-    the labeled tokens of a batch; with gradient accumulation, the mean of those means.
+    The models of transformers score each token of a batch against the whole vocabulary, and then drop all but the 15%
+    that are masked. Here only the masked tokens reach the last layer of the head. Loss and gradients are the same, and
+    the scores need a seventh of the memory and time. A model whose head has no such layer computes all scores. The
+    loss is the mean over the labeled tokens of a batch; with gradient accumulation, the mean of these means.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -29,7 +29,7 @@ class MaskedLanguageTrainer(Trainer):
     def compute_loss(
         self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """The mean cross-entropy over the tokens whose label is not -100; 0 where there are none."""
+        """The mean cross-entropy over the tokens whose label is not -100; 0 if there are none."""
         inputs = dict(inputs)
         labels = inputs.pop("labels")
         labeled = labels != IGNORED
@@ -45,7 +45,7 @@ class MaskedLanguageTrainer(Trainer):
 
 @contextmanager
 def scoring_only(model: Any, labeled: Tensor) -> Iterator[None]:
-    """Inside, the last layer of the model's head sees the states of these tokens alone, in their order.
+    """A context in which the last layer of the head gets only the states of the labeled tokens, in their order.
 
     Args:
         model: A masked language model of transformers.

@@ -1,4 +1,4 @@
-"""The exponential moving average of an encoder's weights: what is measured and released in place of the last ones."""
+"""The exponential moving average of an encoder's weights, which replaces the last weights after training."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ FILE_NAME = "moving_average.safetensors"
 class MovingAverageCallback(TrainerCallback):
     r"""Averages the trained weights of an encoder over the steps, :math:`s \leftarrow d\,s + (1 - d)\,\theta` after each.
 
-    The average begins with the weights that training starts from, which keep a share of :math:`d^T` after T steps. It is kept in
-    float32 (float64 for parameters that are).
+    The average starts with the initial weights, which keep a share of :math:`d^T` after T steps. It is stored in
+    float32, or in float64 for float64 parameters.
 
-    * Where the trainer measures, it measures the average, and takes the best checkpoint by that.
-    * A checkpoint holds the weights as they are trained, and the average beside them in ``moving_average.safetensors``, from which
-      it goes on when training resumes.
-    * When training ends the encoder has the average: the last one, or that of the best checkpoint with
-      ``load_best_model_at_end``.
+    * The trainer measures the average, and selects the best checkpoint by these measurements.
+    * A checkpoint contains the trained weights, and the average in ``moving_average.safetensors``. A resumed training
+      continues both.
+    * At the end of training the encoder has the averaged weights: the last average, or that of the best checkpoint
+      with ``load_best_model_at_end``.
 
-    Several processes compute the same average of the same weights; the main one writes it. Batches with hard negatives are
-    found with the trained weights.
+    With several processes, each computes the same average, and the main process writes it. Hard negatives are found
+    with the trained weights.
 
     Args:
         decay: d, above 0 and below 1.
 
     Raises:
-        InputError: Another decay; when training begins, a resumed checkpoint without an average, or with one of another decay or
-            of other parameters.
+        InputError: The decay is out of range; or, when training starts, the resumed checkpoint has no average, or an
+            average with another decay or of other parameters.
     """
 
     def __init__(self, decay: float) -> None:
@@ -95,18 +95,19 @@ class MovingAverageCallback(TrainerCallback):
         _write(kwargs["model"], self.average)
 
     def _put_in_to_measure(self, control: TrainerControl, model: SentenceTransformer) -> None:
-        """On every process, since all of them embed what is measured."""
+        """Switch to the average before a measurement, in every process, since all of them embed texts."""
         if control.should_evaluate and not self._trained:
             self._trained = {name: parameter.detach().clone() for name, parameter in _trained(model).items()}
             _write(model, self.average)
 
     def _put_back(self, model: SentenceTransformer) -> None:
+        """Switch back to the trained weights."""
         if self._trained:
             _write(model, self._trained)
             self._trained = {}
 
     def _read(self, checkpoint: Path) -> None:
-        """Take the average of a checkpoint."""
+        """Read the average from a checkpoint."""
         file = checkpoint / FILE_NAME
         if not file.is_file():
             raise InputError(f"{file}: missing, the checkpoint was saved without --ema_decay; resume it without, too")

@@ -1,4 +1,4 @@
-"""Which parameters decay, and how fast each layer learns."""
+"""The optimizer of a training: which parameters decay, and the learning rate of each layer."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from torch import nn
 from st_biomed.errors import InputError
 
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?)\.(\d+)\.")
-"""BERT, XLM-R and MPNet write ``encoder.layer.3.``, DistilBERT ``transformer.layer.3.``, decoders ``layers.3.`` or ``h.3.``."""
+"""Matches ``encoder.layer.3.`` (BERT, XLM-R, MPNet), ``transformer.layer.3.`` (DistilBERT), ``layers.3.`` and ``h.3.``
+(decoders)."""
 _EMBEDDINGS = re.compile(r"(?:^|\.)(?:\w*embeddings?|embed_\w+|wte|wpe|relative_attention_bias)\.")
-"""The last are the positions of MPNet, which all layers share."""
+"""``relative_attention_bias`` is the position embedding of MPNet, which all layers share."""
 
 
 def decaying_all(loss: nn.Module, training: SentenceTransformerTrainingArguments) -> torch.optim.Optimizer:
-    """AdamW that decays biases and layer norms too, as the published code of SapBERT does.
+    """AdamW with weight decay also for biases and layer norms, as in the published code of SapBERT.
 
-    The host would leave them out.
+    The trainer's own optimizer does not decay them.
 
     Args:
-        loss: What is trained, the encoder among it.
-        training: Learning rate, betas, epsilon and weight decay.
+        loss: The module to train; it contains the encoder.
+        training: The trainer's arguments: learning rate, betas, epsilon and weight decay.
     """
     weights = [weight for weight in loss.parameters() if weight.requires_grad]
     return torch.optim.AdamW(
@@ -37,22 +38,23 @@ def decaying_all(loss: nn.Module, training: SentenceTransformerTrainingArguments
 
 
 def decay_layers(optimizer: torch.optim.Optimizer, model: SentenceTransformer, decay: float) -> None:
-    """Have lower layers learn more slowly: layer l of L with ``lr * decay ** (L - l)``, the embeddings as layer 0.
+    """Lower the learning rate of lower layers: ``lr * decay ** (L - l)`` for layer l of L; the embeddings are layer 0.
 
-    Each group of the optimizer is split by layers, in place, and keeps its other settings: its own learning rate, and whether it
-    decays. What is no part of the encoder's layers, such as poolers, dense layers and parameters of a loss, learns as the
-    last layer does.
+    Each group of the optimizer is split by layer, in place. The other settings of a group stay: its base learning rate
+    and its weight decay. Parameters outside the encoder's layers, such as poolers, dense layers and parameters of a
+    loss, have the learning rate of the last layer.
 
     Args:
-        optimizer: Before its first step and without a scheduler.
-        model: Its first module is an encoder of transformers.
+        optimizer: An optimizer before its first step and without a scheduler.
+        model: A model whose first module is an encoder of transformers.
         decay: Above 0 and at most 1.
 
     Raises:
         InputError: The encoder has no numbered layers.
 
     References:
-        Clark et al. 2020, "ELECTRA", arXiv:2003.10555 (Table 6, "layerwise LR decay"); Bao et al. 2022, "BEiT", arXiv:2106.08254.
+        Clark et al. 2020, "ELECTRA", arXiv:2003.10555 (Table 6, "layerwise LR decay"); Bao et al. 2022, "BEiT",
+        arXiv:2106.08254.
     """
     factors = layer_factors(model, decay)
     split: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Where a recipe writes, and what it finds there: an earlier release, checkpoints to go on from, trained weights."""
+"""The output folders of a recipe, and the files of earlier runs in them: a release, checkpoints, a trained model."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from st_biomed.training.checkpoints import checkpoints_in, damage, last_whole, s
 
 @dataclass
 class OutputFolders:
-    """Where a run writes: the release, and beside it checkpoints and what holds training strings.
+    """The output folders of a run: the release, and a second folder for checkpoints and files with training strings.
 
-    What an earlier run left is removed only when something new stands in its place: its checkpoints when this run has
-    one, what it trained when this run has trained, its release when the new one is built and checked.
+    Files of an earlier run are removed only after this run has replaced them: checkpoints after its first checkpoint,
+    the trained model after its training, the release after the new release is written and checked.
 
     Attributes:
         release: The release folder.
         work: ``<release>-training``.
-        checkpoint: What training goes on from; nothing where it begins anew.
-        push: Where the release is published in the end; nowhere by default.
-        token: Of the Hub; the one that is stored by default.
+        checkpoint: The checkpoint that training resumes from; ``None`` if training starts from the base model.
+        push: Where the release is published at the end; nowhere by default.
+        token: The token of the Hub; the stored one by default.
     """
 
     release: Path
@@ -46,17 +46,17 @@ class OutputFolders:
 
     @property
     def trained(self) -> Path:
-        """The model as it was trained, from the end of training until the release stands."""
+        """The folder of the trained model, from the end of training until the release is written."""
         return self.work / "trained"
 
     def begin(self, terminology: Terminology | None) -> None:
-        """Set the checkpoints of an earlier run aside, and keep what is trained on beside those of this one.
+        """Rename the checkpoints of an earlier run, and save the training terminology beside those of this run.
 
         Args:
-            terminology: What is trained on, where it is one.
+            terminology: The training terminology, if there is one.
 
         Raises:
-            InputError: The run that is resumed was trained on something else.
+            InputError: The resumed run was trained on another terminology.
         """
         kept = (self.work if self.checkpoint is None else self.checkpoint.parent) / "terminology"
         if self.checkpoint is None:
@@ -90,21 +90,21 @@ def output_folders(
     is_own: Callable[[str], bool] = may_leave,
     in_phases: bool = False,
 ) -> Iterator[OutputFolders]:
-    """The release goes to ``output_dir``; checkpoints and files with training strings stay in ``<output_dir>-training``.
+    """Prepare ``output_dir`` for the release, and ``<output_dir>-training`` for all files with training strings.
 
-    The main process locks both folders until the run ends, so that no second process writes there.
+    The main process locks both folders until the run ends, so that no other run writes to them.
 
     Args:
-        training: The trainer's arguments; its ``output_dir`` becomes the second folder, and what it resumes from the
-            checkpoint that was found.
-        name: The recipe's name, for where no output folder is given.
-        overwrite: Whether an earlier run's release may be replaced, and what it trained and never released.
+        training: The trainer's arguments; ``output_dir`` is set to the second folder, and ``resume_from_checkpoint``
+            to the checkpoint that was found.
+        name: The recipe's name; the default of ``output_dir`` is ``out/<name>``.
+        overwrite: Whether to replace an earlier run's release, or a model that it trained but did not release.
         base_model: The model that training starts from; it must be available.
-        is_own: Whether a file of the release folder is a release's, by its path there.
-        in_phases: Whether :class:`~st_biomed.training.phases.Phases` finds what a resumed run goes on from.
+        is_own: Whether a relative path in the release folder is that of a release file.
+        in_phases: Whether :class:`~st_biomed.training.phases.Phases` finds the checkpoint of a resumed run.
 
     Raises:
-        InputError: Another process writes to a folder, the release folder has files that may not be replaced, there is no
+        InputError: Another process writes to the folders, the release folder contains other files, there is no
             complete checkpoint to resume from, the base model is not available, or the release cannot be published to
             its target.
     """
@@ -139,21 +139,21 @@ def output_folders(
 
 
 def is_main(training: TrainingArguments) -> bool:
-    """Whether this is the process that writes."""
+    """Whether this is the process that writes files."""
     return training.process_index == 0
 
 
 def resume_point(training: TrainingArguments) -> str | bool | None:
-    """``--resume_from_checkpoint`` as the trainer takes it: a folder, or whether to take the last checkpoint."""
-    said = training.resume_from_checkpoint
-    return said.lower() == "true" if said in ("true", "false", "True", "False") else said
+    """``--resume_from_checkpoint`` in the trainer's form: a folder, or whether to resume from the last checkpoint."""
+    argument = training.resume_from_checkpoint
+    return argument.lower() == "true" if argument in ("true", "false", "True", "False") else argument
 
 
 def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | None:
-    """The checkpoint that training goes on from, which is whole; what was passed over is said.
+    """The complete checkpoint that training resumes from; incomplete ones are skipped with a printed line.
 
     Raises:
-        InputError: It is not, or there is none.
+        InputError: The checkpoint is incomplete or missing.
     """
     point = resume_point(training)
     if not point:
@@ -161,8 +161,8 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
     if isinstance(point, str):
         folder = Path(point)
         if not folder.is_dir():
-            there = ", ".join(path.name for path in checkpoints_in(work))
-            held = f"; {work} holds {there}" if there else ""
+            names = ", ".join(path.name for path in checkpoints_in(work))
+            held = f"; {work} holds {names}" if names else ""
             raise InputError(f"--resume_from_checkpoint {point}: is no checkpoint{held}")
         if wrong := damage(folder):
             raise InputError(f"--resume_from_checkpoint {point}: {wrong}; true takes the last one that is whole")
@@ -194,7 +194,7 @@ def _check_base_model(base_model: str, work: Path) -> None:
 
 
 def _check_trained(folders: OutputFolders, overwrite: bool) -> None:
-    """Refuse to begin where an earlier run trained something that was never released."""
+    """Raise InputError if an earlier run left a trained model without a release."""
     if folders.trained.is_dir() and folders.checkpoint is None and not overwrite:
         end = "" if last_whole(folders.work)[0] is None else "; --resume_from_checkpoint true ends that run"
         raise InputError(

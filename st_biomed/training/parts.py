@@ -1,4 +1,4 @@
-"""What a terminology is trained on, in parts: synonyms, definitions, relations and the hierarchy."""
+"""The parts of a training on a terminology: synonyms, definitions, relations and the hierarchy."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from st_biomed.training_data import RelationLookup, definitions_dataset, names_d
 
 
 class Part(NamedTuple):
-    """What one kind of pairs brings to the training.
+    """The rows, the loss and the batches of one part of a training.
 
     Attributes:
-        rows: What is trained on.
+        rows: The training dataset.
         loss: The loss of its batches.
-        batches: How the rows are grouped.
-        texts_of: Maps labels to text ids; ``None`` where they are equal.
+        batches: How rows are grouped into batches.
+        texts_of: Maps labels to text ids; ``None`` if the labels are text ids.
     """
 
     rows: Dataset
@@ -47,25 +47,26 @@ class Part(NamedTuple):
 
 @dataclass
 class DefinitionArguments(EncoderArguments):
-    """How names are trained on with definitions of their concepts."""
+    """Settings of the training on names and definitions of their concepts."""
 
     definition_temperature: float = field(
         default=0.05, metadata=about("temperature of InfoNCE between names and definitions", above(0))
     )
     siblings: float = field(
-        default=0.25, metadata=about("share of siblings in a batch of definitions, hard negatives", within("[0, 1)"))
+        default=0.25,
+        metadata=about("share of siblings in a batch of definitions; they are hard negatives", within("[0, 1)")),
     )
 
     def definitions(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
-        """The part of names and definitions: InfoNCE over all texts of a batch.
+        """The part of names and definitions, with InfoNCE over all texts of a batch.
 
         Args:
             model: The encoder.
-            train: What is trained on.
-            folder: Where it is saved.
+            train: The training terminology.
+            folder: The folder in which it is saved.
 
         Raises:
-            InputError: It has no definition.
+            InputError: The terminology has no definition.
         """
         lookup = DefinitionLookup(train)
         options: dict[str, Any] = {
@@ -83,7 +84,7 @@ class DefinitionArguments(EncoderArguments):
 
 @dataclass
 class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, EncoderArguments):
-    """How each part is trained on; the sections are HiPrBERT's."""
+    """Settings of each part of a training. Section numbers refer to the HiPrBERT paper."""
 
     distance: str = field(
         default="sibling_parent", metadata=about("sibling_parent (3.3), lca_depth or hops", one_of(*DISTANCES))
@@ -91,33 +92,37 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Encoder
     levels: list[str] = field(
         default_factory=lambda: ["sibling", "parent_child"],
         metadata=about(
-            "kinships from near to far, for sibling_parent (3.3; more of them: 5)", one_of(*KINSHIPS, called="kinship")
+            "kinships from near to far, for sibling_parent (3.3; section 5 has more of them)",
+            one_of(*KINSHIPS, called="kinship"),
         ),
     )
     shared_concept_negatives: bool = field(
-        default=False, metadata={"help": "relation pairs that share a concept are negatives (the published code)"}
+        default=False, metadata={"help": "relation pairs that share a concept are negatives, as in the published code"}
     )
     temperature: float = field(
-        default=1.0, metadata=about("mixing of the parts: 1 is by size, larger is flatter", at_least(1))
+        default=1.0,
+        metadata=about(
+            "temperature of mixing the parts: 1 is proportional to size, larger values are more even", at_least(1)
+        ),
     )
-    max_pairs_per_concept: int = field(default=50, metadata=about("synonym pairs a concept and epoch", COUNT))
+    max_pairs_per_concept: int = field(default=50, metadata=about("synonym pairs per concept and epoch", COUNT))
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
-        """What one part brings.
+        """The rows, the loss and the batches of a part.
 
         Args:
-            name: synonyms, relations or hierarchy.
+            name: ``synonyms``, ``relations`` or ``hierarchy``.
             model: The encoder.
-            train: What is trained on.
-            folder: Where it is saved.
-            seed: Of what is drawn once.
+            train: The training terminology.
+            folder: The folder in which it is saved.
+            seed: Seed of the relation pairs, which are drawn once.
         """
         if name == "synonyms":
             return self._synonyms(model, train, folder)
         return self._hierarchy(model, train, folder) if name == "hierarchy" else self._relations(model, train, seed)
 
     def mix(self, training: SentenceTransformerTrainingArguments, parts: Mapping[str, Part]) -> None:
-        """Have the trainer take the batches of the parts in one run."""
+        """Set the batch samplers of the trainer, so that one run takes the batches of all parts."""
         training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
         training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=self.temperature)
 
@@ -125,17 +130,17 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Encoder
         """The batches of synonym pairs.
 
         Args:
-            train: What is trained on.
-            folder: Where it is saved.
+            train: The training terminology.
+            folder: The folder in which it is saved.
         """
         return SynonymBatches.of(train, folder, max_pairs_per_concept=self.max_pairs_per_concept)
 
     def relation_rows(self, train: Terminology, seed: int) -> Dataset:
-        """The pairs of names of related concepts, drawn once with a seed."""
+        """Pairs of names of related concepts, drawn once with a seed."""
         return relation_pairs(train, seed=seed)
 
     def _synonyms(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
-        """Names of one concept against mined names of others (3.4, 3.5)."""
+        """Names of one concept against mined names of other concepts (3.4, 3.5)."""
         loss = self.multi_similarity(model, self.synonym_preset, train, **self.embedding())
         return Part(names_dataset(train), loss, self.synonym_batches(train, folder))
 
@@ -147,7 +152,7 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Encoder
         return Part(pairs, loss, ShuffledBatches.of(pairs), lookup.texts)
 
     def _hierarchy(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
-        """Anchors and their partners at every distance (3.4), under the ordinal loss (3.5)."""
+        """Anchors and their partners at every distance (3.4), with the ordinal loss (3.5)."""
         hierarchy = Hierarchy(train, self.distance, levels=self.levels)
         loss = self.ordinal_loss(model, hierarchy, **self.embedding())
         return Part(names_dataset(train), loss, self.partner_batches(hierarchy, folder))
@@ -155,22 +160,29 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Encoder
 
 @dataclass
 class MixedPartArguments(DefinitionArguments, PartArguments):
-    """Parts in given shares, definitions among them."""
+    """Settings of a training in parts with fixed shares; definitions are an additional part."""
 
     shares: list[float] = field(
         default_factory=list,
-        metadata=about("share of the steps of each part, in their order; by size by default", above(0)),
+        metadata=about(
+            "share of the steps of each part, in the order of the parts; proportional to size by default", above(0)
+        ),
     )
     pivot_language: str | None = field(
         default=None,
-        metadata={"help": "synonyms within each language and of each language with this one, e.g. en; all by default"},
+        metadata={
+            "help": "make pairs within each language and between it and this one, e.g. en; all pairs by default"
+        },
     )
 
     def check_shares(self, parts: list[str]) -> None:
-        """Refuse shares that are not one for each part.
+        """Raise InputError if the shares do not fit the parts.
+
+        Args:
+            parts: Names of the parts.
 
         Raises:
-            InputError: Another number of them, or a temperature besides.
+            InputError: The number of shares is not the number of parts, or a temperature is set in addition to shares.
         """
         if self.shares and (len(self.shares) != len(parts) or self.temperature != 1):
             raise InputError(
@@ -178,11 +190,11 @@ class MixedPartArguments(DefinitionArguments, PartArguments):
             )
 
     relations: list[str] = field(
-        default_factory=list, metadata={"help": "names of the relations that are trained on; all by default"}
+        default_factory=list, metadata={"help": "names of the relations to train on; all by default"}
     )
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
-        """As :meth:`PartArguments.part`, definitions besides."""
+        """As :meth:`PartArguments.part`, with the additional part ``definitions``."""
         if name == "definitions":
             return self.definitions(model, train, folder)
         return super().part(name, model, train, folder, seed)
@@ -194,26 +206,26 @@ class MixedPartArguments(DefinitionArguments, PartArguments):
         )
 
     def relation_rows(self, train: Terminology, seed: int) -> Dataset:
-        """As :meth:`PartArguments.relation_rows`, of the relations that are asked for."""
+        """As :meth:`PartArguments.relation_rows`, for the selected relations."""
         return relation_pairs(train, self.relations or None, seed=seed)
 
     def mix(self, training: SentenceTransformerTrainingArguments, parts: Mapping[str, Part]) -> None:
-        """As :meth:`PartArguments.mix`, in the given shares."""
+        """As :meth:`PartArguments.mix`, with the given shares."""
         super().mix(training, parts)
         if self.shares:
             training.multi_dataset_batch_sampler = RankAlignedMixing(shares=tuple(self.shares))
 
 
 def check_parts(terminology: Sequence[str], parts: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse a training without a terminology or a part, and one of them twice.
+    """Raise InputError if the terminology or the parts are invalid.
 
     Args:
         terminology: Sources of the terminology.
-        parts: What is trained on.
-        known: What may be trained on.
+        parts: Names of the parts to train on.
+        known: Names of all parts.
 
     Raises:
-        InputError: None, one twice, or an unknown part.
+        InputError: One of the two lists is empty or has an entry twice, or a part is unknown.
     """
     for name, values in (("terminology", terminology), ("parts", parts)):
         if not values or len(set(values)) < len(values):

@@ -1,8 +1,8 @@
-"""Trainings that follow each other in one run: each leaves its model, and a resumed run goes on in the first that is not finished.
+"""Phases of one run, which are trained one after the other. A resumed run continues in the first unfinished phase.
 
-They lie in ``<output_dir>-training/phases``: the model and the record of a finished phase in a folder of its name, and the
-checkpoints of the others in ``<name>-training``. What an earlier run left there is set aside when a run begins anew, and
-goes when a phase of the new one is finished.
+The folder is ``<output_dir>-training/phases``. A finished phase has a folder ``<name>`` with its model and its record,
+an unfinished phase a folder ``<name>-training`` with its checkpoints. A run that is not resumed renames the phases of
+an earlier run, and removes them when its first phase is finished.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ _DECIDES = (
     "num_train_epochs",
     "max_steps",
 )
-"""Arguments of the trainer that a finished phase shares with the run that takes it."""
+"""Arguments of the trainer that must be equal when a run takes a finished phase of an earlier run."""
 
 
 @dataclass
 class Phases:
-    """The trainings of one run.
+    """The phases of one run.
 
     Args:
-        folders: Where the run writes; made with ``in_phases=True``.
-        training: The trainer's arguments; :meth:`train` changes some for a phase.
+        folders: The output folders of the run, prepared with ``in_phases=True``.
+        training: The trainer's arguments; :meth:`train` replaces some of them in a phase.
 
     Raises:
-        InputError: A checkpoint is named, or nothing is there to resume from.
+        InputError: ``resume_from_checkpoint`` names a checkpoint, or there is nothing to resume from.
     """
 
     folders: OutputFolders
@@ -75,11 +75,11 @@ class Phases:
 
     @property
     def folder(self) -> Path:
-        """Where the phases lie."""
+        """The folder of the phases."""
         return self.folders.work / "phases"
 
     def _left(self) -> Iterator[Path]:
-        """Finished phases, and whole checkpoints of others."""
+        """Finished phases, and complete checkpoints of unfinished ones."""
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
             if (path / "run.json").is_file():
                 yield path
@@ -87,13 +87,13 @@ class Phases:
                 yield checkpoint
 
     def begin(self, train: Terminology) -> None:
-        """Set the phases of an earlier run aside, and keep what is trained on; in the process that writes.
+        """Rename the phases of an earlier run and save the training terminology, in the process that writes.
 
         Args:
-            train: What is trained on.
+            train: The training terminology.
 
         Raises:
-            InputError: The run that is resumed was trained on something else.
+            InputError: The resumed run was trained on another terminology.
         """
         with self.training.main_process_first(desc="phases"):
             if not self.training.should_save:
@@ -120,17 +120,17 @@ class Phases:
         dev: BaseEvaluator | None = None,
         **changed: Any,
     ) -> None:
-        """Train a model in place, or give it the weights of the phase where a resumed run finds it finished.
+        """Train a model in place, or load the weights of the phase if the resumed run has finished it.
 
         Args:
-            name: The phase's; a folder's name.
+            name: Name of the phase and of its folder.
             model: The encoder.
-            recipe, rows, loss, callbacks, dev: As of :func:`~st_biomed.training.encoder_run.train_encoder`.
-            record: Of the run: gets the loss, and the figures of training as ``name/loss`` and so on.
-            **changed: Arguments of the trainer that the phase has of its own.
+            recipe, rows, loss, callbacks, dev: As for :func:`~st_biomed.training.encoder_run.train_encoder`.
+            record: The record of the run; the loss is added to it, and the figures of training as ``name/loss`` etc.
+            **changed: Arguments of the trainer that replace those of the run in this phase.
 
         Raises:
-            InputError: Training diverged, or the finished phase was trained in another way than this one would be.
+            InputError: Training diverged, or the finished phase was trained with other settings.
         """
         if self.training.should_log:
             print(f"\n== {name}", flush=True)
@@ -158,7 +158,7 @@ class Phases:
             record.add_metrics(entry["step"], entry["epoch"], {f"{name}/{entry['name']}": value})
 
     def _go_on(self, training: SentenceTransformerTrainingArguments, work: Path) -> None:
-        """Resume a phase from its last whole checkpoint, where there is one; later ones wait under another name."""
+        """Resume a phase from its last complete checkpoint, if there is one; later checkpoints are renamed."""
         found, passed = last_whole(work) if self.resumes else (None, {})
         with training.main_process_first(desc="checkpoint"):
             if training.should_save:
@@ -172,7 +172,7 @@ class Phases:
                 print(f"going on from {found}", flush=True)
 
     def _keep(self, model: SentenceTransformer, own: RunRecord, finished: Path, work: Path) -> None:
-        """Save what a phase has trained; its checkpoints go, and so do the phases of an earlier run."""
+        """Save the model of a phase, and remove its checkpoints and the phases of an earlier run."""
         with replacing(finished) as draft:
             model.save_pretrained(str(draft), create_model_card=False)
             require_this_package(draft)
@@ -183,7 +183,7 @@ class Phases:
 
 
 def _set_aside(folder: Path) -> None:
-    """Give the phases of an earlier run another name, under which they wait until one of this run is finished."""
+    """Rename the phases of an earlier run; they are removed when a phase of this run is finished."""
     new, number = folder.with_name(f"earlier-{folder.name}"), 2
     while new.exists():
         new, number = folder.with_name(f"earlier-{folder.name}-{number}"), number + 1
@@ -191,11 +191,12 @@ def _set_aside(folder: Path) -> None:
 
 
 def _check_same(run: RunData, own: RunRecord, training: SentenceTransformerTrainingArguments, finished: Path) -> None:
-    """Refuse to take a phase that this run would have trained in another way."""
+    """Raise InputError if a finished phase was trained with other settings than those of this run."""
     now = own.to_dict()
     settings = training.to_dict()
     found, wanted = (
-        {"base_model": Path(one["base_model"]).name, "seed": one["seed"], "loss": one["losses"]} for one in (run, now)
+        {"base_model": Path(record["base_model"]).name, "seed": record["seed"], "loss": record["losses"]}
+        for record in (run, now)
     )
     found |= {name: run["training_arguments"].get(name) for name in _DECIDES}
     wanted |= {name: plain(settings[name]) for name in _DECIDES}

@@ -1,4 +1,4 @@
-"""The principal components of vectors, and vectors reduced to them in the space that they are in."""
+"""The principal components of vectors, and the projection of vectors onto the leading ones."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from st_biomed.errors import InputError
 
-_ROWS = 65_536  # vectors at once
+_ROWS = 65_536  # vectors at a time
 
 
 def principal_directions(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of vectors, and their principal components from the largest variance to the smallest.
+    """The mean of vectors and their principal components, in order of decreasing variance.
 
     Args:
         vectors: ``[N, D]``; may be memory-mapped.
 
     Returns:
-        float64 ``[D]`` and ``[D, D]``, a component in each column.
+        The mean, float64 ``[D]``, and the components as columns, float64 ``[D, D]``.
     """
     mean = sum(vectors[piece].astype(np.float64).sum(axis=0) for piece in _pieces(vectors)) / max(1, len(vectors))
     scatter = np.zeros((vectors.shape[1], vectors.shape[1]))
@@ -27,10 +27,10 @@ def principal_directions(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main_components(vectors: np.ndarray, n: int) -> np.ndarray:
-    r"""The nearest vectors that lie on n principal components: :math:`\mu + V V^\top (x - \mu)`.
+    r"""The projection of vectors onto their n leading principal components: :math:`\mu + V V^\top (x - \mu)`.
 
-    They keep their dimension, so that an encoder can learn them without a layer of its own; what the other directions hold,
-    noise of a contrastive training for one, is left out.
+    The dimension stays the same, so that an encoder can learn the projected vectors without an additional layer. The
+    other directions, for example noise from contrastive training, are removed.
 
     Args:
         vectors: ``[N, D]``; may be memory-mapped.
@@ -40,7 +40,7 @@ def main_components(vectors: np.ndarray, n: int) -> np.ndarray:
         ``[N, D]`` of the same dtype.
 
     Raises:
-        InputError: No component, or more than D.
+        InputError: n is not from 1 to D.
     """
     if not 1 <= n <= vectors.shape[1]:
         raise InputError(f"components must be from 1 to {vectors.shape[1]}, the dimension of the vectors, found {n}")

@@ -1,4 +1,4 @@
-"""How each recipe reads what its paper leaves open: sentences for the card of what it releases."""
+"""How each recipe interprets what its paper leaves open: sentences for the model card of the release."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def sapbert_readings(recipe: Any) -> list[str]:
-    """Of SapBERT's loss and miner, and of batches that are not the paper's."""
+    """Sentences on SapBERT's loss and miner, and on batches that are not the paper's."""
     sentences = []
     if recipe.loss == "ms":
         sentences.append(
@@ -28,7 +28,7 @@ def sapbert_readings(recipe: Any) -> list[str]:
 
 
 def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
-    """Of HiPrBERT's hard pairs, distances and ordinal loss, for the parts that are trained on."""
+    """Sentences on HiPrBERT's hard pairs, distances and ordinal loss, for the trained parts."""
     sentences = []
     if "synonyms" in parts or "relations" in parts:
         sentences.append(
@@ -53,7 +53,7 @@ def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
 
 
 def open_encoder_readings(recipe: Any) -> list[str]:
-    """Of the parts, and of what keeps the encoder near its base model."""
+    """Sentences on the parts, and on the self-distillation from the base model."""
     sentences = hiprbert_readings(recipe, recipe.parts)
     if "definitions" in recipe.parts:
         sentences.append(_definitions(recipe))
@@ -61,11 +61,11 @@ def open_encoder_readings(recipe: Any) -> list[str]:
 
 
 def distillation_readings(recipe: Any, texts: str = "names") -> list[str]:
-    """Of self-distillation, where there is any.
+    """A sentence on self-distillation, if it is used.
 
     Args:
-        recipe: Its arguments.
-        texts: What the texts of a batch are.
+        recipe: The arguments of the recipe.
+        texts: A noun for the texts of a batch.
     """
     if not recipe.distillation:
         return []
@@ -78,7 +78,7 @@ def distillation_readings(recipe: Any, texts: str = "names") -> list[str]:
 
 
 def biolord_readings(recipe: Any) -> list[str]:
-    """Of BioLORD-2023's three phases."""
+    """Sentences on BioLORD-2023's three phases."""
     learned = f"the {recipe.components} main principal components of the" if recipe.components else "the"
     rates = ", ".join(f"{rate:g}" for rate in recipe.student_learning_rates)
     return [
@@ -91,7 +91,7 @@ def biolord_readings(recipe: Any) -> list[str]:
 
 
 def _definitions(recipe: Any) -> str:
-    """Of the contrastive training on definitions."""
+    """Sentences on the contrastive training on definitions."""
     return (
         "A definition is contrasted with the names and definitions of the batch (InfoNCE, temperature "
         f"{recipe.definition_temperature}); those of a concept that shares a name with its own count for nothing. "
@@ -100,7 +100,7 @@ def _definitions(recipe: Any) -> str:
 
 
 def bergamot_readings(recipe: Any) -> list[str]:
-    """Of BERGAMOT's text loss, and of its graph where there is one."""
+    """Sentences on BERGAMOT's text loss, and on its graph if there is one."""
     sentences = [
         "the multi-similarity loss (2, 50, .5) with the triplet miner of SapBERT (.2), mined anew in every term"
     ]
@@ -114,7 +114,7 @@ def bergamot_readings(recipe: Any) -> list[str]:
 
 
 def injection_readings(recipe: Any) -> list[str]:
-    """Of the injection of a graph between two layers."""
+    """Sentences on the injection of a graph between two layers."""
     return [
         "bare terms are one mention as a whole",
         f"the {recipe.candidates} nearest entities are mixed, their similarities unscaled",
@@ -123,7 +123,7 @@ def injection_readings(recipe: Any) -> list[str]:
 
 
 def italian_readings(recipe: Any, pipelined: bool) -> list[str]:
-    """Of the Italian paper's contrastive training, in one of its two stages."""
+    """Sentences on the Italian paper's contrastive training, in one of its two stages."""
     sentences = [
         f"at most {recipe.prototypes_per_concept} prototypes of a concept",
         "bare terms are pooled over all their tokens",
@@ -138,7 +138,7 @@ def italian_readings(recipe: Any, pipelined: bool) -> list[str]:
 
 
 def few_shot_readings(recipe: Any) -> list[str]:
-    """Of the few-shot encoders' vectors, prototypes and validation."""
+    """Sentences on the vectors, prototypes and validation of few-shot encoders."""
     return [
         "Vectors are brought to length 1 before every stage, as the published code does with whatever it is given.",
         "Prototypes are means over the training names alone, as in the published code."

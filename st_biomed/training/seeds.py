@@ -1,4 +1,4 @@
-"""Runs with several seeds from one base model: their folders, what is finished already, and their mean."""
+"""Runs with several seeds from one base model: their folders, their progress, and the mean of their results."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class SeedRuns:
     """The runs of one command.
 
     Attributes:
-        folder: Where the folder of each run and ``seeds.json`` are.
-        runs: The trainer's arguments of each.
-        results: What each has found after training, by its seed; for :meth:`report`.
+        folder: The folder of ``seeds.json`` and of the folders of the runs.
+        runs: The trainer's arguments of each run.
+        results: The results of each run after training, by its seed; for :meth:`report`.
     """
 
     folder: Path
@@ -36,14 +36,14 @@ class SeedRuns:
     results: dict[int, Measured] = field(default_factory=dict)
 
     def unfinished(self, overwrite: bool) -> Iterator[SentenceTransformerTrainingArguments]:
-        """The arguments of each run that an earlier command has not finished; of the others the results are read.
+        """The arguments of each unfinished run; the results of finished runs are read.
 
         Args:
-            overwrite: Whether they run once more.
+            overwrite: Whether to repeat finished runs.
         """
         for training in self.runs:
             if resume_point(training) is True and not checkpoints_in(Path(f"{training.output_dir}-training")):
-                training.resume_from_checkpoint = None  # its turn had not come
+                training.resume_from_checkpoint = None  # this seed has not been started
             finished = Path(str(training.output_dir), "run.json")
             if finished.is_file() and not overwrite:
                 print(f"seed {training.seed}: finished in an earlier run ({finished.parent})")
@@ -52,7 +52,7 @@ class SeedRuns:
                 yield training
 
     def report(self) -> None:
-        """Write all figures of all runs, and print the means and standard deviations of those of the tables."""
+        """Write the figures of all runs, and print the mean and standard deviation of each main figure."""
         if not is_main(self.runs[0]):
             return
         results = [self.results[training.seed] for training in self.runs]
@@ -73,15 +73,15 @@ class SeedRuns:
 def seed_runs(
     training: SentenceTransformerTrainingArguments, seeds: Sequence[int], folder: Path
 ) -> Iterator[SeedRuns]:
-    """The runs of several seeds, each in a folder of its own; the main process holds the one they lie in.
+    """The runs of several seeds, each in its own folder; the main process locks the folder above them.
 
     Args:
-        training: The trainer's arguments, but for the seed and the folder.
-        seeds: Of the runs.
-        folder: Where the folders lie.
+        training: The trainer's arguments, except the seed and the output folder.
+        seeds: The seeds of the runs.
+        folder: The folder in which the folders of the runs are made.
 
     Raises:
-        InputError: A seed twice, a run that is to be published, or another process writes there.
+        InputError: A seed is given twice, ``push_to_hub`` is set, or another process writes to the folder.
     """
     if len(set(seeds)) < len(seeds):
         raise InputError(f"seeds: each is run once, found {' '.join(map(str, seeds))}")
@@ -96,7 +96,7 @@ def seed_runs(
 
 
 def results_of(path: Path) -> Measured:
-    """What a finished run found after training, of its ``run.json``."""
+    """The results of a finished run after training, from its ``run.json``."""
     return {
         name: {key: value for key, value in stages.get("after", {}).items() if value is not None}
         for name, stages in read_run(path)["results"].items()

@@ -1,4 +1,4 @@
-"""What the stages of the Italian system leave for later ones, and where."""
+"""The folders in which the stages of the Italian system store their output for later stages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ STAGES = ("vocabulary", "kge", "inject", "contrastive", "pipelined")
 
 @dataclass(frozen=True)
 class StageFolders:
-    """The folders of earlier stages.
+    """The output folders of earlier stages.
 
     Args:
-        folder: The ``output_dir`` of the run that leaves them.
+        folder: The ``output_dir`` of the run that wrote them.
     """
 
     folder: Path
@@ -36,7 +36,7 @@ class StageFolders:
 
     @property
     def injected(self) -> Path:
-        """The encoder into which the graph was injected."""
+        """The encoder with injected graph embeddings."""
         return self.folder / "injected"
 
     def graph(self, model: str) -> Path:
@@ -44,42 +44,42 @@ class StageFolders:
         return self.folder / "kge" / model
 
     def text_model(self, base_model: str) -> str:
-        """ext-BERT, or the base model where the vocabulary stage was not run."""
+        """ext-BERT, or the base model if the vocabulary stage was not run."""
         extended = self.folder / "vocabulary"
         return str(extended) if extended.is_dir() else base_model
 
     def settle(self, kge_model: str) -> None:
-        """End what a killed stage has left half done."""
+        """Finish or undo the folder replacements that a killed stage left incomplete."""
         for path in (self.terminology, self.folder / "vocabulary", self.graph(kge_model), self.injected):
             settle(path)
 
     def check_graph(self, kge_model: str, reader: str) -> None:
-        """Refuse to go on without graph embeddings.
+        """Raise InputError if the graph embeddings do not exist.
 
         Args:
-            kge_model: Which.
-            reader: What reads them, for the message.
+            kge_model: Name of the graph embedding model.
+            reader: The loss or stage that needs the embeddings, for the message.
 
         Raises:
-            InputError: They are not there.
+            InputError: The folder of the embeddings is missing.
         """
         table = self.graph(kge_model)
         if not table.is_dir():
-            there = ", ".join(sorted(path.name for path in table.parent.glob("*") if path.is_dir())) or "none"
+            available = ", ".join(sorted(path.name for path in table.parent.glob("*") if path.is_dir())) or "none"
             raise InputError(
-                f"{table}: no graph embeddings for {reader} (there: {there}); run --stage kge "
+                f"{table}: no graph embeddings for {reader} (there: {available}); run --stage kge "
                 f"--kge_model {kge_model} first, or take one that is there"
             )
 
     def keep_terminology(self, recipe: Any, training: TrainingArguments) -> Terminology:
-        """Read the terminology of all stages, and keep it for those that read it themselves.
+        """Read the terminology of all stages, and save it for the stages that load it from the folder.
 
         Args:
             recipe: The arguments of the Italian recipe.
-            training: Says which process writes.
+            training: The trainer's arguments; they determine which process writes.
 
         Raises:
-            InputError: No term in the language, or the stages that were run had another terminology.
+            InputError: No term is in the language, or earlier stages used another terminology.
         """
         terminology = read_terminology(recipe.terminology)
         if recipe.language and recipe.language not in terminology.languages:
@@ -104,15 +104,15 @@ class StageFolders:
 
 
 def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None:
-    """Refuse what a later hour would refuse: a corpus that is not there, and stages that were not run.
+    """Raise InputError if a corpus, a settings file or the output of an earlier stage is missing.
 
     Args:
         recipe: The arguments of the Italian recipe.
-        stages: Those to run.
-        left: The folders of earlier ones.
+        stages: The stages to run.
+        left: The folders of earlier stages.
 
     Raises:
-        InputError: With what is missing, and which stage leaves it.
+        InputError: Something is missing; the message names the stage that writes it.
     """
     left.settle(recipe.kge_model)
     if recipe.corpus:

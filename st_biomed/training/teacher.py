@@ -1,4 +1,4 @@
-"""Vectors of the encoder that training starts from, embedded when a batch first asks for them."""
+"""Vectors of the encoder that training starts from, computed when a batch first needs them."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 PIECE = 512
-"""Texts embedded at once."""
+"""Texts embedded at a time."""
 
 SAMPLE = 8192
-"""Texts whose vectors give the mean and the principal components."""
+"""Texts from whose vectors the mean and the principal components are computed."""
 
 
 class TeacherVectors:
-    """The vectors of N texts under an encoder as it is now, read by rows like a matrix ``[N, D]``.
+    """The vectors of N texts from the current weights of an encoder, read by row like a matrix ``[N, D]``.
 
-    A row is embedded when it is first asked for, by a frozen copy of the encoder on the device of the encoder, and kept
-    in float16 on the CPU. Texts that no batch has cost nothing. Each process has its own table.
+    A row is embedded when it is first requested, by a frozen copy of the encoder on the encoder's device. It is stored
+    in float16 on the CPU. Texts that are in no batch are never embedded. Each process has its own table.
 
-    The texts are embedded as the trainer embeds them: cut at the length limit, without a prompt of the model, sorted by length. The
-    vectors of a text that is embedded beside other texts, as in a resumed run, are equal up to rounding.
+    The texts are embedded as the trainer embeds them: cut at the length limit, without a prompt of the model, sorted
+    by length. If a text is embedded together with other texts, as in a resumed run, its vector is equal up to
+    rounding.
 
-    The copy is no part of a module: it has no gradient, and no trainer moves or saves it.
+    The copy is not a submodule: it has no gradient, and the trainer neither moves nor saves it.
 
     Args:
-        model: The teacher; copied, so that training does not change it.
-        texts: N texts; read when their rows are.
+        model: The teacher; it is copied, so training does not change it.
+        texts: N texts; each is read when its row is requested.
         bf16: Whether to compute in bfloat16.
         removed: Center the vectors and remove this number of leading principal components, see
-            :class:`~st_biomed.training.all_but_the_top.AllButTheTop`. They are those of a sample of the texts, which does not
-            depend on the order in which rows are requested. ``None`` leaves the vectors as they are.
+            :class:`~st_biomed.training.all_but_the_top.AllButTheTop`. They are computed from a sample of the texts,
+            which does not depend on the order in which rows are requested. ``None`` leaves the vectors unchanged.
 
     Attributes:
         ndim: 2.
@@ -83,11 +84,14 @@ class TeacherVectors:
         return len(self._vectors)
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        """Vectors float16 ``[..., D]`` of rows: integers ``[...]``, or a slice.
+        """The vectors of rows, float16 ``[..., D]``.
+
+        Args:
+            rows: Integers ``[...]``, or a slice.
 
         Raises:
-            IndexError: A row beyond N.
-            InputError: A vector that float16 cannot hold.
+            IndexError: A row is N or more.
+            InputError: A vector is not finite in float16.
         """
         places = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows)
         new = np.unique(places[~self._known[places]])
@@ -97,7 +101,7 @@ class TeacherVectors:
         return self._vectors[places]
 
     def _halved(self, texts: list[str]) -> np.ndarray:
-        """float16 ``[n, D]``."""
+        """The vectors of texts, float16 ``[n, D]``."""
         with np.errstate(over="ignore"):
             vectors = self._mapped(self._embedded(texts)).astype(np.float16)
         broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
@@ -109,7 +113,7 @@ class TeacherVectors:
         return vectors
 
     def _mapped(self, vectors: np.ndarray) -> np.ndarray:
-        """The vectors without the mean and the leading components, if this was requested."""
+        """The vectors without the mean and the leading components, if ``removed`` is set."""
         if self._removed is None:
             return vectors
         if self._map is None:
@@ -119,7 +123,7 @@ class TeacherVectors:
 
     @torch.no_grad()
     def _embedded(self, texts: list[str]) -> np.ndarray:
-        """float32 ``[n, D]``."""
+        """The output of the teacher, float32 ``[n, D]``."""
         device = self._student.device
         if self._encoder.device != device:
             self._encoder.to(device)
@@ -138,7 +142,7 @@ class TeacherVectors:
 
 
 def _frozen(model: SentenceTransformer, *, bf16: bool) -> SentenceTransformer:
-    """A copy that does not learn; with bf16 its matrices are what autocast would make of them in every pass."""
+    """A copy without gradients; with bf16 its linear layers are in bfloat16, as autocast would cast them."""
     frozen = deepcopy(model).eval().requires_grad_(False)
     frozen.truncate_dim = None
     if bf16:

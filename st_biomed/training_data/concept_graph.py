@@ -117,10 +117,10 @@ class ConceptGraph:
         indptr = np.zeros(n_concepts + 1, dtype=np.int64)
         np.cumsum(np.bincount(target, minlength=n_concepts), out=indptr[1:])
         starts = np.append(np.flatnonzero(first), len(edges))
-        there = np.bincount(relation, minlength=n_relations) > 0
-        number = np.cumsum(there) - 1
+        is_used = np.bincount(relation, minlength=n_relations) > 0
+        number = np.cumsum(is_used) - 1
         return (
-            tuple(name for name, used in zip(names, there) if used),
+            tuple(name for name, used in zip(names, is_used) if used),
             CSR(indptr, source.astype(np.int32)),
             CSR(_small(starts, len(edges)), _small(number, n_relations)[relation]),
         )
@@ -176,7 +176,9 @@ def _relation_names(stated: list[str], groups: Mapping[str, str]) -> tuple[list[
     inverses = [inverse_name(name) for name in grouped]
     names = sorted({*grouped, *inverses})
     place = {name: i for i, name in enumerate(names)}
-    forward, backward = (np.array([place[name] for name in of], dtype=np.int64) for of in (grouped, inverses))
+    forward, backward = (
+        np.array([place[name] for name in edge_names], dtype=np.int64) for edge_names in (grouped, inverses)
+    )
     return names, forward, backward
 
 

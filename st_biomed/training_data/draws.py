@@ -29,9 +29,9 @@ def draw_distinct(rng: np.random.Generator, sizes: np.ndarray, k: int) -> tuple[
     if len(top):
         drawn = np.empty((len(top), k), dtype=np.int64)
         for step in range(k):
-            one = rng.integers(0, top + step + 1)
-            taken = (drawn[:, :step] == one[:, None]).any(axis=1)
-            drawn[:, step] = np.where(taken, top + step, one)
+            candidate = rng.integers(0, top + step + 1)
+            taken = (drawn[:, :step] == candidate[:, None]).any(axis=1)
+            drawn[:, step] = np.where(taken, top + step, candidate)
         value[large[row]] = drawn.reshape(-1)
     return row, value
 

@@ -97,9 +97,9 @@ def _pools(concepts: Mapping[str, Sequence[str]], ambiguous: str, tally: Tally) 
                         "ambiguous='drop' (--ambiguous drop)"
                     )
     for code, pool in pools.items():
-        gone = pool.keys() & shared
-        tally.drop("names under several concepts", len(gone))
-        pools[code] = {lowered: name for lowered, name in pool.items() if lowered not in gone}
+        removed = pool.keys() & shared
+        tally.drop("names under several concepts", len(removed))
+        pools[code] = {lowered: name for lowered, name in pool.items() if lowered not in removed}
     return {code: sorted(pool.values()) for code, pool in pools.items()}
 
 

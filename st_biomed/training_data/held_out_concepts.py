@@ -169,12 +169,12 @@ def without_benchmark(
     Raises:
         InputError: An unknown normalizer, or no concept is left.
     """
-    gone = pc.is_in(terminology.concepts["code"], value_set=pa.array(list(codes), pa.string())).to_numpy().copy()
+    is_removed = pc.is_in(terminology.concepts["code"], value_set=pa.array(list(codes), pa.string())).to_numpy().copy()
     wanted = normalize(pa.array(list(names), pa.string()), normalizer)
     texts = normalize(terminology.texts["text"].combine_chunks(), normalizer)
     named = pc.is_in(texts, value_set=wanted).to_numpy(zero_copy_only=False)
-    gone[terminology.terms["concept"].to_numpy()[named[terminology.terms["text"].to_numpy()]]] = True
-    return terminology.subset(~gone)
+    is_removed[terminology.terms["concept"].to_numpy()[named[terminology.terms["text"].to_numpy()]]] = True
+    return terminology.subset(~is_removed)
 
 
 def _check_shares(dev: float, test: float) -> None:
@@ -193,9 +193,9 @@ def _split(terminology: Terminology, concept_side: np.ndarray) -> Splits:
     tally = Tally()
     tally.read(len(kept))
     tally.keep(int(kept.sum()))
-    for here, there in ((TRAIN, DEV), (TRAIN, TEST), (DEV, TEST)):
-        lost = ~kept & (side == here) & (latest[string] == there)
-        tally.drop(f"{_NAMES[here]} names that are names in {_NAMES[there]} too", int(lost.sum()))
+    for own_part, other_part in ((TRAIN, DEV), (TRAIN, TEST), (DEV, TEST)):
+        lost = ~kept & (side == own_part) & (latest[string] == other_part)
+        tally.drop(f"{_NAMES[own_part]} names that are names in {_NAMES[other_part]} too", int(lost.sum()))
     text_side = np.full(terminology.n_texts, -1, dtype=np.int8)
     text_side[text[kept]] = side[kept]
     parts = []

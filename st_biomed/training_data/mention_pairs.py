@@ -55,13 +55,13 @@ def mention_pairs(dataset: LinkingDataset, splits: Sequence[str] = ("train",)) -
     names = {name.strip() for name in dataset.dictionary.names}
     texts_of_mentions, synonyms = [], []
     in_dictionary = np.array([text in names for text in terminology.strings])
-    for text, one in wanted:
-        around = terminology.concept_texts.row(concept[one])
+    for text, code in wanted:
+        around = terminology.concept_texts.row(concept[code])
         around = around[in_dictionary[around] & (around != place[text])]
         texts_of_mentions.append(np.full(len(around), place[text]))
         synonyms.append(around.astype(np.int64))
     labels = np.stack(
-        [np.concatenate(each) if each else np.empty(0, np.int64) for each in (texts_of_mentions, synonyms)], axis=1
+        [np.concatenate(parts) if parts else np.empty(0, np.int64) for parts in (texts_of_mentions, synonyms)], axis=1
     )
     labels = np.unique(labels, axis=0)
     if not len(labels):
@@ -85,10 +85,10 @@ def _parts(mentions: Sequence[Mention], dataset: LinkingDataset, tally: Tally) -
         aligned = len(mention.parts) == len(mention.gold)
         for i, part in enumerate(mention.parts):
             tally.read()
-            ids = sorted(one for one in (mention.gold[i] if aligned else ()) if one in known)
+            ids = sorted(code for code in (mention.gold[i] if aligned else ()) if code in known)
             if ids and part.strip():
                 tally.keep()
-                yield from ((part.strip(), one) for one in ids)
+                yield from ((part.strip(), code) for code in ids)
             elif not mention.gold:
                 tally.drop("mentions of no concept")
             elif not aligned:
@@ -108,5 +108,5 @@ def _records(dataset: LinkingDataset, wanted: list[tuple[str, str]]) -> Iterator
     yield dictionary
     for i in range(len(dataset.dictionary)):
         name, ids = dataset.dictionary.entry(i)
-        yield from (Term(one, name, source=dictionary.name) for one in sorted(ids))
-    yield from (Term(one, text, "synonym") for text, one in wanted)
+        yield from (Term(code, name, source=dictionary.name) for code in sorted(ids))
+    yield from (Term(code, text, "synonym") for text, code in wanted)

@@ -116,5 +116,5 @@ def _concept_pairs(
     head, tail = (rows[end].to_numpy() for end in ("head", "tail"))
     for relation in wanted:
         i = names.index(relation)
-        of = order[ends[i] - np.count_nonzero(code == i) : ends[i]]
-        yield relation, head[of].astype(np.int64), tail[of].astype(np.int64)
+        own_rows = order[ends[i] - np.count_nonzero(code == i) : ends[i]]
+        yield relation, head[own_rows].astype(np.int64), tail[own_rows].astype(np.int64)

@@ -47,7 +47,7 @@ class EntityLinkingAccuracy(evaluate.Metric):
 
     def _compute(self, predictions, references, ks=(1, 5)):
         place, rows, columns = {}, [], []
-        entries = dict.fromkeys(one for candidates in predictions for one in candidates)
+        entries = dict.fromkeys(candidate for candidates in predictions for candidate in candidates)
         for row, entry in enumerate(entries):
             for identifier in entry.split("|"):
                 rows.append(row)
@@ -58,7 +58,7 @@ class EntityLinkingAccuracy(evaluate.Metric):
         depth = max([1, *ks, *map(len, predictions)])
         ranked = np.full((len(gold.owner), depth), -1)
         for row, mention in enumerate(gold.mentions[gold.owner]):
-            found = [number[one] for one in predictions[mention]]
+            found = [number[candidate] for candidate in predictions[mention]]
             ranked[row, : len(found)] = found
         metrics = linking_metrics(first_hits(ranked, ids, gold), gold, depth=depth, ks=tuple(ks), recall_ks=())
         return metrics | {"n": len(gold.mentions), "n_nil": gold.n_nil}

@@ -33,24 +33,25 @@ class FoldsEvaluator(EmbeddingEvaluator):
         super().__init__(primary="acc@1", **options)
         if not folds:
             raise InputError("folds: expected at least one, found none")
-        if len({one.ks for one in folds}) > 1:
-            raise InputError(f"folds: expected the same ks in each, found {sorted({one.ks for one in folds})}")
+        if len({fold.ks for fold in folds}) > 1:
+            raise InputError(f"folds: expected the same ks in each, found {sorted({fold.ks for fold in folds})}")
         self.folds = list(folds)
 
     def observe(self, embed: EmbedOnce) -> Observation:
         """The mean of the metrics of all folds; a subset such as the refined set may be empty in some folds."""
-        times = Counter(name for one in self.folds for name in one.names.texts)
+        times = Counter(name for fold in self.folds for name in fold.names.texts)
         if shared := [name for name, n in times.items() if n > 1]:
             embed(shared)  # and keep them: a fold would let the names of its dictionary go
-        metrics, units = zip(*(one.observe(embed) for one in self.folds))
+        metrics, units = zip(*(fold.observe(embed) for fold in self.folds))
         return Observation(
-            mean_of_folds(metrics), {metric: _in_folds([one[metric] for one in units]) for metric in units[0]}
+            mean_of_folds(metrics),
+            {metric: _in_folds([fold_units[metric] for fold_units in units]) for metric in units[0]},
         )
 
     @property
     def n_texts(self) -> int:
         """The sum over the folds."""
-        return sum(one.n_texts for one in self.folds)
+        return sum(fold.n_texts for fold in self.folds)
 
     @property
     def headline(self) -> dict[str, str]:
@@ -60,7 +61,7 @@ class FoldsEvaluator(EmbeddingEvaluator):
 
     def get_config_dict(self) -> dict[str, Any]:
         """The settings of each fold."""
-        return {"folds": [one.get_config_dict() for one in self.folds], **super().get_config_dict()}
+        return {"folds": [fold.get_config_dict() for fold in self.folds], **super().get_config_dict()}
 
     @property
     def citation(self) -> str:
@@ -69,9 +70,9 @@ class FoldsEvaluator(EmbeddingEvaluator):
 
 def mean_of_folds(metrics: Sequence[Mapping[str, float]], prefix: str = "") -> dict[str, float]:
     """Mean of each metric that every fold has; counts (``n_...`` after the prefix) are sums."""
-    common = [key for key in metrics[0] if all(key in one for one in metrics)]
+    common = [key for key in metrics[0] if all(key in fold for fold in metrics)]
     return {
-        key: float((np.sum if key.removeprefix(prefix).startswith("n_") else np.mean)([one[key] for one in metrics]))
+        key: float((np.sum if key.removeprefix(prefix).startswith("n_") else np.mean)([fold[key] for fold in metrics]))
         for key in common
     }
 
@@ -80,7 +81,7 @@ def _in_folds(units: Sequence[Units]) -> Units:
     """The units of all folds: (value, 1) in the two columns of their own."""
     rows = np.zeros((sum(map(len, units)), 2 * len(units)))
     start = 0
-    for fold, one in enumerate(units):
-        rows[start : start + len(one), 2 * fold : 2 * fold + 2] = one.rows
-        start += len(one)
+    for fold, fold_units in enumerate(units):
+        rows[start : start + len(fold_units), 2 * fold : 2 * fold + 2] = fold_units.rows
+        start += len(fold_units)
     return Units(units[0].unit, rows, "macro_mean")

@@ -117,7 +117,7 @@ class LinkingPredictions:
         """
         self._check_same(other)
         documents = documents_of(self.mentions) if by_document else None
-        own, others = (Units("mention", one.ranks <= k, clusters=documents) for one in (self, other))
+        own, others = (Units("mention", predictions.ranks <= k, clusters=documents) for predictions in (self, other))
         return own.compare(others, n_resamples=n_resamples, seed=seed)
 
     def _check_same(self, other: LinkingPredictions) -> None:

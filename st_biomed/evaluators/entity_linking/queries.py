@@ -127,8 +127,9 @@ class LinkingQueries:
             self.subsets |= {"abbreviation": abbreviation, "other": ~abbreviation}
         if refined:
             seen: set[tuple[str, ...]] = set()
-            for one in refined:
-                seen.update(self._strings(m, scoring) for m in (dataset.split(one) if isinstance(one, str) else [one]))
+            for source in refined:
+                seen_mentions = dataset.split(source) if isinstance(source, str) else [source]
+                seen.update(self._strings(mention, scoring) for mention in seen_mentions)
             unseen = [self._strings(mention, scoring) not in seen for mention in self.mentions]
             self.subsets["refined"] = np.array(unseen) & np.array([is_first[i] for i in rows])
             if distance:

@@ -79,7 +79,7 @@ class LinkingSettings:
     ) -> list[EntityLinkingEvaluator | FoldsEvaluator]:
         """The evaluators of the test split: before any step (``<name>_raw``) if ``raw`` is set, and after all steps."""
         raw = [self.open(fold) for fold in self.folds] or [self.open()]
-        measured = {self.name: [self.prepared(one) for one in raw]}
+        measured = {self.name: [self.prepared(dataset) for dataset in raw]}
         if self.steps and self.raw:
             measured = {f"{self.name}_raw": raw, **measured}
         found: list[EntityLinkingEvaluator | FoldsEvaluator] = []
@@ -87,7 +87,7 @@ class LinkingSettings:
             options["name"] = name
             folds = [
                 EntityLinkingEvaluator(
-                    one,
+                    dataset,
                     self.test,
                     ks=self.ks,
                     refined=self.seen,
@@ -95,7 +95,7 @@ class LinkingSettings:
                     as_published=as_published,
                     **options,
                 )
-                for one in datasets
+                for dataset in datasets
             ]
             found.append(FoldsEvaluator(folds, **options) if self.folds else folds[0])
         return found
@@ -132,8 +132,10 @@ class LinkingSettings:
         dictionary = resolved(self.dictionary) if self.dictionary else None
         options = self.options if fold is None else {**self.options, "fold": fold}
         dataset = open_linking(self.format, data_path(self.path), dictionary=dictionary, **options)
-        wanted = [one for mentions in dataset.mentions.values() for mention in mentions for one in mention.ids]
-        if wanted and not any(one in dataset.dictionary.id_index for one in wanted):
+        wanted = [
+            identifier for mentions in dataset.mentions.values() for mention in mentions for identifier in mention.ids
+        ]
+        if wanted and not any(identifier in dataset.dictionary.id_index for identifier in wanted):
             raise InputError(
                 f"{self.name}: the dictionary has none of the ids of the mentions: {wanted[0]!r} for example; its ids "
                 f"are like {dataset.dictionary.ids[0]!r}"

@@ -160,15 +160,17 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
             for setting in ("filtered", "raw")
         }
         metrics = self._metrics_of(realistic)
-        for setting, of in realistic.items():
+        for setting, setting_ranks in realistic.items():
             for column, side in enumerate(SIDES):
-                metrics |= _prefixed(f"{setting}_{side}_", rank_metrics(of[:, column], self.ks))
+                metrics |= _prefixed(f"{setting}_{side}_", rank_metrics(setting_ranks[:, column], self.ks))
         counts = {"n": len(self.triples), "n_unseen": self.n_unseen, "n_joined_in_train": self.n_joined_in_train}
         metrics |= {key: float(n) for key, n in counts.items()}
         if self.per_relation:
             for relation in np.unique(self.triples[:, 1]).tolist():
                 rows = self.triples[:, 1] == relation
-                of_relation = self._metrics_of({setting: of[rows] for setting, of in realistic.items()})
+                of_relation = self._metrics_of(
+                    {setting: setting_ranks[rows] for setting, setting_ranks in realistic.items()}
+                )
                 of_relation["n"] = float(rows.sum())
                 metrics |= _prefixed(f"{self.relations[relation]}/", of_relation)
         filtered = realistic["filtered"]
@@ -180,8 +182,8 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
         """Metrics over both sides of each setting, from ranks ``[Q, 2]``."""
         return {
             key: value
-            for setting, of in ranks.items()
-            for key, value in _prefixed(f"{setting}_", rank_metrics(of.ravel(), self.ks)).items()
+            for setting, setting_ranks in ranks.items()
+            for key, value in _prefixed(f"{setting}_", rank_metrics(setting_ranks.ravel(), self.ks)).items()
         }
 
     @property

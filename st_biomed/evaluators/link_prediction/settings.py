@@ -97,11 +97,11 @@ def _triples(path: Path, entity: dict[str, int], relation: dict[str, int]) -> np
     """Triples of a file as numbers, ``[T, 3]``; new entities and relations are numbered as they come."""
     rows = []
     for line, cells in read_table(path, (("head",), ("relation",), ("tail",))):
-        head, of, tail = (cell.strip() for cell in cells)
-        if not head or not of or not tail:
+        head, name, tail = (cell.strip() for cell in cells)
+        if not head or not name or not tail:
             raise InputError(f"{path}:{line}: expected a head, a relation and a tail, found {cells!r}")
-        ends = [entity.setdefault(one, len(entity)) for one in (head, tail)]
-        rows.append((ends[0], relation.setdefault(of, len(relation)), ends[1]))
+        ends = [entity.setdefault(end, len(entity)) for end in (head, tail)]
+        rows.append((ends[0], relation.setdefault(name, len(relation)), ends[1]))
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 

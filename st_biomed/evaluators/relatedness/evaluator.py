@@ -63,13 +63,13 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         numbers = np.asarray(scores, dtype=np.float64)
         if not np.isfinite(numbers).all():
             raise InputError(f"scores: pair {int(np.flatnonzero(~np.isfinite(numbers))[0]) + 1} has no finite score")
-        there = np.array([bool(a.strip() and b.strip()) for a, b in zip(first, second)], dtype=bool)
-        if there.sum() < 3:
-            raise InputError(f"pairs: at least three with both terms are needed, found {int(there.sum())}")
-        self.n_missing = int((~there).sum())
-        self.scores = numbers[there]
+        complete = np.array([bool(a.strip() and b.strip()) for a, b in zip(first, second)], dtype=bool)
+        if complete.sum() < 3:
+            raise InputError(f"pairs: at least three with both terms are needed, found {int(complete.sum())}")
+        self.n_missing = int((~complete).sum())
+        self.scores = numbers[complete]
         row: dict[str, int] = {}
-        kept = [(a.strip(), b.strip()) for a, b, keep in zip(first, second, there) if keep]
+        kept = [(a.strip(), b.strip()) for a, b, keep in zip(first, second, complete) if keep]
         self.left, self.right = np.array([[row.setdefault(text, len(row)) for text in pair] for pair in kept]).T
         self.texts = list(row)
 
@@ -102,7 +102,9 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         wanted: list[tuple[str, ...]] = [(name,) if isinstance(name, str) else name for name in (terms or _TERMS)]
         wanted.append((score,) if score else next(((name,) for name in _SCORES if name in header), _SCORES))
         first, second, scores, n_unscored = [], [], [], 0
-        for line, (one, other, number) in read_table(path, [tuple(map(_folded, names)) for names in wanted]):
+        for line, (first_term, second_term, number) in read_table(
+            path, [tuple(map(_folded, names)) for names in wanted]
+        ):
             try:
                 scores.append(float(number))
             except ValueError:
@@ -110,8 +112,8 @@ class RelatednessEvaluator(EmbeddingEvaluator):
                     n_unscored += 1
                     continue
                 raise InputError(f"{path}:{line}: score {number!r} is not a number") from None
-            first.append(one)
-            second.append(other)
+            first.append(first_term)
+            second.append(second_term)
         options.setdefault("name", path.name.split(".")[0].lower())
         evaluator = cls(first, second, scores, **options)
         evaluator.n_missing += n_unscored

@@ -121,14 +121,14 @@ def draw_relation_pairs(
         seed=settings.seed,
     )
     groups = _groups(draw.relations if relations is None else relations)
-    tallies = {of: Tally() for of in ("positives", "names", "negatives", "nulls")}
+    tallies = {stage: Tally() for stage in ("positives", "names", "negatives", "nulls")}
     positives: dict[str, Pairs] = {}
     typed: dict[str, Pairs] = {}
     nulls: dict[str, Pairs] = {}
     for label, members in groups.items():
         chosen = draw.positives(members, settings.max_pairs, label, tallies["positives"])
         named = draw.strings(draw.named(chosen, label))
-        positives[label] = [(one, other) for one, other in named if one != other]
+        positives[label] = [(left, right) for left, right in named if left != right]
         tallies["names"].read(len(named))
         tallies["names"].keep(len(positives[label]))
         tallies["names"].drop("one name for both", len(named) - len(positives[label]))

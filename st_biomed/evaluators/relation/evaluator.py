@@ -175,8 +175,8 @@ class RelationEvaluator(EmbeddingEvaluator):
         if drawn.unknown:
             logger.warning("%s: no such relations: %s", evaluator.name or "relation", _shown(drawn.unknown))
         evaluator.missing |= dict.fromkeys(drawn.unknown, 0)
-        evaluator.n_excluded += sum(drawn.tallies[of].n_dropped for of in ("negatives", "nulls"))
-        evaluator.drawn = {of: tally.to_dict() for of, tally in drawn.tallies.items()}
+        evaluator.n_excluded += sum(drawn.tallies[stage].n_dropped for stage in ("negatives", "nulls"))
+        evaluator.drawn = {stage: tally.to_dict() for stage, tally in drawn.tallies.items()}
         return evaluator
 
     # ------------------------------------------------------------------ the pairs

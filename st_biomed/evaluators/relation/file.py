@@ -23,16 +23,18 @@ def read_pairs(path: str | Path) -> dict[str, list[tuple[str, str]]]:
     """
     pairs: dict[str, list[tuple[str, str]]] = {}
     for line, cells in read_table(path, dialect="double_pipe", header=["term_1", "term_2", "relation"]):
-        one, other, relation = cells
-        if not (one and other and relation):
+        first, second, relation = cells
+        if not (first and second and relation):
             raise InputError(f"{path}:{line}: expected term||term||relation, found {'||'.join(cells)!r}")
-        pairs.setdefault(relation, []).append((one, other))
+        pairs.setdefault(relation, []).append((first, second))
     return pairs
 
 
 def pair_lines(pairs: Mapping[str, Pairs]) -> bytes:
     """The content of a file."""
-    return "".join(f"{a}||{b}||{relation}\n" for relation, of in pairs.items() for a, b in of).encode()
+    return "".join(
+        f"{a}||{b}||{relation}\n" for relation, relation_pairs in pairs.items() for a, b in relation_pairs
+    ).encode()
 
 
 def write_pairs(path: str | Path, pairs: Mapping[str, Pairs]) -> None:
@@ -41,4 +43,8 @@ def write_pairs(path: str | Path, pairs: Mapping[str, Pairs]) -> None:
     Raises:
         InputError: A term or relation with ``||`` or a line break, which the format cannot represent.
     """
-    write_lines(path, (*pairs, *(text for of in pairs.values() for pair in of for text in pair)), pair_lines(pairs))
+    write_lines(
+        path,
+        (*pairs, *(text for relation_pairs in pairs.values() for pair in relation_pairs for text in pair)),
+        pair_lines(pairs),
+    )

@@ -104,8 +104,10 @@ class RelatedPairs:
         found = [np.empty((2, 0), dtype=np.int64)]
         for relation in relations:
             if relation in self.relations:
-                of = self._rows.row(self.relations.index(relation))
-                found.append(np.stack([rows[end].to_numpy()[of].astype(np.int64) for end in ("head", "tail")]))
+                relation_rows = self._rows.row(self.relations.index(relation))
+                found.append(
+                    np.stack([rows[end].to_numpy()[relation_rows].astype(np.int64) for end in ("head", "tail")])
+                )
             if relation in PARENT_RELATIONS:
                 ends = (self.terminology.parents[end].to_numpy() for end in PARENT_RELATIONS[relation])
                 found.append(np.stack(list(ends)).astype(np.int64))
@@ -121,10 +123,10 @@ class RelatedPairs:
         heads, tails = inside[:, np.sort(kept)]
         return heads, tails
 
-    def _edge(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def _edge(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """A number for each unordered pair of concepts, int64 ``[N]``."""
-        one, other = one.astype(np.int64), other.astype(np.int64)
-        return np.minimum(one, other) * self.terminology.n_concepts + np.maximum(one, other)
+        first, second = first.astype(np.int64), second.astype(np.int64)
+        return np.minimum(first, second) * self.terminology.n_concepts + np.maximum(first, second)
 
     def random(self, n: int) -> ConceptPairs:
         """Candidates for ``n`` pairs: distinct unordered pairs of different concepts in random order."""
@@ -206,18 +208,18 @@ class RelatedPairs:
         if self.keys == "codes":
             return self._joined(named.left, named.right)
         concepts_of = self.terminology.text_concepts
-        place, one = concepts_of.take(named.left)
-        entry, other = concepts_of.take(named.right[place])
-        joined = self._joined(one[entry], other)
+        place, left = concepts_of.take(named.left)
+        entry, right = concepts_of.take(named.right[place])
+        joined = self._joined(left[entry], right)
         out = np.zeros(len(named.left), dtype=bool)
         out[place[entry[joined]]] = True
         return out
 
-    def _joined(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def _joined(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Whether two concepts are the same or share an edge, boolean ``[N]``."""
-        edge = self._edge(one, other)
+        edge = self._edge(first, second)
         place = np.searchsorted(self._edges, edge)
-        return (one == other) | (np.append(self._edges, -1)[place] == edge)
+        return (first == second) | (np.append(self._edges, -1)[place] == edge)
 
     def unrelated(self, pairs: ConceptPairs, n: int, label: str, tally: Tally) -> NamedPairs:
         """The first ``n`` unrelated pairs in order, or fewer if there are not enough.

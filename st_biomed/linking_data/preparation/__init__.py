@@ -68,10 +68,10 @@ def prepare(dataset: LinkingDataset, steps: Iterable[str] | Mapping[str, Mapping
         InputError: An unknown step or argument, a missing argument, or an error of a step.
     """
     named = steps if isinstance(steps, Mapping) else dict.fromkeys(steps)
-    for name, given in named.items():
+    for name, step_arguments in named.items():
         if name not in STEPS:
             raise unknown_name("step", name, STEPS)
-        arguments = dict(given or {})
+        arguments = dict(step_arguments or {})
         _, *known = inspect.signature(STEPS[name]).parameters.values()
         for argument in arguments:
             if argument not in {parameter.name for parameter in known}:

@@ -21,20 +21,20 @@ def descriptors(path: Path, tally: Tally) -> Iterator[Descriptor]:
         InputError: With file and line: no ``*NEWRECORD``, a line of another form.
     """
     for line, fields in _records(path):
-        of = {key: [value for other, value in fields if other == key] for key, _ in fields}
-        if of.get("RECTYPE", ["D"]) != ["D"]:
+        values = {key: [value for other, value in fields if other == key] for key, _ in fields}
+        if values.get("RECTYPE", ["D"]) != ["D"]:
             tally.read()
             tally.drop("records that are no descriptors")
             continue
-        heading = of.get("MH", [""])[0]
+        heading = values.get("MH", [""])[0]
         yield Descriptor(
             f"{path}:{line}",
-            of.get("UI", [""])[0],
+            values.get("UI", [""])[0],
             heading,
             [Name(heading), *(_entry(value) for key, value in fields if key in ("ENTRY", "PRINT ENTRY"))],
-            of.get("MN", []),
-            of.get("PA", []),
-            [(note, True) for note in of.get("MS", [])],
+            values.get("MN", []),
+            values.get("PA", []),
+            [(note, True) for note in values.get("MS", [])],
         )
 
 

@@ -58,8 +58,8 @@ def resolved(**options: Any) -> dict[str, Any]:
     preset = options.get("preset")
     if preset is not None and preset not in PRESETS:
         raise unknown_name("preset of reader 'umls'", preset, PRESETS)
-    given = {name: value for name, value in options.items() if value is not None}
-    values = {"normalizer": "none", **PRESETS.get(preset or "", {}), **given}
+    stated_options = {name: value for name, value in options.items() if value is not None}
+    values = {"normalizer": "none", **PRESETS.get(preset or "", {}), **stated_options}
     if values["normalizer"] not in NORMALIZERS:
         raise unknown_name("normalizer", values["normalizer"], NORMALIZERS)
     return values | {"normalizer_version": NORMALIZERS[values["normalizer"]][0]}

@@ -95,6 +95,6 @@ def of_types(
     types.folder.need("MRSTY", "semantic_types and semantic_groups (or preset 'italian') need")
     chosen = with_types_below(semantic_types or (), types.tree_numbers) | types_of_groups(semantic_groups or ())
     is_of_type = np.zeros(N_NUMBERS, dtype=bool)
-    for numbers, of in types.blocks:
-        is_of_type[numbers[among(of, chosen)]] = True
+    for numbers, block_types in types.blocks:
+        is_of_type[numbers[among(block_types, chosen)]] = True
     return is_of_type
