@@ -9,7 +9,7 @@ export HF_HUB_DISABLE_PROGRESS_BARS = 1
 export TOKENIZERS_PARALLELISM = false
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: quickstart open-encoder replicate-hiprbert test realdata lint format bench docs test-lowest release-check search clean
+.PHONY: quickstart open-encoder replicate-hiprbert test realdata lint format bench docs test-lowest release-check fuzz clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
@@ -66,8 +66,8 @@ bench: $(STAMP)  ## speed and memory against named peers; writes benchmarks/resu
 test-lowest:  ## the tests with the lowest declared versions
 	OMP_NUM_THREADS=1 bash tests/lowest_versions.sh --numprocesses $(WORKERS) --dist loadfile
 
-search: $(STAMP)  ## slow: new damaged inputs for every reader
-	ST_BIOMED_EXAMPLES=search HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -k damage tests/readers
+fuzz: $(STAMP)  ## slow: new damaged inputs for every reader
+	ST_BIOMED_EXAMPLES=fuzz HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -k damage tests/readers
 
 release-check: $(STAMP) test-lowest  ## slow: the lowest declared versions, and the wheel with each extra in a clean environment
 	$(PYTEST) -m slow

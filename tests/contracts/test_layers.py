@@ -64,7 +64,7 @@ def test_the_top_level_has_few_modules():
 
 
 def test_the_walks_of_contributing_pass_files_that_exist():
-    walks = (PACKAGE.parent / "CONTRIBUTING.md").read_text("utf-8").split("## Three walks")[1].split("\n## ")[0]
+    walks = (PACKAGE.parent / "CONTRIBUTING.md").read_text("utf-8").split("## Three data paths")[1].split("\n## ")[0]
     steps = re.findall(r"`([\w/]+(?:\.py|/))`", walks)
     assert len(steps) > 20
     for step in steps:
