@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
-# Usage: bash evaluation/open_encoder.sh [all | data | train | scorecard | curve | ablations]
+# Usage: bash evaluation/open_encoder.sh [all | data | train | scorecard | curve | ablations | controls]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -19,12 +19,14 @@ train() { # name, seed, arguments
 scorecard() { # folder, models
     st-biomed evaluate base=$base "${@:2}" --scorecard --base base --bf16 --data "$ST_BIOMED_DATA" -o $out/"$1"
 }
+third="--max_steps $(python -c "
+import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['max_steps'] // 3)")"
 models() { # names
     for name in "$@"; do for seed in $seeds; do echo "$name-$seed=$out/$name-$seed"; done; done
 }
 case "${1:-all}" in
 all)
-    for step in train scorecard curve ablations; do bash evaluation/open_encoder.sh "$step"; done
+    for step in train scorecard curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
     ;;
 data) ;;
 train)
@@ -43,22 +45,30 @@ curve) # shares of the trained weights of the first seed
     scorecard curve $(for share in 0.25 0.5 0.75 1; do echo share-$share=$out/share-$share; done)
     ;;
 ablations) # each part left out, on a third of the steps
-    steps="--max_steps $(python -c "
-import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['max_steps'] // 3)")"
     for seed in $seeds; do
         # shellcheck disable=SC2086
         {
-            train third "$seed" $steps
-            train no_definitions "$seed" $steps --parts synonyms hierarchy relations --shares 2 2 1
-            train no_hierarchy "$seed" $steps --parts synonyms definitions relations --shares 2 2 1
-            train no_relations "$seed" $steps --parts synonyms definitions hierarchy --shares 2 2 2
-            train no_distillation "$seed" $steps --distillation 0
-            train no_averaging "$seed" $steps --average none
-            train synonyms_alone "$seed" $steps --parts synonyms --shares 1 --distillation 0 --average none
-            train hierarchy_alone "$seed" $steps --parts hierarchy --shares 1 --distillation 0 --average none
+            train third "$seed" $third
+            train no_definitions "$seed" $third --parts synonyms hierarchy relations --shares 2 2 1
+            train no_hierarchy "$seed" $third --parts synonyms definitions relations --shares 2 2 1
+            train no_relations "$seed" $third --parts synonyms definitions hierarchy --shares 2 2 2
+            train no_distillation "$seed" $third --distillation 0
+            train no_averaging "$seed" $third --average none
+            train synonyms_alone "$seed" $third --parts synonyms --shares 1 --distillation 0 --average none
+            train hierarchy_alone "$seed" $third --parts hierarchy --shares 1 --distillation 0 --average none
         }
     done
     # shellcheck disable=SC2046
     scorecard ablations $(models third no_definitions no_hierarchy no_relations no_distillation no_averaging synonyms_alone hierarchy_alone)
+    ;;
+controls) # the same training on names that belong to other concepts, and the base model without its first component
+    python evaluation/open_encoder_controls.py shuffled out/open_terminology --output $out/shuffled_terminology
+    python evaluation/open_encoder_controls.py untrained out/open_terminology --output $out/untrained
+    for seed in $seeds; do
+        # shellcheck disable=SC2086
+        train shuffled "$seed" $third --terminology $out/shuffled_terminology
+    done
+    # shellcheck disable=SC2046
+    scorecard controls untrained=$out/untrained $(models shuffled third)
     ;;
 esac

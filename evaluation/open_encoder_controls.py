@@ -11,7 +11,7 @@ components of its vectors of names.
 
 from __future__ import annotations
 
-import st_biomed.settings.early  # noqa: F401 # isort: skip
+import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 import argparse
 from pathlib import Path

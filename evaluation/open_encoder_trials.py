@@ -18,7 +18,7 @@ compare with those of other trials alone.
 
 from __future__ import annotations
 
-import st_biomed.settings.early  # noqa: F401 # isort: skip
+import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 import argparse
 import json
@@ -46,7 +46,7 @@ from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
-from st_biomed.evaluators.shared import KEPT_TEXTS
+from st_biomed.evaluators.shared_embedding import KEPT_TEXTS
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary
 from st_biomed.losses.callbacks import TerminologyDigestCallback

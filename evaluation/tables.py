@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from st_biomed.evaluators.benchmark import Benchmark, benchmark_names, evaluator_kinds, settings_class
-from st_biomed.leaderboard.models import read_baselines
+from st_biomed.leaderboard.models import read_known_models
 
 README = Path(__file__).with_name("README.md")
 
@@ -36,16 +36,16 @@ def benchmarks() -> str:
     return "\n".join(lines)
 
 
-def baselines() -> str:
+def known_models() -> str:
     """A row for each known model."""
     lines = ["| name | model | pooling | tokens | source |", "|---|---|---|--:|---|"]
-    for baseline in read_baselines().values():
+    for model in read_known_models().values():
         cells = [
-            baseline.name,
-            f"`{baseline.model}`",
-            baseline.pooling or "its own",
-            str(baseline.max_length or ""),
-            baseline.source,
+            model.name,
+            f"`{model.model}`",
+            model.pooling or "its own",
+            str(model.max_length or ""),
+            model.source,
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -96,7 +96,7 @@ def _markdown(text: str) -> str:
 
 def renewed(text: str) -> str:
     """The README with its tables as they have to be now."""
-    for table in (benchmarks, baselines, evaluators):
+    for table in (benchmarks, known_models, evaluators):
         name = table.__name__
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         text = pattern.sub(lambda match, table=table: f"{match[1]}{table()}\n{match[2]}", text)

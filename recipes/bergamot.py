@@ -11,7 +11,7 @@ none`` turns the three graph losses off, which leaves SapBERT. All arguments of 
 
 from __future__ import annotations
 
-import st_biomed.settings.early  # noqa: F401 # isort: skip
+import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_be
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
 from st_biomed.linking_data.translation_arguments import TranslationArguments
 from st_biomed.losses import BergamotLoss, CachedBergamotLoss, LossParametersCallback, TerminologyDigestCallback
-from st_biomed.losses.graph import CORRUPTIONS
+from st_biomed.losses.deep_graph_infomax import CORRUPTIONS
 from st_biomed.losses.relation_margin import SCORES, RelationMarginLoss
 from st_biomed.modules.graph_arguments import GraphArguments
 from st_biomed.samplers import EpochCallback, GraphBatches, GraphCollator

@@ -13,7 +13,7 @@ first unfinished phase. All arguments of the trainer are accepted and apply to p
 
 from __future__ import annotations
 
-import st_biomed.settings.early  # noqa: F401 # isort: skip
+import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -9,7 +9,7 @@ transformers loads. All arguments of the trainer are accepted too; ``--help-all`
 
 from __future__ import annotations
 
-import st_biomed.settings.early  # noqa: F401 # isort: skip
+import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 import json
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ of sentence-transformers. All arguments of the trainer are accepted too; ``--hel
 
 from __future__ import annotations
 
-import st_biomed.settings.early  # noqa: F401 # isort: skip
+import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -41,7 +41,7 @@ from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.readings import few_shot_readings
-from st_biomed.training_data.fewshot import few_shot_names
+from st_biomed.training_data.few_shot import few_shot_names
 
 
 @dataclass

@@ -11,7 +11,7 @@ them.
 
 from __future__ import annotations
 
-import st_biomed.settings.early  # noqa: F401 # isort: skip
+import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.entity_linking.settings import LinkingSuite
-from st_biomed.evaluators.shared import SharedEvaluator
+from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.evaluators.tree.arguments import TreeArguments
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments

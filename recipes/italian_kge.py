@@ -16,7 +16,7 @@ All arguments of the trainer are accepted and apply to the last two stages; ``--
 
 from __future__ import annotations
 
-import st_biomed.settings.early  # noqa: F401 # isort: skip
+import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -47,9 +47,9 @@ from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
+from st_biomed.training.italian_stages import STAGES, StageFolders, check_stages
 from st_biomed.training.output import OutputFolders, is_main, output_folders, resume_point
 from st_biomed.training.readings import italian_readings
-from st_biomed.training.stages import STAGES, StageFolders, check_stages
 from st_biomed.training_data.context_arguments import ContextArguments
 
 SHARED = ("corpus", "corpus_license", "form", "text_field", "language", "processes", "overwrite", "smoke")

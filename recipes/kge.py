@@ -10,7 +10,7 @@ has the table of vectors that losses and modules read. ``--help-all`` lists all 
 
 from __future__ import annotations
 
-import st_biomed.settings.early  # noqa: F401 # isort: skip
+import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 import json
 import shutil
@@ -25,7 +25,7 @@ from st_biomed.evaluators.benchmark import BENCHMARK, Benchmark, chosen_benchmar
 from st_biomed.evaluators.link_prediction.graph_vectors import graph_evaluator, measure_table
 from st_biomed.files import begin_anew, begun_in, check_output, copy_file, lock, replacing, settle, write_text
 from st_biomed.kge import KGESettings, KnowledgeGraph, TrainedKGE, train_into
-from st_biomed.kge.graph import FILES, HEADER
+from st_biomed.kge.knowledge_graph import FILES, HEADER
 from st_biomed.kge.settings import MODEL_NAMES
 from st_biomed.kge.table import SETTINGS
 from st_biomed.kge.trained import FIGURES, OWN

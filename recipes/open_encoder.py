@@ -11,7 +11,7 @@ loads without this package. All arguments of the trainer are accepted too; ``--h
 
 from __future__ import annotations
 
-import st_biomed.settings.early  # noqa: F401 # isort: skip
+import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_be
 from st_biomed.evaluators.data_folder import open_terminology
 from st_biomed.evaluators.entity_linking.settings import LinkingSuite
 from st_biomed.evaluators.relation.settings import RelationSettings
-from st_biomed.evaluators.shared import SharedEvaluator
+from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments

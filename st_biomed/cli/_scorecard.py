@@ -50,11 +50,11 @@ def show_scorecard(
     """
     from st_biomed.leaderboard.comparison import compare
     from st_biomed.leaderboard.markdown_and_html import markdown
-    from st_biomed.leaderboard.recipe_scorecard import recipe_scorecards
     from st_biomed.leaderboard.recorded_runs import run_of, trained_on
     from st_biomed.leaderboard.scorecard import scorecard
     from st_biomed.leaderboard.scorecard_file import file_stem, write_scorecards
     from st_biomed.leaderboard.scorecard_tables import scorecard_tables
+    from st_biomed.leaderboard.seed_scorecard import recipe_scorecards
 
     base, *others = models
     measured = {result.model for result in results}

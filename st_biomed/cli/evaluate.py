@@ -30,7 +30,7 @@ def run(
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Folders with encoders, ids on the Hub, names in evaluation/baselines.yaml, or .npz files with texts and "
+            help="Folders with encoders, ids on the Hub, names in evaluation/known_models.yaml, or .npz files with texts and "
             "vectors; NAME=MODEL gives a name for the tables. The first is what others are compared with."
         ),
     ] = None,
@@ -242,7 +242,7 @@ def _complain(found: Measured, chosen: list[Benchmark], *, asked: bool) -> None:
 
 def _list() -> None:
     from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
-    from st_biomed.leaderboard.models import read_baselines
+    from st_biomed.leaderboard.models import read_known_models
 
     for name in benchmark_names():
         benchmark = Benchmark.read(name)
@@ -250,5 +250,5 @@ def _list() -> None:
         needed = "" if not missing else f" [needs {', '.join(missing)}]"
         typer.echo(f"{name:32} {benchmark.evaluator:16} {benchmark.title}{needed}")
     typer.echo("")
-    for name, model in read_baselines().items():
+    for name, model in read_known_models().items():
         typer.echo(f"{name:32} {model.pooling or 'own':16} {model.model}")

@@ -50,7 +50,7 @@ def _measured(
 ) -> dict[str, float]:
     """Figures of link prediction, on the model's own graph or on another one of its entities."""
     from st_biomed.evaluators import LinkPredictionEvaluator
-    from st_biomed.kge.graph import PARTS, KnowledgeGraph
+    from st_biomed.kge.knowledge_graph import PARTS, KnowledgeGraph
 
     graph = trained.graph
     parts = graph.parts

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from st_biomed.encoder.bf16_support import computes_bf16
 from st_biomed.encoder.foreign_code import ForeignCode
 from st_biomed.encoder.load import POOLINGS, load_encoder, load_model
 from st_biomed.encoder.own_code import OWN_CODE, is_own_code
-from st_biomed.encoder.precision import computes_bf16
 from st_biomed.encoder.sources import (
     PACKAGED,
     PACKAGED_SHA256,

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from st_biomed.evaluators.relation.draw import RelationDraw as RelationDraw
     from st_biomed.evaluators.relation.draw import draw_relation_pairs as draw_relation_pairs
     from st_biomed.evaluators.relation.evaluator import RelationEvaluator as RelationEvaluator
-    from st_biomed.evaluators.shared import SharedEvaluator as SharedEvaluator
-    from st_biomed.evaluators.side_by_side import metrics_table as metrics_table
+    from st_biomed.evaluators.shared_embedding import SharedEvaluator as SharedEvaluator
+    from st_biomed.evaluators.terminal_table import metrics_table as metrics_table
     from st_biomed.evaluators.tree.evaluator import TreeEvaluator as TreeEvaluator
     from st_biomed.evaluators.tree.pairs import draw_pairs as draw_pairs
     from st_biomed.evaluators.vector_scorer import scorer_from_vectors as scorer_from_vectors
@@ -36,11 +36,11 @@ _HOME = {
     "RelatednessEvaluator": "relatedness.evaluator",
     "RelationDraw": "relation.draw",
     "RelationEvaluator": "relation.evaluator",
-    "SharedEvaluator": "shared",
+    "SharedEvaluator": "shared_embedding",
     "TreeEvaluator": "tree.evaluator",
     "draw_pairs": "tree.pairs",
     "draw_relation_pairs": "relation.draw",
-    "metrics_table": "side_by_side",
+    "metrics_table": "terminal_table",
     "model_embedder": "embedders",
     "scorer_from_vectors": "vector_scorer",
     "table_embedder": "embedders",

@@ -16,7 +16,7 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder, table_embedder
-from st_biomed.evaluators.side_by_side import metrics_table
+from st_biomed.evaluators.terminal_table import metrics_table
 from st_biomed.evaluators.vector_store import VectorStore
 from st_biomed.files import replace_text
 from st_biomed.metrics.significance import Units

@@ -9,7 +9,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.benchmark import PublishedFigure, chosen_benchmarks
 from st_biomed.evaluators.embedders import Embed, EmbedOnce
-from st_biomed.evaluators.shared import KEPT_TEXTS
+from st_biomed.evaluators.shared_embedding import KEPT_TEXTS
 
 if TYPE_CHECKING:
     from pathlib import Path

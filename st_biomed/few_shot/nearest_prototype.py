@@ -7,7 +7,7 @@ import numpy as np
 from st_biomed.evaluators.embedders import Embed
 from st_biomed.losses.few_shot_comparisons import concept_prototypes
 from st_biomed.metrics.cosine import unit_rows
-from st_biomed.training_data.fewshot import FewShotSplit
+from st_biomed.training_data.few_shot import FewShotSplit
 
 
 def prototype_accuracy(embed: Embed, split: FewShotSplit) -> float:

@@ -10,7 +10,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import Embed
 from st_biomed.few_shot.training_sets import TrainingSet
 from st_biomed.metrics.cosine import unit_rows
-from st_biomed.training_data.fewshot import FewShotSplit
+from st_biomed.training_data.few_shot import FewShotSplit
 
 TOP = 10
 """"Top 10 ranking" (Fivez et al. 2021, Table 4)."""

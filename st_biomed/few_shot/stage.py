@@ -25,7 +25,7 @@ from st_biomed.modules.name_vectors import NameVectors
 from st_biomed.modules.residual_feed_forward import DROPOUT, ResidualFeedForward
 from st_biomed.release.card import BiomedCard
 from st_biomed.settings.checks import COUNT, WEIGHT, about, one_of, within
-from st_biomed.training_data.fewshot import AMBIGUOUS, FewShotSplit, few_shot_names
+from st_biomed.training_data.few_shot import AMBIGUOUS, FewShotSplit, few_shot_names
 
 PROTOTYPES = ("training", "all")
 _ROWS = 4096  # vectors per batch

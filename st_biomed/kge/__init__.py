@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from st_biomed.kge.graph import KnowledgeGraph as KnowledgeGraph
+    from st_biomed.kge.knowledge_graph import KnowledgeGraph as KnowledgeGraph
     from st_biomed.kge.scoring import ComplEx as ComplEx
     from st_biomed.kge.scoring import DistMult as DistMult
     from st_biomed.kge.scoring import RotatE as RotatE
@@ -23,7 +23,7 @@ _HOME = {
     "DistMult": "scoring",
     "KGESettings": "settings",
     "KGETable": "table",
-    "KnowledgeGraph": "graph",
+    "KnowledgeGraph": "knowledge_graph",
     "RotatE": "scoring",
     "SimplE": "scoring",
     "TrainedKGE": "trained",

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from st_biomed.kge.graph import KnowledgeGraph
+from st_biomed.kge.knowledge_graph import KnowledgeGraph
 from st_biomed.kge.model import KGEModel
 from st_biomed.kge.negatives import TrueTriples, draw_negatives
 from st_biomed.kge.objectives import nuclear_3_norm, self_adversarial

@@ -14,7 +14,7 @@ import torch
 
 from st_biomed.errors import InputError
 from st_biomed.files import begin_anew, begun_in, copy_file, lock, replacing, replacing_file
-from st_biomed.kge.graph import KnowledgeGraph
+from st_biomed.kge.knowledge_graph import KnowledgeGraph
 from st_biomed.kge.model import KGEModel
 from st_biomed.kge.settings import KGESettings
 from st_biomed.kge.steps import Epoch

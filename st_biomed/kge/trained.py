@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from st_biomed.errors import InputError
 from st_biomed.files import check_output, copy_file, lock, read_whole, replacing
-from st_biomed.kge.graph import FILES, HEADER, KnowledgeGraph
+from st_biomed.kge.knowledge_graph import FILES, HEADER, KnowledgeGraph
 from st_biomed.kge.model import KGEModel
 from st_biomed.kge.scoring import MODELS
 from st_biomed.kge.settings import KGESettings

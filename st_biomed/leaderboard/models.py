@@ -25,7 +25,7 @@ from st_biomed.settings.yaml_files import read_yaml
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-BASELINES = "evaluation/baselines.yaml"
+BASELINES = "evaluation/known_models.yaml"
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class MeasuredModel:
         name, equals, model = argument.partition("=") if "=" in argument else ("", "", argument)
         if equals and not (name and model):
             raise InputError(f"models must have the form NAME=MODEL or MODEL, found {argument!r}")
-        known = read_baselines(baselines)
+        known = read_known_models(baselines)
         if model in known and not Path(model).exists():
             return replace(known[model], name=name or model)
         return cls(name or Path(model).name.removesuffix(".npz"), model)
 
 
-def read_baselines(path: str | Path = BASELINES) -> dict[str, MeasuredModel]:
+def read_known_models(path: str | Path = BASELINES) -> dict[str, MeasuredModel]:
     """The models that the papers compare with, by name.
 
     Raises:
@@ -84,7 +84,7 @@ def named_models(arguments: Iterable[str]) -> list[MeasuredModel]:
     """
     models = [MeasuredModel.named(argument) for argument in arguments]
     if not models:
-        raise InputError(f"no model: expected a folder, an id on the Hub, or one of {', '.join(read_baselines())}")
+        raise InputError(f"no model: expected a folder, an id on the Hub, or one of {', '.join(read_known_models())}")
     for i, model in enumerate(models):
         if model.name in {other.name for other in models[:i]}:
             raise InputError(f"two models have the name {model.name!r}: write NAME=MODEL")
@@ -178,7 +178,7 @@ def _loaded(measured: MeasuredModel, device: str | None, trust_remote_code: bool
         if measured.model.startswith((".", "~", "/")) or len(path.parts) > 2 or below_a_folder:
             raise InputError(f"{measured.model}: no such folder") from error
         if len(path.parts) == 1:
-            near = did_you_mean(measured.model, read_baselines())
+            near = did_you_mean(measured.model, read_known_models())
             raise InputError(
                 f"{measured.model!r} is not a name of {BASELINES}{near or ', no folder here'} "
                 f"(`st-biomed evaluate --list` shows the names); {error}"

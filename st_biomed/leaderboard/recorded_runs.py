@@ -7,7 +7,7 @@ from pathlib import Path
 
 from st_biomed.encoder import POOLINGS, has_own_pooling
 from st_biomed.errors import InputError
-from st_biomed.leaderboard.models import MeasuredModel, read_baselines
+from st_biomed.leaderboard.models import MeasuredModel, read_known_models
 from st_biomed.release.base_model import base_model_folder
 from st_biomed.release.run_data import RunData, began_from, read_run
 
@@ -90,7 +90,7 @@ def _same(first: MeasuredModel, second: MeasuredModel) -> bool:
 def _base_of(run: RunData) -> MeasuredModel:
     """The base of the first stage, with the settings of its recipe, or of a known baseline if other runs were in between."""
     model = began_from(run)
-    known = [baseline for baseline in read_baselines().values() if baseline.model == model]
+    known = [baseline for baseline in read_known_models().values() if baseline.model == model]
     name = next((baseline.name for baseline in known), Path(model).name)
     if run["earlier"]:
         return (

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypedDict
 
 from st_biomed.errors import InputError
-from st_biomed.leaderboard.recipe_scorecard import RecipeData
 from st_biomed.leaderboard.results import ResultsFolder
+from st_biomed.leaderboard.seed_scorecard import RecipeData
 from st_biomed.release.scorecard_data import ScorecardData
 from st_biomed.release.strict_json import misfit, strict_json
 

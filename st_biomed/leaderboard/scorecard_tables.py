@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from st_biomed.leaderboard.markdown_and_html import Cell, Table
-from st_biomed.leaderboard.recipe_scorecard import RecipeData
+from st_biomed.leaderboard.seed_scorecard import RecipeData
 from st_biomed.release.scorecard_data import (
     OutcomeData,
     ScorecardData,

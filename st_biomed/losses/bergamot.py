@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.arguments import concept_lookup, number, one_of
-from st_biomed.losses.graph import CORRUPTIONS, DeepGraphInfomaxLoss, IntermodalLoss, corrupted_edges
+from st_biomed.losses.deep_graph_infomax import CORRUPTIONS, DeepGraphInfomaxLoss, corrupted_edges
 from st_biomed.losses.graph_batch import GraphBatch
+from st_biomed.losses.intermodal import IntermodalLoss
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss
 from st_biomed.losses.similarity import full_precision, require_list

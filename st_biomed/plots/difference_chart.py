@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from st_biomed.errors import InputError
-from st_biomed.leaderboard.recipe_scorecard import RecipeData, SeedsData
+from st_biomed.leaderboard.seed_scorecard import RecipeData, SeedsData
 from st_biomed.plots.canvas import COLORS, legend_of_all, panels
 from st_biomed.plots.dot_charts import METRICS
 from st_biomed.release.scorecard_data import OUTCOMES, DifferenceData, ScorecardData, by_family, counts

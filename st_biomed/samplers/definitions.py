@@ -12,8 +12,8 @@ from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.samplers.arguments import TerminologyBatches
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
-from st_biomed.samplers.relatives import Relatives
 from st_biomed.samplers.rows import DefinitionRows
+from st_biomed.samplers.shared_keys import SharedKeyMembers
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.definitions import definitions_dataset
 
@@ -98,7 +98,7 @@ class DefinitionBatchSampler(EpochBatchSampler):
         child, parent = (terminology.parents[end].to_numpy() for end in ("child", "parent"))
         parents = CSR.from_pairs(child, parent, terminology.n_concepts)
         children = CSR.from_pairs(parent[both[child]], child[both[child]], terminology.n_concepts)
-        self._siblings = Relatives([(parents, children)])
+        self._siblings = SharedKeyMembers([(parents, children)])
 
     def __len__(self) -> int:
         return len(self._concepts) // self.n_anchors

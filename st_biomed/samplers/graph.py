@@ -11,8 +11,8 @@ import numpy as np
 from st_biomed.errors import InputError
 from st_biomed.samplers.arguments import TerminologyBatches
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
-from st_biomed.samplers.dealing import deal, most_batches
 from st_biomed.samplers.language_pairs import PairStrata
+from st_biomed.samplers.packing import fill_batches, max_batches
 from st_biomed.samplers.rows import NameRows
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.draws import draw_distinct
@@ -92,7 +92,7 @@ class GraphBatchSampler(EpochBatchSampler):
         pairs = np.zeros(len(concepts), dtype=np.int64)
         np.add.at(pairs, self._place, drawn)
         self._n_concepts = len(concepts)
-        self._n_batches = most_batches(pairs, batch_size // 2)
+        self._n_batches = max_batches(pairs, batch_size // 2)
         if not self._n_batches:
             raise InputError(
                 f"batch_size {batch_size} is too large: it holds {batch_size // 2:,} concepts, "
@@ -105,7 +105,7 @@ class GraphBatchSampler(EpochBatchSampler):
         owner = rng.permutation(self._n_concepts)[self._place[stratum]]
         order = rng.permutation(len(owner))  # the pairs of a concept come together, in a random order
         order = order[np.argsort(owner[order], kind="stable")]
-        batches = deal(rng, owner[order], self._n_batches, self.batch_size // 2)
+        batches = fill_batches(rng, owner[order], self._n_batches, self.batch_size // 2)
         for start in range(0, self._n_batches, _BLOCK):
             drawn = order[batches[start : start + _BLOCK]].reshape(-1)
             rows = self.rows.of(self._strata.texts(stratum[drawn], pair[drawn]))

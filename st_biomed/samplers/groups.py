@@ -6,8 +6,8 @@ import numpy as np
 
 from st_biomed.csr import CSR
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.samplers.relatives import Relatives
 from st_biomed.samplers.rows import NameRows
+from st_biomed.samplers.shared_keys import SharedKeyMembers
 from st_biomed.training_data.draws import draw_distinct
 
 _TRIES = (
@@ -39,7 +39,9 @@ class PartnerGroups:
         self._names_per_partner = names_per_partner
         self._names, self._texts = rows.names, rows.texts
         self._partners = partners
-        self._relatives = {d: Relatives(hierarchy.partner_tables(d)) for d in range(1, hierarchy.far) if partners[d]}
+        self._relatives = {
+            d: SharedKeyMembers(hierarchy.partner_tables(d)) for d in range(1, hierarchy.far) if partners[d]
+        }
         self._comparable = _same_source(hierarchy, rows.texts)
 
     def draw(self, rng: np.random.Generator, anchors: np.ndarray) -> np.ndarray:
@@ -126,7 +128,7 @@ class PartnerGroups:
         return groups
 
 
-def _same_source(hierarchy: Hierarchy, texts: np.ndarray) -> Relatives | None:
+def _same_source(hierarchy: Hierarchy, texts: np.ndarray) -> SharedKeyMembers | None:
     """From each text to those of its sources among ``texts``; ``None`` where there is one source only."""
     sources = hierarchy.text_sources
     if sources is None:
@@ -135,7 +137,7 @@ def _same_source(hierarchy: Hierarchy, texts: np.ndarray) -> Relatives | None:
     starts = np.zeros(len(hierarchy.terminology.sources) + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=len(starts) - 1), out=starts[1:])
     order = np.argsort(source.astype(np.int16), kind="stable")  # of two bytes: sorted in linear time
-    return Relatives([(sources, CSR(starts, texts.astype(np.int32)[row[order]]))])
+    return SharedKeyMembers([(sources, CSR(starts, texts.astype(np.int32)[row[order]]))])
 
 
 def _lengths(table: CSR, rows: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from st_biomed.training_data.columns import (
 )
 from st_biomed.training_data.concept_graph import ConceptGraph
 from st_biomed.training_data.definitions import definitions_dataset
-from st_biomed.training_data.fewshot import FewShotSplit, few_shot_names
+from st_biomed.training_data.few_shot import FewShotSplit, few_shot_names
 from st_biomed.training_data.held_out_concepts import Splits, split_by_concept, split_by_subtree, without_benchmark
 from st_biomed.training_data.held_out_relations import without_relations
 from st_biomed.training_data.high_level_concepts import HighLevelConcepts, child_concepts, top_concepts

@@ -7,7 +7,7 @@ from datasets import Dataset
 
 from st_biomed.few_shot.nearest_prototype import prototype_accuracy
 from st_biomed.records import Tally
-from st_biomed.training_data.fewshot import FewShotSplit
+from st_biomed.training_data.few_shot import FewShotSplit
 
 ANGLES = {"a1": 0, "a2": 40, "b1": 90, "b2": 130, "a3": 50, "a4": 80, "b3": 120, "b4": 170}
 

@@ -8,7 +8,7 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.few_shot.rankings import first_validation_names, nearest_rows, ranking_tables
 from st_biomed.few_shot.training_sets import TrainingSet
-from st_biomed.training_data.fewshot import few_shot_names
+from st_biomed.training_data.few_shot import few_shot_names
 
 CONCEPTS = {"X:a": ["a1", "a2"], "X:b": ["b1", "b2"]}
 

@@ -14,7 +14,7 @@ from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.evaluators.published_figures import PublishedFigure
 from st_biomed.leaderboard.comparison import compare
 from st_biomed.leaderboard.markdown_and_html import html_page, markdown
-from st_biomed.leaderboard.models import MeasuredModel, OpenModel, named_models, read_baselines
+from st_biomed.leaderboard.models import MeasuredModel, OpenModel, named_models, read_known_models
 from st_biomed.leaderboard.result_tables import comparison_table, tables_of
 from st_biomed.leaderboard.results import ResultsFolder
 from st_biomed.leaderboard.run import Measured, measure
@@ -185,7 +185,7 @@ def test_units_that_are_gone_are_logged_and_left_out(tmp_path, benchmark, models
 
 
 def test_models_have_the_names_people_give_them(tmp_path, models):
-    baselines = read_baselines()
+    baselines = read_known_models()
     assert named_models(["SapBERT"]) == [baselines["SapBERT"]] and baselines["SapBERT"].pooling == "cls"
     named = named_models([models[0].model, f"again={models[0].model}", "out/sapbert/", "org/model"])
     assert [one.name for one in named] == ["one", "again", "sapbert", "model"]
@@ -201,14 +201,14 @@ def test_models_have_the_names_people_give_them(tmp_path, models):
 def test_a_baseline_keeps_its_pooling_under_another_name():
     """Would catch NAME=BASELINE looked for on the Hub, or read without its [CLS] pooling."""
     (renamed,) = named_models(["mine=SapBERT"])
-    known = read_baselines()["SapBERT"]
+    known = read_known_models()["SapBERT"]
     assert (renamed.name, renamed.model, renamed.pooling) == ("mine", known.model, "cls")
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("minilm", "'minilm' is not a name of evaluation/baselines.yaml: did you mean 'MiniLM'.*evaluate --list"),
+        ("minilm", "'minilm' is not a name of evaluation/known_models.yaml: did you mean 'MiniLM'.*evaluate --list"),
         ("out/nothere", "^out/nothere: no such folder$"),
         ("./nothere", "^./nothere: no such folder$"),
         ("no-such/organization", "give a local folder"),
@@ -229,7 +229,7 @@ def test_a_device_that_is_not_there_is_one_line(models, device):
 
 
 def test_every_baseline_has_a_source():
-    assert all(one.source and one.model.count("/") == 1 for one in read_baselines().values())
+    assert all(one.source and one.model.count("/") == 1 for one in read_known_models().values())
 
 
 @pytest.mark.parametrize(

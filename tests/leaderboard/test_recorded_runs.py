@@ -65,7 +65,7 @@ def test_of_several_stages_it_is_what_the_first_began_from(release, tmp_path: Pa
     staged = release("a", "out/first", earlier=[stage("out/zero", "TERK"), stage(sapbert, "FLUM")], pooling="mean")
     assert base_of(named_models([str(staged)])) == MeasuredModel(
         "SapBERT", sapbert, "cls", 25
-    )  # as evaluation/baselines.yaml has it: the record does not say how an earlier stage read it
+    )  # as evaluation/known_models.yaml has it: the record does not say how an earlier stage read it
     run = run_of(str(staged))
     assert run is not None and trained_on(run) == {"ZORB", "TERK", "FLUM"}
     assert run_of(str(tmp_path / "nowhere")) is None and run_of("org/nothing") is None and run_of("x.npz") is None

@@ -12,11 +12,11 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import Benchmark, Data
 from st_biomed.leaderboard.markdown_and_html import markdown
-from st_biomed.leaderboard.recipe_scorecard import recipe_scorecards
 from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.leaderboard.scorecard import outcome_of, scorecard
 from st_biomed.leaderboard.scorecard_file import read_scorecards, write_scorecards
 from st_biomed.leaderboard.scorecard_tables import scorecard_tables
+from st_biomed.leaderboard.seed_scorecard import recipe_scorecards
 from st_biomed.metrics.significance import PairedTest
 from st_biomed.release.run_data import RunData, empty_run
 from st_biomed.release.scorecard_data import ScorecardData, counts, outside_training

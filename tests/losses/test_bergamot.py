@@ -17,7 +17,7 @@ from st_biomed.errors import InputError
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.losses.cached_bergamot import CachedBergamotLoss
 from st_biomed.losses.callbacks import LossParametersCallback, own_parameters
-from st_biomed.losses.graph import corrupted_edges
+from st_biomed.losses.deep_graph_infomax import corrupted_edges
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss

@@ -10,8 +10,9 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy
 
 from st_biomed.errors import InputError
-from st_biomed.losses.graph import DeepGraphInfomaxLoss, IntermodalLoss, corrupted_edges
+from st_biomed.losses.deep_graph_infomax import DeepGraphInfomaxLoss, corrupted_edges
 from st_biomed.losses.graph_batch import GraphBatch
+from st_biomed.losses.intermodal import IntermodalLoss
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss
 from tests.losses.graph_steps import CLASSES, EDGES, NODE_TEXTS, vectors

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.leaderboard.recipe_scorecard import RecipeData
+from st_biomed.leaderboard.seed_scorecard import RecipeData
 from st_biomed.plots.difference_chart import LOOKS, difference_chart
 from st_biomed.release.scorecard_data import OUTCOMES, DifferenceData, ScorecardData
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("entrance", ["st_biomed.cli", "st_biomed.settings.early"])
+@pytest.mark.parametrize("entrance", ["st_biomed.cli", "st_biomed.settings.first_import"])
 @pytest.mark.parametrize(
     ("given", "policy"),
     [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE"), ({"GOMP_SPINCOUNT": "9"}, "None")],

@@ -13,7 +13,7 @@ from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved,
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
 from st_biomed.evaluators.relatedness.evaluator import RelatednessEvaluator
-from st_biomed.evaluators.shared import SharedEvaluator
+from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
 from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def most_batches(groups: np.ndarray, size: int) -> int:
+def max_batches(groups: np.ndarray, size: int) -> int:
     """The number of batches that can be filled with groups of different owners.
 
     ``n`` batches can be filled if ``sum(min(groups, n)) >= n * size``. The left side is concave in n, so every number
@@ -25,7 +25,7 @@ def most_batches(groups: np.ndarray, size: int) -> int:
     return low
 
 
-def deal(rng: np.random.Generator, owners: np.ndarray, n_batches: int, size: int) -> np.ndarray:
+def fill_batches(rng: np.random.Generator, owners: np.ndarray, n_batches: int, size: int) -> np.ndarray:
     """Deal groups in rounds. Each round gives every batch one group, in its own order.
 
     The groups of an owner are consecutive, so the groups of one round go to different batches. If the groups of an
@@ -36,7 +36,7 @@ def deal(rng: np.random.Generator, owners: np.ndarray, n_batches: int, size: int
         owners: Owner of each group, with the groups of one owner together, ``[G]``. Of an owner with more than
             ``n_batches`` groups, the first ``n_batches`` are dealt; of the remaining groups, the first
             ``n_batches * size``.
-        n_batches: Number of batches, at most the number from :func:`most_batches`; at least one.
+        n_batches: Number of batches, at most the number from :func:`max_batches`; at least one.
         size: Groups of every batch.
 
     Returns:

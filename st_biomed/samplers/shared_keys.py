@@ -9,7 +9,7 @@ import numpy as np
 from st_biomed.csr import CSR
 
 
-class Relatives:
+class SharedKeyMembers:
     """The numbered candidates of each row; a number is looked up by binary search.
 
     A row's candidates are all its (key, member with that key) pairs. The row itself may be among them, and a member
