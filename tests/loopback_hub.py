@@ -126,9 +126,9 @@ class LoopbackHub:
             self.requests.append(f"{request.command} {path}")
             fault = next(
                 (
-                    one
-                    for one in self.faults
-                    if one.times and one.method == request.command and re.search(one.path, path)
+                    fault
+                    for fault in self.faults
+                    if fault.times and fault.method == request.command and re.search(fault.path, path)
                 ),
                 None,
             )
@@ -188,7 +188,7 @@ class LoopbackHub:
             return self.create(json.loads(body), token)
         if match := re.fullmatch(r"/([\w.-]+/[\w.-]+)\.git/info/lfs/objects/batch", path):
             self.writable(match[1].split("/")[0], token)
-            return {"transfer": "basic", "objects": [self.lfs(one) for one in json.loads(body)["objects"]]}
+            return {"transfer": "basic", "objects": [self.lfs(item) for item in json.loads(body)["objects"]]}
         match = re.fullmatch(r"/api/models/([\w.-]+/[\w.-]+)(?:/([\w-]+)(?:/(.+))?)?", path)
         if match is None:
             raise Refusal(404, f"{method} {path} is not part of this Hub", "EntryNotFound")
@@ -257,17 +257,17 @@ class LoopbackHub:
     def _preupload(self, repo_id: str, repo: Repo, revision: str, query: Any, body: bytes) -> Any:
         tree = repo.commits[repo.resolve(revision)]
         files = []
-        for one in json.loads(body)["files"]:
-            path, large = one["path"], self.large(one["path"])
+        for file in json.loads(body)["files"]:
+            path, large = file["path"], self.large(file["path"])
             known = {}
             if path in tree:
                 known = {"oid": hashlib.sha256(tree[path]).hexdigest() if large else _git_oid(tree[path])}
             files.append({"path": path, "uploadMode": "lfs" if large else "regular", "shouldIgnore": False, **known})
         return {"files": files}
 
-    def lfs(self, one: dict[str, Any]) -> dict[str, Any]:
-        held = one["oid"] in self.blobs
-        return one if held else {**one, "actions": {"upload": {"href": f"{self.url}/blobs/{one['oid']}"}}}
+    def lfs(self, item: dict[str, Any]) -> dict[str, Any]:
+        held = item["oid"] in self.blobs
+        return item if held else {**item, "actions": {"upload": {"href": f"{self.url}/blobs/{item['oid']}"}}}
 
     def _commit(self, repo_id: str, repo: Repo, revision: str, query: dict[str, list[str]], body: bytes) -> Any:
         parent = repo.resolve(revision)
@@ -295,14 +295,18 @@ class LoopbackHub:
         if method == "GET" and slug:
             return self.collections[slug]
         if method == "GET":
-            held = [one for one in self.collections.values() if one["owner"]["name"] == query["owner"][0]]
-            return [{name: value for name, value in one.items() if name != "position"} for one in held]
+            held = [
+                collection
+                for collection in self.collections.values()
+                if collection["owner"]["name"] == query["owner"][0]
+            ]
+            return [{name: value for name, value in collection.items() if name != "position"} for collection in held]
         asked = json.loads(body)
         if slug:
             held = self.collections[slug]
             self.writable(held["owner"]["name"], token)
             item = asked["item"]
-            if item["id"] in [one["id"] for one in held["items"]]:
+            if item["id"] in [listed["id"] for listed in held["items"]]:
                 raise Refusal(409, "is in the collection already")
             held["items"].append({**item, "_id": str(len(held["items"])), "position": len(held["items"])})
             return held

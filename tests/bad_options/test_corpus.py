@@ -42,6 +42,6 @@ def test_the_corpus_is_of_all_recipes_and_verbs():
     assert {recipe for recipe, _, _ in RECIPES} == recipes
     groups = {str(group.name): group.typer_instance or typer.Typer() for group in app.registered_groups}
     verbs = {str(command.name) for command in app.registered_commands}
-    verbs |= {f"{name} {one.name}" for name, group in groups.items() for one in group.registered_commands}
+    verbs |= {f"{name} {command.name}" for name, group in groups.items() for command in group.registered_commands}
     assert verbs <= {verb for verb, _, _ in VERBS}
     assert len(RECIPES) + len(SETTINGS) + len(VERBS) >= 95

@@ -28,7 +28,7 @@ def dataset(entries, mentions, **splits) -> LinkingDataset:
 def mention(text: str, *gold: str, parts: tuple[str, ...] = (), **fields) -> Mention:
     """Gold groups as ``"X1"`` or ``"X4/X8"``."""
     return Mention(
-        text, tuple(frozenset(f"MESH:{one}" for one in group.split("/")) for group in gold), parts, **fields
+        text, tuple(frozenset(f"MESH:{code}" for code in group.split("/")) for group in gold), parts, **fields
     )
 
 
@@ -256,17 +256,17 @@ drawn_mentions = st.builds(
 )
 
 
-def rank_by_loop(entries, one: Mention, similarity: str, align: bool) -> float:
+def rank_by_loop(entries, mention: Mention, similarity: str, align: bool) -> float:
     """Rank of a mention among names by looping over all of them, in float64 rounded to float32."""
     ranks = []
-    for i, part in enumerate(one.parts):
+    for i, part in enumerate(mention.parts):
         q, scores = VECTORS[part].astype(np.float64), []
         for name, _ in entries:
             v = VECTORS[name].astype(np.float64)
             lengths = np.sqrt((q @ q) * (v @ v)) if similarity == "cosine" else 1.0
             score = -np.sqrt(((q - v) ** 2).sum()) if similarity == "euclidean" else q @ v
             scores.append(np.float32(score / lengths if lengths > 0 else 0.0))
-        gold = one.gold[i] if align and len(one.gold) == len(one.parts) else one.ids
+        gold = mention.gold[i] if align and len(mention.gold) == len(mention.parts) else mention.ids
         order = np.argsort(-np.array(scores), kind="stable")
         ranks.append(next((rank for rank, e in enumerate(order, 1) if set(entries[e][1]) & gold), np.inf))
     return max(ranks)
@@ -282,7 +282,7 @@ def rank_by_loop(entries, one: Mention, similarity: str, align: bool) -> float:
 )
 def test_ranks_are_those_of_a_loop_over_all_pairs(entries, mentions, similarity, align, chunk):
     """Names repeat and vectors tie. Would catch entries of equal names merged wrongly, and chunks that mix up rows."""
-    if not any(one.gold for one in mentions):
+    if not any(mention.gold for mention in mentions):
         return
     evaluator = EntityLinkingEvaluator(
         dataset(entries, mentions),
@@ -292,7 +292,7 @@ def test_ranks_are_those_of_a_loop_over_all_pairs(entries, mentions, similarity,
         n_bootstrap=0,
     )
     metrics = evaluator.measure(lambda texts: np.stack([VECTORS[text] for text in texts]))
-    ranks = np.array([rank_by_loop(entries, one, similarity, align) for one in mentions if one.gold])
+    ranks = np.array([rank_by_loop(entries, mention, similarity, align) for mention in mentions if mention.gold])
     assert evaluator.predictions.ranks.tolist() == ranks.tolist()
     assert metrics["acc@5"] == pytest.approx((ranks <= 5).mean())
     assert metrics["mrr@64"] == pytest.approx((1 / ranks).mean())
@@ -387,8 +387,8 @@ def test_two_models_are_compared_on_the_same_mentions():
     assert good.compare(good).p_value == 1
     assert good.compare(evaluator.predictions, by_document=True).p_value == pytest.approx(1 / 2, abs=0.03)
     lost = list(good.lost(evaluator.predictions))
-    assert [(one.rank, one.mention) for one, _ in lost] == [(1, each) for each in mentions]
-    assert all(two.rank > 1 for _, two in lost) and not list(evaluator.predictions.lost(good))
+    assert [(hit.rank, hit.mention) for hit, _ in lost] == [(1, mention) for mention in mentions]
+    assert all(hit.rank > 1 for _, hit in lost) and not list(evaluator.predictions.lost(good))
     other = hand_made()
     other.measure(at_angles)
     with pytest.raises(InputError, match="8 and 10 mentions, which differ"):

@@ -42,15 +42,15 @@ def edges(terminology: Terminology) -> set[frozenset[int]]:
     return {frozenset((row.get("head", row.get("child")), row.get("tail", row.get("parent")))) for row in rows}
 
 
-def is_related(terminology: Terminology, one: str, other: str) -> bool:
+def is_related(terminology: Terminology, first: str, second: str) -> bool:
     """By loops over all concepts that the two strings name."""
     joined = edges(terminology)
-    concepts_of = {text: set() for text in (one, other)}
+    concepts_of = {text: set() for text in (first, second)}
     for term in terminology.terms.to_pylist():
         text = terminology.strings[term["text"]]
         if text in concepts_of:
             concepts_of[text].add(term["concept"])
-    return any(a == b or frozenset((a, b)) in joined for a in concepts_of[one] for b in concepts_of[other])
+    return any(a == b or frozenset((a, b)) in joined for a in concepts_of[first] for b in concepts_of[second])
 
 
 # ---------------------------------------------------------------------- positives
@@ -125,8 +125,8 @@ def test_several_names_of_a_pair_are_drawn_without_repeats(toy):
     assert len(set(pairs)) == len(pairs) > len(draw_relation_pairs(toy, ["has_site"]).positives["has_site"])
     names = [{toy.strings[text] for text in toy.concept_texts.row(c)} for c in range(toy.n_concepts)]
     rows = [row for row in toy.relations.to_pylist() if row["relation"] == "has_site"]
-    for one, other in pairs:
-        assert any(one in names[row["head"]] and other in names[row["tail"]] for row in rows)
+    for head, tail in pairs:
+        assert any(head in names[row["head"]] and tail in names[row["tail"]] for row in rows)
     most = draw_relation_pairs(toy, ["has_site"], names_per_pair=10**6, n_negatives=1).positives["has_site"]
     assert set(most) == {(a, b) for row in rows for a in names[row["head"]] for b in names[row["tail"]]}
     assert not any(is_related(toy, *pair) for pair in drawn.negatives)

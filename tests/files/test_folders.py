@@ -341,9 +341,9 @@ def test_a_folder_without_permission_is_refused(tmp_path: Path):
     ],
 )
 def test_errors_of_the_disk_are_one_line(error: BaseException, line: str | None):
-    said = disk_error(error)
-    assert (said is None) == (line is None)
-    assert line is None or (line in str(said) and "\n" not in str(said))
+    message = disk_error(error)
+    assert (message is None) == (line is None)
+    assert line is None or (line in str(message) and "\n" not in str(message))
 
 
 def test_a_full_disk_is_told_with_the_folder_that_was_written(tmp_path):

@@ -174,8 +174,8 @@ def test_partner_tables_lead_to_every_partner(name):
                 for concept in members.row(key)
             }
             others = np.arange(terminology.n_concepts)
-            there = others[hierarchy.concept_distance(np.full_like(others, anchor), others) == level]
-            assert set(there.tolist()) <= reached
+            partners = others[hierarchy.concept_distance(np.full_like(others, anchor), others) == level]
+            assert set(partners.tolist()) <= reached
 
 
 def test_everything_in_one_source_is_comparable_across_its_trees():

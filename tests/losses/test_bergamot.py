@@ -80,8 +80,8 @@ def test_the_parts_by_their_formulas(kind):
     found = parts(loss)
     pairs = MultiSimilarityLoss.from_preset(None, "bergamot")
     names = [vectors()[NODE_TEXTS[view]] for view in (0, 1)]
-    t = [one[:4] for one in names]
-    g = [loss.graph_encoder(one, EDGES[:2], EDGES[2])[:4] for one in names]
+    t = [text_vectors[:4] for text_vectors in names]
+    g = [loss.graph_encoder(text_vectors, EDGES[:2], EDGES[2])[:4] for text_vectors in names]
     value = lambda a, b: pairs.compute_loss_from_embeddings([torch.cat([a, b])], torch.arange(4).repeat(2))
     loss.steps.zero_()
     dgi = [
@@ -293,9 +293,9 @@ def test_the_graph_encoder_follows_the_mode_of_the_model(tiny_bert):
 @pytest.mark.parametrize("kind", KINDS)
 def test_degenerate_and_mixed_precision_steps_are_finite(tiny_bert, kind):
     """One target, one text, one edge, a target alone; and the encoder in bfloat16."""
-    one = torch.zeros(2, 1, dtype=torch.int64)
+    target = torch.zeros(2, 1, dtype=torch.int64)
     steps = [
-        (GraphBatch(one, torch.empty(3, 0, dtype=torch.int64)), LABELS[:1]),
+        (GraphBatch(target, torch.empty(3, 0, dtype=torch.int64)), LABELS[:1]),
         (GraphBatch(torch.tensor([[0, 1], [0, 1]]), torch.tensor([[1], [0], [0]])), LABELS[:1]),
         (GraphBatch(NODE_TEXTS, EDGES[:, :1]), LABELS),
         (GRAPH, torch.zeros_like(LABELS)),
@@ -325,7 +325,7 @@ def test_a_few_steps_bring_text_and_graph_together(tiny_bert):
         sum(values.values()).backward()
         optimizer.step()
     for name in history[0]:
-        before, after = (sum(one[name] for one in part) for part in (history[:5], history[-5:]))
+        before, after = (sum(step[name] for step in part) for part in (history[:5], history[-5:]))
         assert after < 0.9 * before, name
 
 
@@ -391,8 +391,14 @@ def test_a_resumed_run_ends_where_the_uninterrupted_one_does(tiny_bert_folder, t
 def test_accumulated_steps_of_the_cached_form_are_those_of_the_plain_one(tiny_bert_folder, tmp_path):
     """Catches gradients of the graph encoder that miss the division by the number of accumulated batches."""
     runs = [
-        train(tiny_bert_folder, tmp_path / one.__name__, loss_class=one, gradient_accumulation_steps=2, optim="sgd")[1]
-        for one in (BergamotLoss, CachedBergamotLoss)
+        train(
+            tiny_bert_folder,
+            tmp_path / loss_class.__name__,
+            loss_class=loss_class,
+            gradient_accumulation_steps=2,
+            optim="sgd",
+        )[1]
+        for loss_class in (BergamotLoss, CachedBergamotLoss)
     ]
     torch.testing.assert_close(runs[1].state_dict(), runs[0].state_dict(), atol=1e-5, rtol=0)
 

@@ -179,7 +179,7 @@ def test_the_validation_loss_is_the_loss_of_other_names(tmp_path):
         for a, label in enumerate(VALIDATION_LABELS):
             negative = 1 - anchors[a] @ names[step.negatives[a]]
             near = [1 - anchors[a] @ names[p] for p in range(len(LABELS)) if LABELS[p] == label]
-            triplets += [max(0.0, (one - negative + 0.1).item()) for one in near]
+            triplets += [max(0.0, (distance - negative + 0.1).item()) for distance in near]
             u_c = nn.functional.normalize(TRAIN[label == LABELS].mean(0), dim=0)
             target = nn.functional.normalize(u_c + nn.functional.normalize(VALIDATION[a], dim=0), dim=0)
             grounding.append(1 - (anchors[a] @ target).item())

@@ -33,7 +33,7 @@ def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
 
     generator = torch.Generator().manual_seed(6)
     weight = torch.randn(5, 5, generator=generator, dtype=torch.float64, requires_grad=True)
-    columns = [(one @ weight)[rows] for one in torch.randn(2, 8, 5, generator=generator, dtype=torch.float64)]
+    columns = [(column @ weight)[rows] for column in torch.randn(2, 8, 5, generator=generator, dtype=torch.float64)]
     labels = LABELS[rows]
     options = {"gather_across_devices": gather}
     if kind == "kge table":

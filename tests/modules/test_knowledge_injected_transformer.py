@@ -111,8 +111,8 @@ def test_a_padded_mention_touches_no_token():
     """Catches spans of padding that mean the first token, or [CLS]."""
     injection = layer_of_knowledge(candidates=3)
     hidden = torch.randn(1, 6, 6, dtype=torch.float64)
-    one, padded = (mentions_of(SPANS[:1, m], 6) for m in ([0], [0, 2, 2]))
-    torch.testing.assert_close(injection(hidden, padded)[0], injection(hidden, one)[0])
+    unpadded, padded = (mentions_of(SPANS[:1, m], 6) for m in ([0], [0, 2, 2]))
+    torch.testing.assert_close(injection(hidden, padded)[0], injection(hidden, unpadded)[0])
     nothing = mentions_of(SPANS[:1, [2]], 6)
     assert torch.equal(injection(hidden, nothing)[0], hidden)
 

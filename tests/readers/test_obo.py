@@ -219,8 +219,8 @@ def test_prefixes_choose_the_terms() -> None:
 
 def test_two_forms_of_one_ontology_give_the_same_tables() -> None:
     """Catches an obo and an obograph reader that drift apart."""
-    one, other = Terminology.read("obo", ZORB), Terminology.read("obograph", FIXTURES / "zorb.json")
-    assert one.digest == other.digest
+    terminology, other = Terminology.read("obo", ZORB), Terminology.read("obograph", FIXTURES / "zorb.json")
+    assert terminology.digest == other.digest
 
 
 def test_a_gzipped_file_with_windows_line_ends_is_the_same(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
     folder = run()
     runs = results_of(folder)["runs"]
     names = ["D", "G", "D → G", "G → D"]
-    assert [(one["name"], one["shots"], one["seed"]) for one in runs] == [
+    assert [(row["name"], row["shots"], row["seed"]) for row in runs] == [
         (name, shots, seed) for shots in (1, 2) for seed in (0, 1) for name in names
     ]
     work = folder.with_name("out-training")
@@ -81,13 +81,13 @@ def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
     assert lines[0] == "| training set | pairs, Spearman |" and [line.split(" | ")[0] for line in lines[2:]] == [
         f"| {name}" for name in ["input", *names]
     ]
-    of_one = [one["results"]["pairs"]["pairs_spearman"] for one in runs if (one["name"], one["shots"]) == ("G", 2)]
+    of_one = [row["results"]["pairs"]["pairs_spearman"] for row in runs if (row["name"], row["shots"]) == ("G", 2)]
     assert f"| {np.mean(of_one):.3f} ± {np.std(of_one, ddof=1):.3f} |" in lines[4]
     tables = (work / "tables.md").read_text("utf-8")
     below = tables.split("2-shot, validation names whose nearest prototype is that of their own concept:")[1].split(
         "1-shot"
     )[0]
-    pairs = [one["prototype_accuracies"] for one in runs if (one["name"], one["shots"]) == ("D → G", 2)]
+    pairs = [row["prototype_accuracies"] for row in runs if (row["name"], row["shots"]) == ("D → G", 2)]
     before, after = np.mean(pairs, axis=0)
     assert f"| D → G | {before:.3f} ± " in below and f" | {after:.3f} ± " in below
     assert "<svg" in (work / "figure.svg").read_text("utf-8")
@@ -138,20 +138,20 @@ def test_going_on_from_a_release_is_the_second_stage(run):
     first = run(*SMALL, "A=toy", output="first")
     later = run(*SMALL, "B=toy#TOY:D1", "--base_model", first, output="later")
     texts = ["acute disease", "flumpa"]
-    one, other = (SentenceTransformer(str(folder), device="cpu").encode(texts) for folder in (whole, later))
-    np.testing.assert_allclose(one, other, atol=1e-5)
+    vectors, other = (SentenceTransformer(str(folder), device="cpu").encode(texts) for folder in (whole, later))
+    np.testing.assert_allclose(vectors, other, atol=1e-5)
 
 
 def test_runs_follow_from_their_seed_alone(run):
     """Catches a draw that depends on what was trained before; the seed is the second of two, or the only one."""
     whole = results_of(run())["runs"]
     again = results_of(run("--seeds", 1, "--shots", 2, output="again"))["runs"]
-    same = [one for one in whole if (one["seed"], one["shots"]) == (1, 2)]
-    assert len({one["validation_loss"] for one in whole}) == len(whole)
-    for one, other in zip(same, again, strict=True):
-        assert (one["name"], one["epochs"], one["best_epoch"]) == (other["name"], other["epochs"], other["best_epoch"])
-        assert one["validation_loss"] == pytest.approx(other["validation_loss"], abs=1e-5)  # texts in other batches
-        assert one["results"]["pairs"] == pytest.approx(other["results"]["pairs"], abs=0.01)
+    same = [row for row in whole if (row["seed"], row["shots"]) == (1, 2)]
+    assert len({row["validation_loss"] for row in whole}) == len(whole)
+    for row, other in zip(same, again, strict=True):
+        assert (row["name"], row["epochs"], row["best_epoch"]) == (other["name"], other["epochs"], other["best_epoch"])
+        assert row["validation_loss"] == pytest.approx(other["validation_loss"], abs=1e-5)  # texts in other batches
+        assert row["results"]["pairs"] == pytest.approx(other["results"]["pairs"], abs=0.01)
 
 
 def test_the_hidden_layer_is_chosen_by_validation(run, monkeypatch: pytest.MonkeyPatch):
@@ -159,11 +159,11 @@ def test_the_hidden_layer_is_chosen_by_validation(run, monkeypatch: pytest.Monke
     folder = run(*SMALL, "D=toy", "G=toy#TOY:D0", "--smoke", "false", "--hidden", 4, 64, "--num_train_epochs", 2)
     results = results_of(folder)
     assert {name: set(losses) for name, losses in results["tuning"].items()} == {"D": {"4", "64"}, "G": {"4", "64"}}
-    for one in results["runs"]:
-        losses = results["tuning"][one["sets"][-1]]
-        assert one["hidden"] == int(min(losses, key=losses.get))
-        if len(one["sets"]) == 1:
-            assert one["validation_loss"] == pytest.approx(min(losses.values()))
+    for row in results["runs"]:
+        losses = results["tuning"][row["sets"][-1]]
+        assert row["hidden"] == int(min(losses, key=losses.get))
+        if len(row["sets"]) == 1:
+            assert row["validation_loss"] == pytest.approx(min(losses.values()))
 
 
 def test_a_table_of_concepts_and_names(run, tmp_path: Path):
@@ -242,10 +242,10 @@ def test_a_random_projection_widens_the_input(run):
 def test_every_variant_ends_in_a_release(arguments: tuple[object, ...], run, tmp_path: Path, benchmark: Path):
     second = tmp_path / "pairs2.yaml"
     second.write_text(benchmark.read_text("utf-8").replace("name: pairs", "name: pairs2"), "utf-8")
-    arguments = tuple(second if one == "pairs2.yaml" else one for one in arguments)
+    arguments = tuple(second if word == "pairs2.yaml" else word for word in arguments)
     folder = run("--shots", 1, 2, "--seeds", 0, *arguments)
     assert json.loads((folder / "run.json").read_text("utf-8"))["recipe"] == "fewshot_names"
-    measured = [set(one["results"]) for one in results_of(folder)["runs"]]
+    measured = [set(row["results"]) for row in results_of(folder)["runs"]]
     if "--slow_benchmarks" in arguments:
         assert measured == [{"pairs"}] * 4 + [{"pairs", "pairs2"}] * 4
         heads = re.findall(

@@ -47,8 +47,10 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactor
 def digest(folder: Path) -> str:
     """Of every path, content and time of change."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    told = [(str(path), hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in files]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    files_read = [
+        (str(path), hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in files
+    ]
+    return hashlib.sha256(json.dumps(files_read).encode()).hexdigest()
 
 
 @pytest.fixture
@@ -89,7 +91,7 @@ def refused(send, *arguments, **options) -> str:
 def test_a_plan_says_what_would_happen_and_sends_nothing(hub: LoopbackHub, plan, release: Path) -> None:
     """Catches a dry run that makes the repository, and a plan that hides a file."""
     before = digest(release)
-    told = str(plan(tag="v1", collection="HiPrBERT"))
+    text = str(plan(tag="v1", collection="HiPrBERT"))
     for words in (
         "new, private, branch main, tag v1, in the collection 'HiPrBERT', as writer",
         "base model example/tiny-bert, license apache-2.0",
@@ -98,9 +100,9 @@ def test_a_plan_says_what_would_happen_and_sends_nothing(hub: LoopbackHub, plan,
         "model.safetensors",
         "1 of them through LFS",
     ):
-        assert words in told, words
+        assert words in text, words
     for path in release.rglob("*"):
-        assert path.is_dir() or path.relative_to(release).as_posix() in told
+        assert path.is_dir() or path.relative_to(release).as_posix() in text
     assert hub.repos == {} and digest(release) == before
     assert not [asked for asked in hub.requests if not asked.startswith("GET ")]
 
@@ -284,7 +286,7 @@ def test_a_server_that_keeps_failing_is_one_line(hub: LoopbackHub, send) -> None
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "told"),
+    ("status", "message", "expected"),
     [
         (
             403,
@@ -308,10 +310,10 @@ def test_a_server_that_keeps_failing_is_one_line(hub: LoopbackHub, send) -> None
         (403, "Not from your country", "the Hub forbids this (403: Not from your country)"),
     ],
 )
-def test_a_refusal_is_told_as_what_it_says(status: int, message: str, told: str, hub: LoopbackHub, send) -> None:
+def test_a_refusal_is_told_as_what_it_says(status: int, message: str, expected: str, hub: LoopbackHub, send) -> None:
     """Catches somebody who makes one token after another while the storage is full."""
     hub.fail("POST", "commit", times=20, status=status, message=message)
-    assert told in refused(send)
+    assert expected in refused(send)
 
 
 def test_a_gated_repository_is_not_told_as_none(hub: LoopbackHub, plan, send) -> None:

@@ -45,8 +45,8 @@ def collection(text: str, annotations: list[dict[str, Any]], *, offset: int = 0,
 
 def annotation(offset: int, text: str | None, length: int = -1, **infons: Any) -> dict[str, Any]:
     length = len(text or "") if length < 0 else length
-    said = {"type": "Disease", "identifier": "X0001", **infons}
-    return {"infons": said, "text": text, "locations": [{"offset": offset, "length": length}]}
+    infon = {"type": "Disease", "identifier": "X0001", **infons}
+    return {"infons": infon, "text": text, "locations": [{"offset": offset, "length": length}]}
 
 
 def opened(folder: Path, value: Any, **options: Any) -> LinkingDataset:
@@ -118,24 +118,24 @@ def test_one_type_one_key_and_alternatives_are_chosen() -> None:
 @pytest.mark.parametrize(
     "wrapped",
     [
-        lambda one, other: [one, other],
-        lambda one, other: {"documents": [one, other]},
-        lambda one, other: {"PubTator3": [{"_id": "1|None", **one}, other]},
-        lambda one, other: [{"source": "PubMed", "documents": [one]}, {"documents": [other]}],
+        lambda document, other: [document, other],
+        lambda document, other: {"documents": [document, other]},
+        lambda document, other: {"PubTator3": [{"_id": "1|None", **document}, other]},
+        lambda document, other: [{"source": "PubMed", "documents": [document]}, {"documents": [other]}],
     ],
     ids=["list", "collection", "PubTator3", "list of collections"],
 )
 @pytest.mark.parametrize("indent", [None, 2])
 def test_every_wrapping_of_json_is_taken_apart(tmp_path: Path, wrapped: Any, indent: int | None) -> None:
-    one, other = json.loads(JSON.read_text("utf-8"))["documents"]
-    (tmp_path / "a.json").write_text(json.dumps(wrapped(one, other), indent=indent), "utf-8")
+    document, other = json.loads(JSON.read_text("utf-8"))["documents"]
+    (tmp_path / "a.json").write_text(json.dumps(wrapped(document, other), indent=indent), "utf-8")
     assert [document.id for document in read_bioc(tmp_path / "a.json")] == ["9810001", "9810002"]
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.BioC.JSON.gz"])
 def test_json_lines_are_documents_or_collections(tmp_path: Path, name: str) -> None:
-    one, other = json.loads(JSON.read_text("utf-8"))["documents"]
-    text = f"{json.dumps(one)}\n\n{json.dumps({'documents': [other]})}\n"
+    document, other = json.loads(JSON.read_text("utf-8"))["documents"]
+    text = f"{json.dumps(document)}\n\n{json.dumps({'documents': [other]})}\n"
     (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
     documents = list(read_bioc(tmp_path / name))
     assert [(document.id, Path(document.where.split(": ")[0]).name) for document in documents] == [
@@ -148,7 +148,7 @@ def test_ids_may_be_numbers_lists_or_nothing(tmp_path: Path) -> None:
     """Catches PubTator3's nulls, and a list that is written as Python writes it."""
     ids = [99001, ["X0001", "X0002"], None, "None", "MESH:D1, MESH:D2", True]
     text = "zorb " * len(ids)
-    marked = [annotation(5 * i, "zorb", identifier=one) for i, one in enumerate(ids)]
+    marked = [annotation(5 * i, "zorb", identifier=identifier) for i, identifier in enumerate(ids)]
     dataset = opened(tmp_path, collection(text, marked))
     assert [[sorted(group) for group in mention.gold] for mention in dataset.split("all")] == [
         [["99001"]],
@@ -285,7 +285,11 @@ def test_names_of_files_and_folders_tell_the_split(tmp_path: Path, names: tuple[
         copied(source, tmp_path / name)
     (tmp_path / "BioC.dtd").write_text("<!-- not read -->")
     dataset = open_linking("bioc", tmp_path, dictionary=NAMES)
-    assert [(split, len(one)) for split, one in dataset.mentions.items()] == [("train", 11), ("dev", 1), ("test", 2)]
+    assert [(split, len(mentions)) for split, mentions in dataset.mentions.items()] == [
+        ("train", 11),
+        ("dev", 1),
+        ("test", 2),
+    ]
 
 
 def test_many_files_without_splits_are_one_corpus(tmp_path: Path) -> None:
@@ -293,7 +297,7 @@ def test_many_files_without_splits_are_one_corpus(tmp_path: Path) -> None:
     for i, source in enumerate(("Train.BioC.XML", "Test.BioC.XML", "Test.BioC.XML")):
         copied(source, tmp_path / f"{i}_v1.xml")
     dataset = open_linking("bioc", tmp_path, dictionary=NAMES)
-    assert [(split, len(one)) for split, one in dataset.mentions.items()] == [("all", 13)]
+    assert [(split, len(mentions)) for split, mentions in dataset.mentions.items()] == [("all", 13)]
     assert dataset.tallies["mentions"].dropped["annotations of a document that came before"] == 2
 
 
