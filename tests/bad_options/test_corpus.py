@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bad_options.cases import RECIPES, SETTINGS, VERBS
+from tests.bad_options.recipe_options import RECIPES, SETTINGS, VERBS
 
 pytestmark = pytest.mark.usefixtures("nothing_is_loaded")
 
