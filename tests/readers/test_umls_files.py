@@ -13,7 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.readers import SourceInfo, Tally, reader
 from st_biomed.readers.umls.rrf import find_parts
 from st_biomed.terminology import Terminology
-from tests.readers.test_umls import META, change, cut, read
+from tests.readers.umls_folder import META, change, cut, read
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.readers import Tally, Term, reader
 from st_biomed.readers.umls import PRESETS
 from st_biomed.records import Rows
-from tests.readers.test_umls import META, names, parents, read
+from tests.readers.umls_folder import META, names, parents, read
 
 
 def renamed(folder: Path, **sources: str) -> Path:
