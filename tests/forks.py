@@ -27,9 +27,9 @@ class Forked:
             try:
                 one_thread()
                 before()
-                said = pickle.dumps(action())
+                outcome = pickle.dumps(action())
                 with os.fdopen(write, "wb") as file:
-                    file.write(said)
+                    file.write(outcome)
             except BaseException:
                 traceback.print_exc()
                 os._exit(1)
@@ -39,10 +39,10 @@ class Forked:
     def result(self) -> Any:
         """What the action returned, once it has ended."""
         with os.fdopen(self._read, "rb") as file:
-            said = file.read()
+            outcome = file.read()
         _, status = os.waitpid(self.pid, 0)
         assert status == 0, f"the child ended with status {status}"
-        return pickle.loads(said)
+        return pickle.loads(outcome)
 
 
 def one_thread() -> None:

@@ -12,7 +12,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,56 +21,10 @@ import pytest
 import transformers.utils.hub as transformers_hub
 from huggingface_hub import constants, hf_api
 
+from tests.loopback_repo import NOW, Fault, Refusal, Repo, chunks, git_oid
+
 WRITER, READER, STRANGER = "hf_writer", "hf_reader", "hf_stranger"
 """Tokens: of a member of ``org``, of a member who may only read, and of nobody the Hub knows."""
-NOW = "2026-01-01T00:00:00.000Z"
-
-
-class Refusal(Exception):
-    """An answer that is an error."""
-
-    def __init__(self, status: int, message: str, code: str = "") -> None:
-        self.status, self.message, self.code = status, message, code
-
-
-@dataclass
-class Repo:
-    """A repository: every commit is a whole tree of paths to bytes."""
-
-    private: bool
-    commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
-    heads: dict[str, str] = field(default_factory=dict)
-    tags: dict[str, str] = field(default_factory=dict)
-    pulls: dict[str, str] = field(default_factory=dict)
-
-    def commit(self, head: str, tree: dict[str, bytes]) -> str:
-        content = json.dumps(
-            [len(self.commits), *((path, hashlib.sha1(data).hexdigest()) for path, data in tree.items())]
-        )
-        oid = hashlib.sha1(content.encode()).hexdigest()
-        self.commits[oid] = tree
-        (self.pulls if head.startswith("refs/pr/") else self.heads)[head] = oid
-        return oid
-
-    def resolve(self, revision: str) -> str:
-        for named in (self.heads, self.tags, self.pulls):
-            if revision in named:
-                return named[revision]
-        if revision not in self.commits:
-            raise Refusal(404, "no such revision", "RevisionNotFound")
-        return revision
-
-
-@dataclass
-class Fault:
-    """What is to go wrong: an answer with an error, or a connection that is closed with the request half read."""
-
-    method: str
-    path: str
-    times: int
-    status: int | None
-    message: str
-    code: str
 
 
 class LoopbackHub:
@@ -126,9 +79,9 @@ class LoopbackHub:
             self.requests.append(f"{request.command} {path}")
             fault = next(
                 (
-                    one
-                    for one in self.faults
-                    if one.times and one.method == request.command and re.search(one.path, path)
+                    fault
+                    for fault in self.faults
+                    if fault.times and fault.method == request.command and re.search(fault.path, path)
                 ),
                 None,
             )
@@ -139,7 +92,7 @@ class LoopbackHub:
             request.close_connection = True
             request.connection.close()
             return
-        body = b"".join(_chunks(request)) if request.headers.get("Transfer-Encoding") else request.rfile.read(length)
+        body = b"".join(chunks(request)) if request.headers.get("Transfer-Encoding") else request.rfile.read(length)
         try:
             if fault is not None:
                 raise Refusal(fault.status or 500, fault.message, fault.code)
@@ -188,7 +141,7 @@ class LoopbackHub:
             return self.create(json.loads(body), token)
         if match := re.fullmatch(r"/([\w.-]+/[\w.-]+)\.git/info/lfs/objects/batch", path):
             self.writable(match[1].split("/")[0], token)
-            return {"transfer": "basic", "objects": [self.lfs(one) for one in json.loads(body)["objects"]]}
+            return {"transfer": "basic", "objects": [self.lfs(item) for item in json.loads(body)["objects"]]}
         match = re.fullmatch(r"/api/models/([\w.-]+/[\w.-]+)(?:/([\w-]+)(?:/(.+))?)?", path)
         if match is None:
             raise Refusal(404, f"{method} {path} is not part of this Hub", "EntryNotFound")
@@ -227,19 +180,14 @@ class LoopbackHub:
         return {"id": repo_id, "_id": "0", "sha": oid, "private": repo.private, "siblings": siblings, "tags": []}
 
     def _refs(self, repo_id: str, repo: Repo, rest: str, query: Any, body: bytes) -> Any:
-        def listed(kind: str, refs: dict[str, str]) -> list[dict[str, str]]:
-            return [{"name": name, "ref": f"refs/{kind}/{name}", "targetCommit": oid} for name, oid in refs.items()]
-
-        return {"branches": listed("heads", repo.heads), "tags": listed("tags", repo.tags), "converts": []}
+        return repo.refs()
 
     def _tree(self, repo_id: str, repo: Repo, rest: str, query: Any, body: bytes) -> Any:
         revision, folder = re.fullmatch(r"(refs/pr/\d+|[^/]+)(/.+)?", rest).groups()  # type: ignore[union-attr]
         tree = repo.commits[repo.resolve(revision)]
         if folder:
             raise Refusal(404, "no such folder", "EntryNotFound")
-        return [
-            {"type": "file", "path": path, "size": len(data), "oid": _git_oid(data)} for path, data in tree.items()
-        ]
+        return [{"type": "file", "path": path, "size": len(data), "oid": git_oid(data)} for path, data in tree.items()]
 
     def _branch(self, repo_id: str, repo: Repo, name: str, query: Any, body: bytes) -> Any:
         if name in repo.heads:
@@ -257,17 +205,17 @@ class LoopbackHub:
     def _preupload(self, repo_id: str, repo: Repo, revision: str, query: Any, body: bytes) -> Any:
         tree = repo.commits[repo.resolve(revision)]
         files = []
-        for one in json.loads(body)["files"]:
-            path, large = one["path"], self.large(one["path"])
+        for file in json.loads(body)["files"]:
+            path, large = file["path"], self.large(file["path"])
             known = {}
             if path in tree:
-                known = {"oid": hashlib.sha256(tree[path]).hexdigest() if large else _git_oid(tree[path])}
+                known = {"oid": hashlib.sha256(tree[path]).hexdigest() if large else git_oid(tree[path])}
             files.append({"path": path, "uploadMode": "lfs" if large else "regular", "shouldIgnore": False, **known})
         return {"files": files}
 
-    def lfs(self, one: dict[str, Any]) -> dict[str, Any]:
-        held = one["oid"] in self.blobs
-        return one if held else {**one, "actions": {"upload": {"href": f"{self.url}/blobs/{one['oid']}"}}}
+    def lfs(self, item: dict[str, Any]) -> dict[str, Any]:
+        held = item["oid"] in self.blobs
+        return item if held else {**item, "actions": {"upload": {"href": f"{self.url}/blobs/{item['oid']}"}}}
 
     def _commit(self, repo_id: str, repo: Repo, revision: str, query: dict[str, list[str]], body: bytes) -> Any:
         parent = repo.resolve(revision)
@@ -295,14 +243,18 @@ class LoopbackHub:
         if method == "GET" and slug:
             return self.collections[slug]
         if method == "GET":
-            held = [one for one in self.collections.values() if one["owner"]["name"] == query["owner"][0]]
-            return [{name: value for name, value in one.items() if name != "position"} for one in held]
+            held = [
+                collection
+                for collection in self.collections.values()
+                if collection["owner"]["name"] == query["owner"][0]
+            ]
+            return [{name: value for name, value in collection.items() if name != "position"} for collection in held]
         asked = json.loads(body)
         if slug:
             held = self.collections[slug]
             self.writable(held["owner"]["name"], token)
             item = asked["item"]
-            if item["id"] in [one["id"] for one in held["items"]]:
+            if item["id"] in [listed["id"] for listed in held["items"]]:
                 raise Refusal(409, "is in the collection already")
             held["items"].append({**item, "_id": str(len(held["items"])), "position": len(held["items"])})
             return held
@@ -320,17 +272,6 @@ class LoopbackHub:
             raise Refusal(404, f"{path} is not in the repository", "EntryNotFound")
         data = repo.commits[oid][path]
         return {"X-Repo-Commit": oid, "ETag": f'"{hashlib.sha256(data).hexdigest()}"'}, data
-
-
-def _git_oid(data: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-
-
-def _chunks(request: BaseHTTPRequestHandler) -> Iterator[bytes]:
-    while size := int(request.rfile.readline().strip() or b"0", 16):
-        yield request.rfile.read(size)
-        request.rfile.readline()
-    request.rfile.readline()
 
 
 @contextmanager

@@ -29,10 +29,10 @@ def test_take_gathers_rows_in_the_order_asked_for_empty_ones_too():
 
 def test_compose_follows_two_tables():
     rng = np.random.default_rng(0)
-    one, two = random_table(rng, 20, 30, 60), random_table(rng, 30, 10, 50)
-    both = one.compose(two)
+    first, second = random_table(rng, 20, 30, 60), random_table(rng, 30, 10, 50)
+    both = first.compose(second)
     for i in range(20):
-        assert both.row(i).tolist() == sorted({int(k) for j in one.row(i) for k in two.row(int(j))})
+        assert both.row(i).tolist() == sorted({int(k) for j in first.row(i) for k in second.row(int(j))})
 
 
 def test_expand_agrees_with_take():

@@ -50,7 +50,7 @@ def test_classes_arguments_and_configurations_exist(page: Path):
     arguments = {field.name for kinds in ARGUMENTS.values() for kind in kinds for field in dataclasses.fields(kind)}
     verbs = list(get_command(app).commands.values())
     verbs += [under for verb in verbs for under in getattr(verb, "commands", {}).values()]
-    options = {name for verb in verbs for one in verb.params for name in one.opts}
+    options = {name for verb in verbs for parameter in verb.params for name in parameter.opts}
     for name in re.findall(r"`[^`\n]*?--([\w-]+)", text):
         assert name in arguments or f"--{name}" in options, name
     configurations = Path(__file__).parents[1] / "recipes" / "configs"
@@ -64,21 +64,23 @@ def test_every_extra_is_named_in_the_readme_and_among_the_features():
     project = tomllib.loads((DOCS_FOLDER.parent / "pyproject.toml").read_text("utf-8"))["project"]
     (sentence,) = re.findall(r"^The extras are (.*?)\.$", readme, re.MULTILINE | re.DOTALL)
     (row,) = re.findall(r"^\| extras \| [^:]*: (.*) \|$", features, re.MULTILINE)
-    for said in (sentence, row):
-        assert {*re.findall(r"`(\w+)`", said)} == {*project["optional-dependencies"]} - {"test", "dev"}
+    for text in (sentence, row):
+        assert {*re.findall(r"`(\w+)`", text)} == {*project["optional-dependencies"]} - {"test", "dev"}
 
 
 def test_badges_say_what_the_project_file_says():
     """Catches a badge that goes on claiming what was raised or dropped."""
     readme = (DOCS_FOLDER.parent / "README.md").read_text("utf-8")
     project = tomllib.loads((DOCS_FOLDER.parent / "pyproject.toml").read_text("utf-8"))["project"]
-    host = next(one for one in project["dependencies"] if one.startswith("sentence-transformers["))
+    host = next(
+        requirement for requirement in project["dependencies"] if requirement.startswith("sentence-transformers[")
+    )
     versions = {
         "Python": project["requires-python"],
         "sentence-transformers": host.partition("]")[2],
         "license": project["license"],
     }
     badges = re.findall(r"\[!\[(\S+) ([^]]+)\]\(https://img.shields.io/badge/(\S+)-blue\)\]", readme)
-    assert {name: said.replace("≥ ", ">=").replace(", < ", ",<") for name, said, _ in badges} == versions
-    for name, said, address in badges:
-        assert unquote(address).replace("--", "\0").split("-") == [one.replace("-", "\0") for one in (name, said)]
+    assert {name: value.replace("≥ ", ">=").replace(", < ", ",<") for name, value, _ in badges} == versions
+    for name, value, address in badges:
+        assert unquote(address).replace("--", "\0").split("-") == [part.replace("-", "\0") for part in (name, value)]

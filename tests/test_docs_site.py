@@ -237,7 +237,9 @@ def test_other_commands_have_files_and_options_that_exist(page: Path):
     configurations = {path.name for path in (ROOT / "recipes" / "configs").glob("*.yaml")}
     verbs = get_command(app).commands
     plain = [
-        one[0].partition("\n")[2].removesuffix("```") for one in FENCED.finditer(page.read_text("utf-8")) if not one[1]
+        block[0].partition("\n")[2].removesuffix("```")
+        for block in FENCED.finditer(page.read_text("utf-8"))
+        if not block[1]
     ]
     for code in plain:
         for program, *words in commands(code):

@@ -35,10 +35,10 @@ def test_the_example_prints_what_is_printed_there():
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(example, "python.md", "exec"), {})
-    found, said = out.getvalue().split(), printed.split()
-    assert len(found) == len(said)
-    for here, there in zip(found, said):
-        assert here == there or abs(float(here) - float(there)) < 0.003  # processors round differently
+    found, expected = out.getvalue().split(), printed.split()
+    assert len(found) == len(expected)
+    for word, expected_word in zip(found, expected):
+        assert word == expected_word or abs(float(word) - float(expected_word)) < 0.003  # processors round differently
 
 
 def test_the_commands_and_the_example_of_publishing_do_what_they_say(

@@ -85,7 +85,7 @@ def cased(model: SentenceTransformer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "difference"),
     [
         (pooled, r"module 1 \(Pooling\) has pooling_mode 'cls', in A 'mean'"),
         (lengthened, r"its modules are Transformer, Pooling, Normalize, in A Transformer, Pooling"),
@@ -96,11 +96,11 @@ def cased(model: SentenceTransformer) -> None:
         (reshaped, r".*word_embeddings.weight is \[\d+, 16\], in A \[\d+, 16\]"),
     ],
 )
-def test_the_first_difference_is_named(change: Callable, said: str, load: Callable[[], SentenceTransformer]):
+def test_the_first_difference_is_named(change: Callable, difference: str, load: Callable[[], SentenceTransformer]):
     """Catches an average of weights that mean different things, and a message that leaves the person to look for why."""
     other = load()
     change(other)
-    with pytest.raises(InputError, match=f"^B: cannot be averaged with A: {said}$"):
+    with pytest.raises(InputError, match=f"^B: cannot be averaged with A: {difference}$"):
         average_encoders([load(), other], [0.5, 0.5], ["A", "B"])
 
 

@@ -101,7 +101,7 @@ def test_integers_and_fixed_tensors_are_copied_where_they_are_equal():
 
 
 @pytest.mark.parametrize(
-    ("weights", "said"),
+    ("weights", "message"),
     [
         ([], "weights: expected one for each of 2 models, found 0 (none)"),
         ([1.0], "weights: expected one for each of 2 models, found 1 (1)"),
@@ -110,21 +110,21 @@ def test_integers_and_fixed_tensors_are_copied_where_they_are_equal():
         ([float("nan"), 1.0], "weights must be at least 0, found nan, 1"),
     ],
 )
-def test_weights_that_make_no_average_are_refused(weights: list[float], said: str):
+def test_weights_that_make_no_average_are_refused(weights: list[float], message: str):
     state = {"w": torch.zeros(1)}
-    with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         average_states([state, state], weights)
 
 
 @pytest.mark.parametrize(
-    ("first", "other", "said"),
+    ("first", "other", "message"),
     [
         ({"a": 2}, {"a": 3}, "B: cannot be averaged with A: a is [3], in A [2]"),
         ({"a": 2, "b": 2}, {"a": 2}, "B: cannot be averaged with A: A has b, B has not"),
         ({"a": 2}, {"a": 2, "b": 2}, "B: cannot be averaged with A: B has b, A has not"),
     ],
 )
-def test_other_tensors_are_refused(first: dict[str, int], other: dict[str, int], said: str):
+def test_other_tensors_are_refused(first: dict[str, int], other: dict[str, int], message: str):
     states = [{name: torch.zeros(size) for name, size in sizes.items()} for sizes in (first, other)]
-    with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         average_states(states, [0.5, 0.5], names=["A", "B"])

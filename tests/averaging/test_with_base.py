@@ -63,7 +63,7 @@ def test_a_number_is_the_share_of_the_trained_weights(weight: float, model: Sent
     trained = model_digest(model)
     data = averaging.apply(model)
     assert first(model) == weight and data["curve"] == []
-    assert [(one["digest"], one["weight"]) for one in data["models"]] == [(base, 1 - weight), (trained, weight)]
+    assert [(model["digest"], model["weight"]) for model in data["models"]] == [(base, 1 - weight), (trained, weight)]
     assert (model_digest(model) == trained) == (weight == 1)
     assert f"a share of {weight:g} is the trained one's" in averaging_sentences(data)[0]
 
@@ -125,22 +125,24 @@ def test_the_base_stays_as_it_was_while_the_model_is_trained(model: SentenceTran
 
 
 def test_without_a_dev_split_it_is_refused_before_anything_is_trained(model: SentenceTransformer):
-    said = "average: dev needs benchmarks with a dev split, and there are none: give --average_benchmarks, or a number"
-    with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+    message = (
+        "average: dev needs benchmarks with a dev split, and there are none: give --average_benchmarks, or a number"
+    )
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         AveragingArguments(average="dev").averaging(model, "base", None)
     assert AveragingArguments().averaging(model, "base", None) is None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"average_tolerance": 0.1}, "average_tolerance: is only used with --average dev, found --average none"),
         ({"average": "0.5", "average_benchmarks": ["x"]}, "average_benchmarks: is only used with --average dev"),
         ({"keep_trained": True}, "keep_trained: with --average none the trained model is the release"),
     ],
 )
-def test_what_would_not_be_read_is_refused(arguments: dict, said: str):
-    with pytest.raises(InputError, match=said):
+def test_what_would_not_be_read_is_refused(arguments: dict, message: str):
+    with pytest.raises(InputError, match=message):
         AveragingArguments(**arguments).check_averaging()
 
 
@@ -188,4 +190,4 @@ def test_dev_parts_of_benchmarks_are_measured_beside_those_of_the_run(benchmark:
     data = averaging.apply(model)
     assert data["metrics"] == ["own_height", "linked_dev_acc@1", "tree_dev_mean_auc"]
     assert all(set(point["figures"]) == {*data["metrics"]} for point in data["curve"])
-    assert [one.split for one in averaging.dev.tests[1:2]] == ["dev"]
+    assert [evaluator.split for evaluator in averaging.dev.tests[1:2]] == ["dev"]

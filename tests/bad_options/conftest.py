@@ -14,7 +14,11 @@ Words = Callable[[str], list[str]]
 
 @pytest.fixture(scope="session")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Words:
-    """The words of a line of the corpus, its places filled in."""
+    """The words of a line of the corpus, its places filled in.
+
+    ``{file}`` is a file, ``{folder}`` an empty folder, ``{pipe}`` a pipe, ``{missing}`` a path where nothing is,
+    ``{long}`` a name longer than a file system takes, and ``{new}`` a path to write to.
+    """
     root = tmp_path_factory.mktemp("bad_options")
     (root / "text.txt").write_text("words\n")
     (root / "folder").mkdir()

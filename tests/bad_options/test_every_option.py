@@ -65,16 +65,16 @@ REQUIRED = {
 def kinds_of(hint: Any) -> set[Any]:
     """The plain types of a hint: those of a union, and of a list's members."""
     if get_origin(hint) in (Union, UnionType, list):
-        return {kind for one in get_args(hint) for kind in kinds_of(one)}
+        return {kind for alternative in get_args(hint) for kind in kinds_of(alternative)}
     return {hint}
 
 
 def numbers(cls: Any) -> Iterator[tuple[str, Any]]:
     hints = get_type_hints(cls)
-    for one in fields(cls):
-        kinds = kinds_of(hints[one.name])
-        if one.init and kinds & {int, float} and dict not in {get_origin(kind) for kind in kinds}:
-            yield one.name, float if float in kinds else int
+    for option in fields(cls):
+        kinds = kinds_of(hints[option.name])
+        if option.init and kinds & {int, float} and dict not in {get_origin(kind) for kind in kinds}:
+            yield option.name, float if float in kinds else int
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
@@ -89,10 +89,10 @@ def test_numbers_of_a_recipe(cls: Any):
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_texts_of_a_recipe(cls: Any, tmp_path: Path):
     """Catches a text that the operating system refuses with a ``ValueError``."""
-    for one in fields(cls):
-        if one.init and get_type_hints(cls)[one.name] in (str, str | None):
-            (tmp_path / "a.yaml").write_text(f'{one.name}: "a\\0b"\n')
-            with pytest.raises(InputError, match=one.name):
+    for option in fields(cls):
+        if option.init and get_type_hints(cls)[option.name] in (str, str | None):
+            (tmp_path / "a.yaml").write_text(f'{option.name}: "a\\0b"\n')
+            with pytest.raises(InputError, match=option.name):
                 read_settings((cls,), [str(tmp_path / "a.yaml")])
 
 
@@ -109,7 +109,10 @@ def verbs() -> dict[str, Callable[..., None]]:
 def options(verb: Callable[..., None], *wanted: Any) -> Iterator[tuple[str, Any]]:
     """How the options of some types are written; an argument has no name to be given by."""
     for name, hint in get_type_hints(verb, include_extras=True).items():
-        info = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, OptionInfo)), None)
+        info = next(
+            (annotation for annotation in getattr(hint, "__metadata__", ()) if isinstance(annotation, OptionInfo)),
+            None,
+        )
         if info is not None and (kind := kinds_of(get_args(hint)[0]) & {*wanted}):
             yield written(name, hint.__metadata__), kind.pop()
 
@@ -130,4 +133,7 @@ def test_every_verb_is_written_with_the_types_that_are_looked_at():
         for parameter, hint in get_type_hints(verb, include_extras=True).items():
             known = getattr(hint, "__metadata__", ())
             if parameter not in ("return", "context"):
-                assert any(isinstance(one, OptionInfo | ArgumentInfo) for one in known), (name, parameter)
+                assert any(isinstance(annotation, OptionInfo | ArgumentInfo) for annotation in known), (
+                    name,
+                    parameter,
+                )

@@ -77,13 +77,15 @@ def test_the_average_is_a_release_that_names_what_went_into_it(run, models: list
     for name, tensor in average.items():
         torch.testing.assert_close(tensor, 0.25 * first[name] + 0.75 * second[name])
     run_ = record("c")
-    assert [(one["name"], one["recipe"], one["weight"]) for one in run_["averaging"]["models"]] == [
+    assert [(model["name"], model["recipe"], model["weight"]) for model in run_["averaging"]["models"]] == [
         ("a", "sapbert", 0.25),
         ("b", "sapbert", 0.75),
     ]
     digests = [model_digest(load_encoder(name, device="cpu")) for name in models]
-    assert [one["digest"] for one in run_["averaging"]["models"]] == digests
-    assert licensed.digest in [one["digest"] for one in run_["terminologies"]] and len(run_["terminologies"]) == 2
+    assert [model["digest"] for model in run_["averaging"]["models"]] == digests
+    assert (
+        licensed.digest in [source["digest"] for source in run_["terminologies"]] and len(run_["terminologies"]) == 2
+    )
     assert run_["license"] == "cc0-1.0" and run_["recipe"] == "average"
     assert f"0.25 of a (`{digests[0][:12]}`), 0.75 of b" in Path("c", "README.md").read_text("utf-8")
     assert f" 0.250  {digests[0][:12]}  a" in done.stdout and "were not searched for" not in done.stdout
@@ -94,7 +96,7 @@ def test_three_and_a_base_model_are_averaged_alike_by_default(run, models: list[
     assert done.exit_code == 0, done.output
     vectors = [SentenceTransformer(str(name), device="cpu").state_dict() for name in (*models, tiny_bert_folder, "c")]
     for name, tensor in vectors[-1].items():
-        np.testing.assert_allclose(tensor, sum(one[name] for one in vectors[:3]) / 3, atol=1e-6)
+        np.testing.assert_allclose(tensor, sum(state[name] for state in vectors[:3]) / 3, atol=1e-6)
     assert record("c")["license"] == "mit"
 
 
@@ -141,7 +143,7 @@ def test_licenses_that_differ_make_other(run, models: list[str], tiny_bert_folde
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("a", "a", "-o", "c"), "models: each must be listed once, found a a"),
         (("a", "b", "-o", "a"), "a: is one of the averaged models; choose another output"),
@@ -157,8 +159,8 @@ def test_licenses_that_differ_make_other(run, models: list[str], tiny_bert_folde
         ),
     ],
 )
-def test_what_cannot_be_averaged_is_one_line(words, said: str, run, models: list[str], tiny_bert_folder: Path):
+def test_what_cannot_be_averaged_is_one_line(words, message: str, run, models: list[str], tiny_bert_folder: Path):
     load_encoder(tiny_bert_folder, pooling="cls", device="cpu").save_pretrained("cls")
     assert run("average", "a", "b", "-o", "old").exit_code == 0
-    assert said in refusal(run, *words)
+    assert message in refusal(run, *words)
     assert not Path("c").exists()

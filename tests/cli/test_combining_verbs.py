@@ -14,16 +14,16 @@ from st_biomed.terminology import Terminology
 @pytest.fixture
 def two(tmp_path: Path) -> tuple[Path, Path]:
     """Two saved terminologies, of which one refers to the other."""
-    one = [
+    records_of_a = [
         Term("A:1", "flumpa"),
         Term("A:2", "terkia"),
         Term("A:2", "terkia it", "synonym", "it"),
         Parent("A:2", "A:1"),
     ]
-    one += [Xref("A:1", "B:1"), Xref("A:2", "B:1"), Xref("A:2", "B:2", "exactMatch"), Type("A:2", "T1")]
-    other = [Term("B:1", "flumpa disease"), Term("B:2", "Terkia")]
+    records_of_a += [Xref("A:1", "B:1"), Xref("A:2", "B:1"), Xref("A:2", "B:2", "exactMatch"), Type("A:2", "T1")]
+    records_of_b = [Term("B:1", "flumpa disease"), Term("B:2", "Terkia")]
     folders = []
-    for prefix, records in (("A", one), ("B", other)):
+    for prefix, records in (("A", records_of_a), ("B", records_of_b)):
         folders.append(Terminology.from_records(records, SourceInfo(prefix, prefix)).save(tmp_path / prefix))
     return folders[0], folders[1]
 

@@ -101,8 +101,8 @@ def test_benchmarks_are_named_and_their_data_found_where_one_says(
     lacking = run(*ask)
     assert lacking.exit_code == 2
     assert "not measured: zorb needs x.csv in the folder of data (the attic)" in lacking.stderr
-    there = run(*ask, "--data", tmp_path / "data")
-    assert there.exit_code == 0 and "| zorb_spearman |" in there.stdout
+    result = run(*ask, "--data", tmp_path / "data")
+    assert result.exit_code == 0 and "| zorb_spearman |" in result.stdout
     assert "--data nowhere: no such folder" in refused(*ask, "--data", "nowhere")
     assert "two benchmarks are called 'tree'" in refused(*ask, "-t", "toy", "-b", own_tree(tmp_path))
 

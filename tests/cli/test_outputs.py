@@ -78,8 +78,8 @@ def test_two_at_a_time_leave_what_one_leaves(name: str, inputs: dict[str, Path],
     for n in range(2):
         output = tmp_path / f"out{n}"
         both = [Forked(partial(command, *verb.filled(inputs, output))) for _ in range(2)]
-        ended = sorted((one.result() for one in both), key=lambda one: one.code)
-        assert [one.code for one in ended] == [0, 2], ended
+        ended = sorted((fork.result() for fork in both), key=lambda fork: fork.code)
+        assert [fork.code for fork in ended] == [0, 2], ended
         assert "has been writing to it since" in ended[1].line or "holds a" in ended[1].line
         assert verb.read(output) == expected and left_beside(output) == []
 
@@ -89,7 +89,7 @@ def test_two_may_measure_into_one_folder(inputs: dict[str, Path], tmp_path: Path
     verb, output = VERBS["evaluate"], tmp_path / "out"
     command(*verb.filled(inputs, tmp_path / "alone"))
     both = [Forked(partial(command, *verb.filled(inputs, output))) for _ in range(2)]
-    assert [one.result().code for one in both] == [0, 0]
+    assert [fork.result().code for fork in both] == [0, 0]
     assert verb.read(output) == verb.read(tmp_path / "alone") and left_beside(output) == []
     assert not [path for path in output.rglob("*") if "lock" in path.name or "draft" in path.name]
 
@@ -118,8 +118,8 @@ def test_somebody_s_files_are_never_replaced(name: str, inputs: dict[str, Path],
     thesis = output / "thesis.tex"
     thesis.parent.mkdir(parents=True)
     thesis.write_text("mine")
-    for there in (False, True):
-        if there:  # and beside what the verb itself wrote
+    for beside_output in (False, True):
+        if beside_output:  # and beside what the verb itself wrote
             thesis.rename(tmp_path / "thesis.tex")
             assert command(*verb.filled(inputs, output)).code == 0
             (tmp_path / "thesis.tex").rename(thesis)

@@ -37,7 +37,7 @@ def place(tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         record = RunRecord("zorb", "base", configuration, seed, [toy], license="cc0-1.0", command=["zorb.py"])
         save_release(model, f"seed{seed}", run=record.to_dict(), terminologies=[toy], base_model="base")
     names = [name for name in sorted(toy.strings) if "," not in name]
-    rows = "".join(f"{one},{other},{i % 7}\n" for i, (one, other) in enumerate(zip(names, names[3:])))
+    rows = "".join(f"{name},{other},{i % 7}\n" for i, (name, other) in enumerate(zip(names, names[3:])))
     (tmp_path / "pairs.csv").write_text(f"term1,term2,score\n{rows}")
     pairs = "evaluator: relatedness\nsettings: {path: pairs.csv}\n"
     (tmp_path / "mine").mkdir()
@@ -63,7 +63,7 @@ def test_releases_are_compared_with_the_base_that_they_began_from(run: Callable,
     assert (card["model"], card["base"], card["base_pooling"], card["draws"]) == ("seed0", "base", "mean", 199)
     assert [row["in_domain"] for row in card["benchmarks"]] == [[], ["TOY"], []]
     results = [json.loads(line) for line in (place / "out" / "results.jsonl").read_text().splitlines()]
-    value = {(one["model"], one["benchmark"]): one["metrics"][one["primary"]] for one in results}
+    value = {(row["model"], row["benchmark"]): row["metrics"][row["primary"]] for row in results}
     for row in card["benchmarks"]:
         ours, theirs = value["seed0", row["benchmark"]], value["base", row["benchmark"]]
         assert (row["value"], row["base"], row["difference"]) == pytest.approx((ours, theirs, ours - theirs))

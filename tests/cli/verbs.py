@@ -84,8 +84,8 @@ def _mentions(folder: Path) -> object:
 
 def _results(folder: Path) -> object:
     results = ResultsFolder(folder)
-    found = {one.evaluator: one.metrics for one in results.results}
-    assert all(results.units(one) for one in results.results) and found
+    found = {result.evaluator: result.metrics for result in results.results}
+    assert all(results.units(result) for result in results.results) and found
     return found
 
 

@@ -70,23 +70,27 @@ class LinkingContract:
     def test_gold_ids_are_clean_and_counted_against_the_dictionary(self, dataset: LinkingDataset) -> None:
         """Catches padded ids, ``-1`` taken for a concept, and a dictionary with other prefixes than the mentions."""
         for split in dataset.mentions:
-            ids = {one for mention in dataset.split(split) for one in mention.ids}
-            assert not {one for one in ids if one.lower() in NIL or one != one.strip() or set(one) & set("|+, ")}
+            ids = {gold_id for mention in dataset.split(split) for gold_id in mention.ids}
+            assert not {
+                gold_id
+                for gold_id in ids
+                if gold_id.lower() in NIL or gold_id != gold_id.strip() or set(gold_id) & set("|+, ")
+            }
             assert all(group for mention in dataset.split(split) for group in mention.gold)
             tally = dataset.tallies[f"gold ids of {split}"]
             assert (tally.n_read, tally.n_dropped) == (len(ids), len(dataset.missing(split)))
-        gold = {one for split in dataset.mentions for mention in dataset.split(split) for one in mention.ids}
+        gold = {gold_id for split in dataset.mentions for mention in dataset.split(split) for gold_id in mention.ids}
         assert gold & dataset.dictionary.id_index.keys(), "no gold id is in the dictionary"
 
     def test_no_mention_or_part_is_empty_or_padded(self, dataset: LinkingDataset) -> None:
-        for mention in (one for found in dataset.mentions.values() for one in found):
+        for mention in (mention for found in dataset.mentions.values() for mention in found):
             for text in (mention.text, *mention.parts):
                 assert text
                 assert text == text.strip()
 
     def test_offsets_point_at_the_mention_in_its_document(self, dataset: LinkingDataset) -> None:
         """Catches an off-by-one between title and abstract, and offsets of another text."""
-        for mention in (one for found in dataset.mentions.values() for one in found):
+        for mention in (mention for found in dataset.mentions.values() for mention in found):
             text = dataset.documents.get(mention.document, "").lower()
             if text and mention.start >= 0:
                 words = mention.text.lower().split()

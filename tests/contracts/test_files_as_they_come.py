@@ -19,7 +19,7 @@ from tests.contracts.search import contract_classes
 
 TESTS = Path(__file__).parents[1]
 WITHOUT_FILES = {"toy"}
-READERS = [one for one in contract_classes(TESTS / "readers", ReaderContract) if one.path is not None]
+READERS = [contract for contract in contract_classes(TESTS / "readers", ReaderContract) if contract.path is not None]
 FORMATS = contract_classes(TESTS / "linking_data" / "formats", LinkingContract)
 
 
@@ -47,7 +47,7 @@ WAYS = {"gzip": gzipped, "CRLF": with_carriage_returns, "BOM": with_a_byte_order
 """What happens to files on their way to a person."""
 
 
-def gone(way: str, path: Path, folder: Path) -> Path:
+def copied(way: str, path: Path, folder: Path) -> Path:
     """A copy of a file or a folder, every file of which went this way."""
     copy = Path(shutil.copytree(path, folder / path.name) if path.is_dir() else shutil.copy(path, folder / path.name))
     for file in [file for file in copy.rglob("*") if file.is_file()] if copy.is_dir() else [copy]:
@@ -64,25 +64,25 @@ def read(name: str, path: Path, options: dict[str, Any]) -> tuple[list[Record], 
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("contract", READERS, ids=lambda one: f"{one.reader}-{one.__name__}")
+@pytest.mark.parametrize("contract", READERS, ids=lambda contract: f"{contract.reader}-{contract.__name__}")
 def test_a_reader_reads_them_alike(contract: type[ReaderContract], way: str, tmp_path: Path) -> None:
     """Catches a file that is looked for without ``.gz``, a carriage return in a name, a mark in the first column."""
     options = {
-        name: gone(way, value, tmp_path) if isinstance(value, Path) else value
+        name: copied(way, value, tmp_path) if isinstance(value, Path) else value
         for name, value in contract.options.items()
     }
     assert contract.path is not None
-    found = read(contract.reader, gone(way, contract.path, tmp_path), options)
+    found = read(contract.reader, copied(way, contract.path, tmp_path), options)
     published = read(contract.reader, contract.path, contract.options)
     if contract.reader == "parent_child" and way != "gzip":  # whose version is made of the bytes
         found, published = (
-            ([one for one in got if not isinstance(one, SourceInfo)], n) for got, n in (found, published)
+            ([record for record in got if not isinstance(record, SourceInfo)], n) for got, n in (found, published)
         )
     assert found == published
 
 
 def test_every_reader_is_among_them() -> None:
-    assert {one.reader for one in READERS} == set(reader_names()) - WITHOUT_FILES
+    assert {contract.reader for contract in READERS} == set(reader_names()) - WITHOUT_FILES
 
 
 def opened(contract: type[LinkingContract], path: Path, dictionary: Path | None) -> LinkingDataset:
@@ -90,7 +90,7 @@ def opened(contract: type[LinkingContract], path: Path, dictionary: Path | None)
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("contract", FORMATS, ids=lambda one: f"{one.format}-{one.__name__}")
+@pytest.mark.parametrize("contract", FORMATS, ids=lambda contract: f"{contract.format}-{contract.__name__}")
 def test_a_format_reads_them_alike(contract: type[LinkingContract], way: str, tmp_path: Path) -> None:
     """Catches a corpus, a text beside it or a dictionary that is looked for without ``.gz``, or is read with its marks."""
     if way == "BOM" and contract.format in IN_A_CODE_PAGE:
@@ -98,8 +98,8 @@ def test_a_format_reads_them_alike(contract: type[LinkingContract], way: str, tm
     given = contract().dictionary_path()
     plain = opened(contract, contract.path, None if given is None else Path(given))
     (tmp_path / "dictionary").mkdir()
-    dictionary = None if given is None else gone(way, Path(given), tmp_path / "dictionary")
-    found = opened(contract, gone(way, contract.path, tmp_path), dictionary)
+    dictionary = None if given is None else copied(way, Path(given), tmp_path / "dictionary")
+    found = opened(contract, copied(way, contract.path, tmp_path), dictionary)
     assert found.mentions == plain.mentions
     # Where offsets count the line ends of a text, they stay in it.
     assert {name: text.replace("\r", "") for name, text in found.documents.items()} == plain.documents
@@ -110,4 +110,4 @@ def test_a_format_reads_them_alike(contract: type[LinkingContract], way: str, tm
 
 
 def test_every_format_is_among_them() -> None:
-    assert {one.format for one in FORMATS} == set(linking_names())
+    assert {contract.format for contract in FORMATS} == set(linking_names())

@@ -109,7 +109,7 @@ def test_a_word_and_an_acronym_of_the_same_letters_are_told_apart_and_both_meant
     matcher = TermMatcher(terminology, "en")
     starts, _, forms = matcher.find("lus LUS Lus")
     assert starts.tolist() == [0, 4, 8]
-    concepts = [[terminology.codes[one] for one in matcher.concepts.row(form)] for form in forms.tolist()]
+    concepts = [[terminology.codes[concept] for concept in matcher.concepts.row(form)] for form in forms.tolist()]
     assert concepts == [["S:1"], ["S:0", "S:1"], ["S:1"]]
     assert terminology.strings[matcher.labels[forms[0]]] == "lus"
 
@@ -121,7 +121,7 @@ def test_an_ambiguous_string_keeps_its_concepts_and_the_richest_spelling_is_the_
     matcher = TermMatcher(terminology, "en")
     _, _, forms = matcher.find("TERKIA, Terkia")
     assert forms[0] == forms[1] and terminology.strings[matcher.labels[forms[0]]] == "terkia"
-    assert [terminology.codes[one] for one in matcher.concepts.row(forms[0])] == ["S:1", "S:2", "S:3"]
+    assert [terminology.codes[concept] for concept in matcher.concepts.row(forms[0])] == ["S:1", "S:2", "S:3"]
     assert matcher.texts.row(forms[0]).tolist() == [terminology.strings.index(name) for name in ("Terkia", "terkia")]
 
 

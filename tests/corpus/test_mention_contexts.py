@@ -156,11 +156,11 @@ def test_two_processes_give_the_rows_of_one(caps: Caps, monkeypatch: pytest.Monk
     monkeypatch.setattr(blocks, "_CHARACTERS", 500)
     monkeypatch.setattr(mentions, "_PRUNED_AT", 20)
     documents = corpus(40)
-    one = mention_contexts(MATCHER, documents, caps=caps)
-    two = mention_contexts(MATCHER, documents, caps=caps, processes=2, file=tmp_path / "rows.arrow")
-    assert one.dataset[:] == two.dataset[:] and one.coverage == two.coverage
+    rows_of_one = mention_contexts(MATCHER, documents, caps=caps)
+    rows_of_two = mention_contexts(MATCHER, documents, caps=caps, processes=2, file=tmp_path / "rows.arrow")
+    assert rows_of_one.dataset[:] == rows_of_two.dataset[:] and rows_of_one.coverage == rows_of_two.coverage
     monkeypatch.setattr(blocks, "_CHARACTERS", 1 << 18)
-    assert mention_contexts(MATCHER, documents, caps=caps).dataset[:] == one.dataset[:]
+    assert mention_contexts(MATCHER, documents, caps=caps).dataset[:] == rows_of_one.dataset[:]
 
 
 def test_caps_keep_as_many_as_they_say_in_the_order_of_the_text():

@@ -85,11 +85,11 @@ def test_shares_of_masks_random_pieces_and_kept_ones(tokenizer):
 def test_the_seed_fixes_the_batches_and_restarting_repeats_them(tokenizer):
     rows = [MENTION] * 20
     collators = [MentionMaskingCollator(tokenizer, seed=seed) for seed in (1, 1, 2)]
-    one, same, other = (collator(rows)["labels"] for collator in collators)
-    assert torch.equal(one, same) and not torch.equal(one, other)
-    assert not torch.equal(collators[0](rows)["labels"], one)
+    labels, same, other = (collator(rows)["labels"] for collator in collators)
+    assert torch.equal(labels, same) and not torch.equal(labels, other)
+    assert not torch.equal(collators[0](rows)["labels"], labels)
     collators[0].restart()
-    assert torch.equal(collators[0](rows)["labels"], one)
+    assert torch.equal(collators[0](rows)["labels"], labels)
 
 
 def test_long_and_empty_texts(tokenizer):

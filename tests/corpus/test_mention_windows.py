@@ -92,9 +92,9 @@ def test_sequences_hold_every_word_once_and_every_mention_whole(texts: list[str]
 
 def test_two_processes_give_the_rows_of_one(tmp_path):
     documents = [Document(str(i), "uno flumpa mimi terkia " * 9) for i in range(9)]
-    one = mention_windows(MATCHER, documents, tokens=5)
-    two = mention_windows(MATCHER, documents, tokens=5, processes=2, file=tmp_path / "rows.arrow")
-    assert one.dataset[:] == two.dataset[:] and one.coverage == two.coverage
+    rows_of_one = mention_windows(MATCHER, documents, tokens=5)
+    rows_of_two = mention_windows(MATCHER, documents, tokens=5, processes=2, file=tmp_path / "rows.arrow")
+    assert rows_of_one.dataset[:] == rows_of_two.dataset[:] and rows_of_one.coverage == rows_of_two.coverage
 
 
 def test_without_a_matcher_text_is_cut_all_the_same():

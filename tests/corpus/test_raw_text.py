@@ -22,7 +22,7 @@ XMI = (
 
 
 def texts(*arguments: object, **options: str) -> list[str]:
-    return [one.text for one in documents(*arguments, **options)]
+    return [document.text for document in documents(*arguments, **options)]
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_forms_of_plain_text(write):
 def test_empty_documents_and_files_are_counted(write):
     tally = Tally()
     paths = [write("a.txt", "flumpa\n\n"), write("b.txt", ""), write("c.jsonl", '{"text": " "}\n\n')]
-    assert [one.text for one in documents(paths, tally=tally)] == ["flumpa"]
+    assert [document.text for document in documents(paths, tally=tally)] == ["flumpa"]
     assert (tally.n_read, tally.dropped) == (3, {"empty documents": 2}) and tally.adds_up()
 
 
@@ -72,7 +72,7 @@ def test_json_lines_are_named_by_their_id(write):
 def test_xmi_gives_the_text_of_each_view(write):
     second = XMI.replace("</xmi:XMI>", '<cas:Sofa sofaString="zor"/></xmi:XMI>')
     assert list(documents(write("a.xml", XMI))) == [Document("a.xml", "Flumpa & terkia.\nMimì")]
-    assert [one.name for one in documents(write("b.xmi", second))] == ["b.xmi", "b.xmi#2"]
+    assert [document.name for document in documents(write("b.xmi", second))] == ["b.xmi", "b.xmi#2"]
 
 
 def test_folders_and_archives_are_gone_through_in_order(write, tmp_path: Path):
@@ -89,7 +89,7 @@ def test_folders_and_archives_are_gone_through_in_order(write, tmp_path: Path):
     write("in/a/first.txt", "first")
     write("in/note.md", "no")
     tally = Tally()
-    assert [one.text for one in documents(tmp_path / "in", tally=tally)] == [
+    assert [document.text for document in documents(tmp_path / "in", tally=tally)] == [
         "first",
         "Flumpa & terkia.\nMimì",
         "zor",
@@ -107,19 +107,19 @@ def test_a_huge_document_comes_in_pieces_that_join_to_it(write, monkeypatch: pyt
     long = "flumpa mimi terkia " * 9 + "x" * 50 + " zor"
     for path, form in ((write("a.txt", f"{long}\nzor"), "lines"), (write("b.txt", f"{long}\n\nzor"), "paragraphs")):
         *pieces, last = documents(path, form=form)
-        assert "".join(one.text for one in pieces) == long and last == Document(last.name, "zor")
-        assert len({one.name for one in pieces}) == 1 and max(len(one.text) for one in pieces) <= 20
-        assert all(long[one.offset :].startswith(one.text) for one in pieces)
+        assert "".join(piece.text for piece in pieces) == long and last == Document(last.name, "zor")
+        assert len({piece.name for piece in pieces}) == 1 and max(len(piece.text) for piece in pieces) <= 20
+        assert all(long[piece.offset :].startswith(piece.text) for piece in pieces)
         assert pieces[0].text == "flumpa mimi terkia "
     *pieces, _ = documents(write("c.jsonl", json.dumps({"text": long}) + '\n{"text": "zor"}'))
-    assert "".join(one.text for one in pieces) == long
+    assert "".join(piece.text for piece in pieces) == long
 
 
 def test_a_cut_goes_through_no_character(write, monkeypatch: pytest.MonkeyPatch):
     """Catches half of a letter at the end of a piece, refused as what is not UTF-8."""
     monkeypatch.setattr(raw_text, "LONGEST", 7)
     text = "é" * 50 + "→" * 20
-    assert "".join(one.text for one in documents(write("a.txt", text + "\n"), form="files")).strip() == text
+    assert "".join(document.text for document in documents(write("a.txt", text + "\n"), form="files")).strip() == text
     with pytest.raises(InputError, match=r"b\.txt:1: is not UTF-8"):
         list(documents(write("b.txt", text.encode()[:-1]), form="files"))
 

@@ -245,20 +245,20 @@ def test_every_file_is_missed_and_every_damage_is_seen(kinds: dict[str, Kind], k
     for name in files_of(whole):
         for way in damages(whole, other, name, damaged):
             n += 1
-            said = ""
+            message = ""
             try:
                 found = saved.load(damaged)
             except InputError as error:
-                said = str(error)
-                named = Path(name).name in said or (way == "of another folder" and str(damaged) in said)
-                ok = named and "\n" not in said
+                message = str(error)
+                named = Path(name).name in message or (way == "of another folder" and str(damaged) in message)
+                ok = named and "\n" not in message
             except Exception as error:
                 line = disk_error(error)  # what the command line says of a folder in the way of a file
-                said, ok = f"{type(error).__name__}: {error}", line is not None and Path(name).name in str(line)
+                message, ok = f"{type(error).__name__}: {error}", line is not None and Path(name).name in str(line)
             else:
-                said, ok = "passed", Path(name).name in saved.heals and found == expected
+                message, ok = "passed", Path(name).name in saved.heals and found == expected
             if not ok:
-                wrong.append(f"{name}, {way}: {said}")
+                wrong.append(f"{name}, {way}: {message}")
     print(f"{kind}: {n - len(wrong)} of {n} held")
     assert not wrong, "\n".join(wrong)
     assert n >= 15 * len(files_of(whole))

@@ -67,8 +67,8 @@ def test_every_kind_is_loaded_to_the_same_vectors(kind: str, tiny_bert: Sentence
     ):
         assert loaded is not None and not loaded.trust_remote_code
         np.testing.assert_allclose(loaded.encode(TERMS), model.encode(TERMS), atol=1e-6)
-        said = (loaded.prompts["term"], loaded.default_prompt_name, loaded.similarity_fn_name)
-        assert said == ("the ", "term", "dot")
+        settings = (loaded.prompts["term"], loaded.default_prompt_name, loaded.similarity_fn_name)
+        assert settings == ("the ", "term", "dot")
 
 
 def test_modules_of_somebody_else_are_named(tiny_bert_folder: Path, tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ def test_every_measured_file_is_listed():
     benchmarks = [Benchmark.read(name) for name in benchmark_names()]
     used = {
         file
-        for one in benchmarks
-        for file in one.data.files
-        if any(section.startswith(one.name) for section in MEASURED)
+        for benchmark in benchmarks
+        for file in benchmark.data.files
+        if any(section.startswith(benchmark.name) for section in MEASURED)
     }
     assert len(used) > 8
     assert {file for file in used if not any(listed.startswith(file) for listed in FILES)} == set()

@@ -82,7 +82,7 @@ def test_another_file_an_address_that_is_gone_and_what_is_made_by_hand_are_told(
         "d__csv": entry(b"flumpa,gradtha\n", commit=COMMIT, fetch="flumpa.csv"),
     }
     assert run(server, tmp_path, monkeypatch, **files) == 1
-    told = capsys.readouterr().err
-    assert "a.csv: has SHA-256" in told and "gone.csv: HTTP Error 404" in told and "3 files are missing" in told
-    assert f"c.csv: must be made from https://github.com/org/terms at {COMMIT}: some/place" in told
+    output = capsys.readouterr().err
+    assert "a.csv: has SHA-256" in output and "gone.csv: HTTP Error 404" in output and "3 files are missing" in output
+    assert f"c.csv: must be made from https://github.com/org/terms at {COMMIT}: some/place" in output
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["d.csv"]

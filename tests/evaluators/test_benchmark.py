@@ -142,7 +142,9 @@ def test_every_kind_can_be_made(kind: str):
 
 def test_every_evaluator_can_be_a_benchmark():
     kinds = {
-        one.__module__.split(".")[2] for one in EmbeddingEvaluator.__subclasses__() if "st_biomed" in one.__module__
+        evaluator.__module__.split(".")[2]
+        for evaluator in EmbeddingEvaluator.__subclasses__()
+        if "st_biomed" in evaluator.__module__
     }
     assert kinds <= set(evaluator_kinds())
     assert len({settings_class(kind) for kind in evaluator_kinds()}) == len(evaluator_kinds()) == 7

@@ -180,14 +180,16 @@ def test_names_of_a_terminology_keep_all_their_concepts(toy):
 def test_a_sample_is_of_concepts_with_all_their_names(toy):
     """Would catch names drawn one by one, which leaves few pairs, a draw that changes from one process to another, and an
     ambiguous name without the concept that was not drawn, whose other names would then count as false."""
-    one, again, other = (ClusteringPairEvaluator.from_terminology(toy, sample=80, seed=seed) for seed in (0, 0, 1))
-    assert one.texts == again.texts != other.texts
-    assert one.terms_digest == again.terms_digest != other.terms_digest
-    ids = [toy.strings.index(text) for text in one.texts]
+    evaluator, again, other = (
+        ClusteringPairEvaluator.from_terminology(toy, sample=80, seed=seed) for seed in (0, 0, 1)
+    )
+    assert evaluator.texts == again.texts != other.texts
+    assert evaluator.terms_digest == again.terms_digest != other.terms_digest
+    ids = [toy.strings.index(text) for text in evaluator.texts]
     concepts = {c for i in ids for c in toy.text_concepts.row(i)}
     whole = [c for c in concepts if set(toy.concept_texts.row(c)) <= set(ids)]
     assert len(whole) >= 80 and len(concepts) > 80
-    assert one.concepts.counts.tolist() == toy.text_concepts.counts[ids].tolist()
+    assert evaluator.concepts.counts.tolist() == toy.text_concepts.counts[ids].tolist()
     assert ClusteringPairEvaluator.from_terminology(toy, sample=10_000).texts == toy.strings
 
 

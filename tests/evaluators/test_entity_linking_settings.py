@@ -31,9 +31,9 @@ def protocol(monkeypatch: pytest.MonkeyPatch) -> LinkingSettings:
 def test_a_benchmark_is_reported_raw_and_prepared(protocol: LinkingSettings, tiny_bert: SentenceTransformer):
     """Catches a figure whose steps nobody can tell, and test mentions measured during training."""
     suite = LinkingSuite([protocol], n_bootstrap=0)
-    assert [one.name for one in suite.tests] == ["zorb_raw", "zorb"]
-    assert [one.dataset.steps for one in suite.tests] == [(), ("lower_case", "merge_names")]
-    assert {one.split for one in suite.tests} == {"test"}
+    assert [evaluator.name for evaluator in suite.tests] == ["zorb_raw", "zorb"]
+    assert [evaluator.dataset.steps for evaluator in suite.tests] == [(), ("lower_case", "merge_names")]
+    assert {evaluator.split for evaluator in suite.tests} == {"test"}
     measured = suite.measure(tiny_bert)
     assert set(measured) == {"zorb_raw", "zorb"}
     assert "zorb_refined_acc@1" in measured["zorb"]
@@ -62,10 +62,10 @@ def test_shared_names_are_embedded_once(protocol: LinkingSettings, tiny_bert: Se
 def test_without_a_dev_split_or_steps_less_is_measured(protocol: LinkingSettings):
     bare = LinkingSettings(**{**vars(protocol), "steps": {}, "dev": ""})
     suite = LinkingSuite([bare])
-    assert [one.name for one in suite.tests] == ["zorb"]
+    assert [evaluator.name for evaluator in suite.tests] == ["zorb"]
     assert suite.dev is None
     prepared = LinkingSuite([LinkingSettings(**{**vars(protocol), "raw": False})])
-    assert [one.name for one in prepared.tests] == ["zorb"]
+    assert [evaluator.name for evaluator in prepared.tests] == ["zorb"]
     assert str(LinkingSuite()) == "none" and LinkingSuite().measure(None) == {}
 
 

@@ -27,7 +27,7 @@ class TestFoldsEvaluatorContract(EvaluatorContract):
         dictionary = LinkingDictionary.from_entries([(f"name {i}", [f"X{i}"]) for i in range(20)])
         mentions = [Mention(f"mimpic {i}", (frozenset({f"X{i}"}),)) for i in range(20)]
         folds = [LinkingDataset("zorb", {"test": tuple(mentions[start::2])}, dictionary, SOURCE) for start in (0, 1)]
-        return FoldsEvaluator([EntityLinkingEvaluator(one) for one in folds], **options)
+        return FoldsEvaluator([EntityLinkingEvaluator(fold) for fold in folds], **options)
 
     def perfect(self, texts: list[str]) -> np.ndarray:
         return np.eye(20)[[int(text.split()[1]) for text in texts]]
@@ -81,7 +81,7 @@ def test_what_cannot_be_averaged_is_refused(folder: Path) -> None:
         LinkingSettings("zorb", "folds", str(folder), options=OPTIONS, folds=[0, 1])
     with pytest.raises(InputError, match="folds: expected at least one, found none"):
         FoldsEvaluator([])
-    one = EntityLinkingEvaluator(protocol(folder).open(0))
+    evaluator = EntityLinkingEvaluator(protocol(folder).open(0))
     other = EntityLinkingEvaluator(protocol(folder).open(1), ks=(1, 3))
     with pytest.raises(InputError, match=r"folds: expected the same ks in each, found \[\(1, 3\), \(1, 5\)\]"):
-        FoldsEvaluator([one, other])
+        FoldsEvaluator([evaluator, other])

@@ -222,11 +222,11 @@ def test_nan_and_missing_vectors_are_refused():
 
 def test_the_digest_names_the_concepts_and_their_types():
     """Catches two benchmarks that cannot be told apart on a card."""
-    one, other, again = (
+    digest, other, again = (
         MCSMEvaluator(["a", "b", "c"], types, k=2).get_config_dict()["concepts_sha256"]
         for types in ([["t"], ["u"], ["u"]], [["t"], ["t"], ["u"]], [["t"], ["u"], ["u"]])
     )
-    assert one == again != other
+    assert digest == again != other
 
 
 def test_the_table_of_the_terminal_shows_the_means_and_every_type():

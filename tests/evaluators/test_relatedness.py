@@ -55,9 +55,9 @@ def test_the_interval_holds_the_figure_and_depends_on_the_seed_alone():
     ]
     rng = np.random.default_rng(5)
     noise = dict(zip([*FIRST, *SECOND], rng.normal(size=(2 * N, 3))))
-    one, again, other = (e.measure(lambda texts: np.stack([noise[t] for t in texts])) for e in evaluators)
-    assert one == again and one["spearman_low"] != other["spearman_low"]
-    assert one["spearman_low"] < one["spearman"] < one["spearman_high"]
+    figures, again, other = (e.measure(lambda texts: np.stack([noise[t] for t in texts])) for e in evaluators)
+    assert figures == again and figures["spearman_low"] != other["spearman_low"]
+    assert figures["spearman_low"] < figures["spearman"] < figures["spearman_high"]
 
 
 @pytest.mark.parametrize(

@@ -12,23 +12,9 @@ import pytest
 
 from st_biomed import Terminology
 from st_biomed.errors import InputError
-from st_biomed.evaluators import RelationDraw
-from st_biomed.evaluators import draw_relation_pairs as drawn_by
 from st_biomed.evaluators.relation.pairs import RelatedPairs
 from st_biomed.records import Parent, Relation, SourceInfo, Tally, Term, Type
-
-
-def terminology(*records) -> Terminology:
-    return Terminology.from_records(records, SourceInfo("G", "glands"))
-
-
-def draw_relation_pairs(terminology, relations=None, concepts=None, **settings):
-    return drawn_by(terminology, relations, RelationDraw(**settings), concepts=concepts)
-
-
-def named(*codes: str) -> list[Term]:
-    """One name for each code: its last part."""
-    return [Term(code, code.split(":")[1]) for code in codes]
+from tests.evaluators.relation_terminologies import draw_relation_pairs, edges, named, terminology
 
 
 @pytest.fixture(scope="module")
@@ -36,21 +22,15 @@ def toy() -> Terminology:
     return Terminology.read("toy", trees=4)
 
 
-def edges(terminology: Terminology) -> set[frozenset[int]]:
-    """Unordered pairs of concepts that a relation or a parent joins."""
-    rows = [*terminology.relations.to_pylist(), *terminology.parents.to_pylist()]
-    return {frozenset((row.get("head", row.get("child")), row.get("tail", row.get("parent")))) for row in rows}
-
-
-def is_related(terminology: Terminology, one: str, other: str) -> bool:
+def is_related(terminology: Terminology, first: str, second: str) -> bool:
     """By loops over all concepts that the two strings name."""
     joined = edges(terminology)
-    concepts_of = {text: set() for text in (one, other)}
+    concepts_of = {text: set() for text in (first, second)}
     for term in terminology.terms.to_pylist():
         text = terminology.strings[term["text"]]
         if text in concepts_of:
             concepts_of[text].add(term["concept"])
-    return any(a == b or frozenset((a, b)) in joined for a in concepts_of[one] for b in concepts_of[other])
+    return any(a == b or frozenset((a, b)) in joined for a in concepts_of[first] for b in concepts_of[second])
 
 
 # ---------------------------------------------------------------------- positives
@@ -125,8 +105,8 @@ def test_several_names_of_a_pair_are_drawn_without_repeats(toy):
     assert len(set(pairs)) == len(pairs) > len(draw_relation_pairs(toy, ["has_site"]).positives["has_site"])
     names = [{toy.strings[text] for text in toy.concept_texts.row(c)} for c in range(toy.n_concepts)]
     rows = [row for row in toy.relations.to_pylist() if row["relation"] == "has_site"]
-    for one, other in pairs:
-        assert any(one in names[row["head"]] and other in names[row["tail"]] for row in rows)
+    for head, tail in pairs:
+        assert any(head in names[row["head"]] and tail in names[row["tail"]] for row in rows)
     most = draw_relation_pairs(toy, ["has_site"], names_per_pair=10**6, n_negatives=1).positives["has_site"]
     assert set(most) == {(a, b) for row in rows for a in names[row["head"]] for b in names[row["tail"]]}
     assert not any(is_related(toy, *pair) for pair in drawn.negatives)
@@ -213,61 +193,6 @@ def test_the_random_negatives_are_the_same_whatever_is_measured(toy):
     assert draws[0] == draws[1] != draws[2]
 
 
-# ---------------------------------------------------------------------- semantic types
-
-
-def test_type_matched_negatives_have_the_types_of_the_pairs_and_nothing_relates_them(toy):
-    """Catches ends whose types are swapped or mixed, and related pairs among them."""
-    drawn = draw_relation_pairs(
-        toy, ["has_site", "adjacent_to"], negatives="type_matched", n_negatives=200, keys="codes"
-    )
-    kind = {toy.codes[row["concept"]]: row["type"] for row in toy.types.to_pylist()}
-    concept = {code: i for i, code in enumerate(toy.codes)}
-    joined = edges(toy)
-    assert {(kind[a], kind[b]) for a, b in drawn.negatives["has_site"]} == {("disorder", "organ")}
-    assert {(kind[a], kind[b]) for a, b in drawn.negatives["adjacent_to"]} == {("organ", "organ")}
-    for pairs in drawn.negatives.values():
-        assert not any(a == b or frozenset((concept[a], concept[b])) in joined for a, b in pairs)
-    assert len(drawn.negatives["has_site"]) == 200
-    assert {a for a, _ in drawn.negatives["has_site"]} > {a for a, _ in drawn.negatives["has_site"][:50]}
-
-
-def test_concepts_without_a_type_are_matched_with_each_other():
-    """Catches untyped ends that match anything, or that make a draw fail."""
-    codes = [f"G:{i}" for i in range(8)]
-    glands = terminology(*named(*codes), Relation("G:0", "near", "G:4"), *(Type(code, "organ") for code in codes[:4]))
-    drawn = draw_relation_pairs(glands, ["near"], negatives="type_matched", n_negatives=60)
-    assert {a for a, _ in drawn.negatives["near"]} == set("0123")
-    assert {b for _, b in drawn.negatives["near"]} == set("4567")
-
-
-def test_a_type_is_drawn_as_often_as_the_pairs_have_it():
-    """Catches types weighed by their concepts: three pairs in four are of organs, which are few."""
-    organs, cells = [f"G:o{i}" for i in range(10)], [f"G:c{i}" for i in range(40)]
-    pairs = [(organs[0], organs[1]), (organs[2], organs[3]), (organs[4], organs[5]), (cells[0], cells[1])]
-    glands = terminology(
-        *named(*organs, *cells),
-        *(Relation(a, "near", b) for a, b in pairs),
-        *(Type(code, "organ") for code in organs),
-        *(Type(code, "cell") for code in cells),
-    )
-    negatives = draw_relation_pairs(glands, ["near"], negatives="type_matched", n_negatives=2000).negatives["near"]
-    assert {(a[0], b[0]) for a, b in negatives} == {("o", "o"), ("c", "c")}
-    assert np.mean([a[0] == "o" for a, _ in negatives]) == pytest.approx(0.72, abs=0.04)  # fewer, as some are related
-
-
-def test_nulls_are_matched_and_drawn_apart_from_the_negatives(toy):
-    """Catches a null that is the set of negatives again."""
-    n = 10_000
-    drawn = draw_relation_pairs(toy, ["has_site"], negatives="type_matched", n_negatives=n, power=True, keys="codes")
-    (null,) = drawn.nulls.values()
-    kind = {toy.codes[row["concept"]]: row["type"] for row in toy.types.to_pylist()}
-    assert len(null) == drawn.tallies["nulls"].n_kept == n
-    assert {(kind[a], kind[b]) for a, b in null} == {("disorder", "organ")}
-    assert null != drawn.negatives["has_site"]
-    assert draw_relation_pairs(toy, ["has_site"], n_negatives=1).nulls is None
-
-
 def test_relations_of_too_few_pairs_cost_no_draw(toy):
     drawn = draw_relation_pairs(toy, negatives="type_matched", n_negatives=5, min_pairs=10)
     assert len(drawn.positives["adjacent_to"]) == 3 and set(drawn.negatives) == {"has_site", "progresses_to"}
@@ -329,12 +254,3 @@ def test_candidates_that_are_all_related_leave_nothing():
 def test_bad_arguments_are_refused(toy, options, message):
     with pytest.raises(InputError, match=message):
         draw_relation_pairs(toy, **options)
-
-
-def test_matching_types_needs_types_and_relations_something_to_draw():
-    glands = terminology(*named("G:a", "G:b", "G:c"), Relation("G:a", "near", "G:b"))
-    for options in ({"negatives": "type_matched"}, {"power": True}):
-        with pytest.raises(InputError, match="types: none in Terminology.*which type-matched pairs need"):
-            draw_relation_pairs(glands, ["near"], **options)
-    with pytest.raises(InputError, match="relations: expected a list with at least one name, found \\[\\]"):
-        draw_relation_pairs(terminology(*named("G:a", "G:b")))

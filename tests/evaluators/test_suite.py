@@ -16,9 +16,9 @@ from st_biomed.evaluators.suite import EvaluatorSuite
 )
 def test_a_measurement_is_announced_with_its_size(n_texts: int | None, line: str, capsys: pytest.CaptureFixture[str]):
     """Catches minutes of embedding before the first of six steps that nobody was told of."""
-    one: Any = SimpleNamespace(name="held-out", n_texts=n_texts, measure=lambda embed: {"acc": 1.0})
-    found = EvaluatorSuite([one]).measure_vectors(lambda texts: np.zeros((len(texts), 2)), "the base model")
+    evaluator: Any = SimpleNamespace(name="held-out", n_texts=n_texts, measure=lambda embed: {"acc": 1.0})
+    found = EvaluatorSuite([evaluator]).measure_vectors(lambda texts: np.zeros((len(texts), 2)), "the base model")
     assert found == {"held-out": {"acc": 1.0}}
     assert capsys.readouterr().out == f"measuring the base model {line}"
-    EvaluatorSuite([one]).measure_vectors(lambda texts: np.zeros((len(texts), 2)))
+    EvaluatorSuite([evaluator]).measure_vectors(lambda texts: np.zeros((len(texts), 2)))
     assert capsys.readouterr().out == ""

@@ -108,9 +108,9 @@ def test_damaged_vectors_are_embedded_anew_and_said(tmp_path, caplog, damage):
 
 
 def fill(folder, start):
-    one = store(folder, piece=1)
+    embedder = store(folder, piece=1)
     for i in range(start, start + 20):
-        one([f"flumpa {i}"])
+        embedder([f"flumpa {i}"])
 
 
 def test_two_processes_may_write_at_once(tmp_path):
@@ -143,8 +143,8 @@ def test_what_cannot_be_stored_is_refused(tmp_path):
 def test_the_key_says_what_the_vectors_are(tmp_path):
     store(tmp_path)(TEXTS)
     (path,) = tmp_path.rglob("key.json")
-    said = json.loads(path.read_text())
-    assert (said["key"], said["dimension"]) == ({**KEY, "dtype": "float32", "format": 2}, 3)
+    record = json.loads(path.read_text())
+    assert (record["key"], record["dimension"]) == ({**KEY, "dtype": "float32", "format": 2}, 3)
 
 
 def test_a_key_that_is_damaged_or_of_another_store_is_named(tmp_path):
@@ -191,5 +191,5 @@ def test_who_is_waited_for_is_said(tmp_path, capsys, monkeypatch):
         assert process.stdout.readline() == "held\n"
         threading.Timer(0.5, process.kill).start()
         np.testing.assert_array_equal(waits(TEXTS), numbers(TEXTS))
-    said = capsys.readouterr().err
-    assert f"(process {process.pid} on " in said and "waiting until it is done there" in said
+    output = capsys.readouterr().err
+    assert f"(process {process.pid} on " in output and "waiting until it is done there" in output

@@ -21,13 +21,13 @@ def test_nearest_first_before_and_after_in_their_columns():
     before = {of_a: [0.0, 1], of_b: [9.0, 1], names[0]: [1.0, 0]}
     after = {of_a: [9.0, 1], of_b: [0.0, 1], names[0]: [1.0, 0]}
     embedders = [lambda texts, table=table: np.array([table[text] for text in texts]) for table in (before, after)]
-    one = TrainingSet("X", CONCEPTS, {"X:a": "Aches", "X:b": "Burns"}, None, "")  # type: ignore[arg-type]
-    legend, _, *table = ranking_tables([names[0]], one, split, *embedders).splitlines()
+    training_set = TrainingSet("X", CONCEPTS, {"X:a": "Aches", "X:b": "Burns"}, None, "")  # type: ignore[arg-type]
+    legend, _, *table = ranking_tables([names[0]], training_set, split, *embedders).splitlines()
     assert legend.endswith("those of another concept than its own are underlined.")
     assert table[0] == f"**{names[0]}** (Aches, X:a)" and table[2] == "| | after | before |"
     assert table[4:] == [f"| 1 | {of_a} | <u>{of_b}</u> |", f"| 2 | <u>{of_b}</u> | {of_a} |"]
     with pytest.raises(InputError, match="rankings: a name must have at least one letter, found ' '"):
-        ranking_tables([" "], one, split, *embedders)
+        ranking_tables([" "], training_set, split, *embedders)
 
 
 def test_equal_names_keep_their_order():

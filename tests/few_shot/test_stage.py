@@ -109,10 +109,13 @@ def test_a_chain_shares_its_first_stage(arguments):
     experiment = Experiment(sets, embed, StageSettings(), arguments)
     chains = chains_of(["A", "B"], continual=True)
     assert chains == [("A",), ("B",), ("A", "B"), ("B", "A")] and chains_of("AB", continual=False) == chains[:2]
-    one, _, two, _ = experiment.train(chains, shots=3, seed=1, hidden={"A": 4, "B": 6})
-    assert two.stages[0] is one.stages[0] and (two.stages[1].module.hidden, one.stages[0].module.hidden) == (6, 4)
-    raw = two.stages[1].loss.names.vectors
-    first = one.embed(list(two.stages[1].split.train["text"]))
+    chain_a, _, chain_ab, _ = experiment.train(chains, shots=3, seed=1, hidden={"A": 4, "B": 6})
+    assert chain_ab.stages[0] is chain_a.stages[0] and (
+        chain_ab.stages[1].module.hidden,
+        chain_a.stages[0].module.hidden,
+    ) == (6, 4)
+    raw = chain_ab.stages[1].loss.names.vectors
+    first = chain_a.embed(list(chain_ab.stages[1].split.train["text"]))
     np.testing.assert_allclose(raw, first / np.linalg.norm(first, axis=1, keepdims=True), atol=1e-6)
 
 

@@ -1,25 +1,17 @@
-"""Folders that are replaced whole or not at all, and locks that outlive no process."""
+"""Folders that are replaced whole or not at all, also after a kill at every step."""
 
 from __future__ import annotations
 
-import errno
 import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from st_biomed.errors import InputError, disk_error
+from st_biomed.errors import InputError
 from st_biomed.files import (
-    FolderInUse,
     begin_anew,
     begun_in,
-    check_output,
-    check_writable,
-    lock,
     read_whole,
     remove,
     replace_text,
@@ -29,15 +21,6 @@ from st_biomed.files import (
 )
 from tests.forks import Forked
 from tests.kills import every_kill
-
-HOLD = """
-import sys, time
-from st_biomed.files import lock
-sys.argv[0] = "st-biomed index"
-with lock(sys.argv[1]):
-    print("held", flush=True)
-    time.sleep(float(sys.argv[2]))
-"""
 
 
 def replace(folder: Path, content: str) -> None:
@@ -56,16 +39,6 @@ def version(folder: Path) -> str:
 
 def leftovers(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.parent.iterdir() if path != folder)
-
-
-@pytest.fixture
-def holder(tmp_path: Path):
-    """Another process that holds ``tmp_path / "hp"``."""
-    process = subprocess.Popen([sys.executable, "-c", HOLD, tmp_path / "hp", "60"], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stdout.readline() == "held\n"
-    yield process
-    process.kill()
-    process.wait()
 
 
 def test_a_folder_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path):
@@ -143,67 +116,6 @@ def test_a_link_stays_a_link_and_its_folder_is_replaced(tmp_path: Path):
     replace(tmp_path / "link", "new")
     assert (tmp_path / "link").is_symlink()
     assert version(tmp_path / "there") == "new"
-
-
-def test_the_second_writer_is_told_who_holds_the_folder(tmp_path: Path, holder: subprocess.Popen[str]):
-    found = rf"hp: st-biomed index .*\(process {holder.pid} on .*\) has been writing to it since 20\d\d-"
-    with pytest.raises(FolderInUse, match=found), lock(tmp_path / "hp"):
-        pass
-    (tmp_path / "link").symlink_to(tmp_path / "hp")
-    with pytest.raises(FolderInUse), lock(tmp_path / "link"):
-        pass
-    with lock(tmp_path / "hp.it"):
-        pass
-
-
-def test_the_lock_of_a_dead_process_holds_nobody_up(tmp_path: Path, holder: subprocess.Popen[str]):
-    holder.send_signal(signal.SIGKILL)
-    holder.wait()
-    with lock(tmp_path / "hp"), lock(tmp_path / "hp"):  # and a process takes it twice
-        assert str(os.getpid()) in (tmp_path / ".hp.lock.json").read_text()
-    assert not (tmp_path / ".hp.lock.json").exists()
-
-
-@pytest.mark.parametrize("seconds", [0.0, 60.0])
-def test_waiting_says_for_whom_unless_it_is_short(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, seconds: float
-):
-    monkeypatch.setattr("st_biomed.files.locks._SILENT", seconds)
-    command = [sys.executable, "-c", HOLD, tmp_path / "hp", "0.3"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None and process.stdout.readline() == "held\n"
-        with lock(tmp_path / "hp", wait=True):
-            assert (f"process {process.pid}" in capsys.readouterr().err) == (not seconds)
-
-
-COUNT = """
-import sys
-from pathlib import Path
-from st_biomed.files import lock
-folder = Path(sys.argv[1])
-print("ready", flush=True)
-sys.stdin.readline()
-for _ in range(40):
-    with lock(folder, wait=True):
-        folder.write_text(str(int(folder.read_text()) + 1))
-"""
-
-
-def test_a_lock_that_leaves_no_file_still_holds(tmp_path: Path):
-    """Would catch two holders: one of the file that was removed, and one of the file that was made anew."""
-    (tmp_path / "n").write_text("0")
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", COUNT, tmp_path / "n"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(3)
-    ]
-    for writer in writers:
-        assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        writer.communicate("go\n", timeout=60)
-    assert (tmp_path / "n").read_text() == "120"
-    assert [path.name for path in tmp_path.iterdir()] == ["n"]
 
 
 def begin(folder: Path, until: int) -> None:
@@ -287,68 +199,3 @@ def test_a_file_is_replaced_at_once(tmp_path: Path):
     replace_text(file, "newer")
     assert file.read_text() == "newer"
     assert leftovers(file) == []
-
-
-def test_an_output_folder_is_checked_before_anything_is_made(tmp_path: Path):
-    def check(folder: Path, overwrite: bool = False) -> Path:
-        return check_output(
-            folder,
-            what="an index",
-            is_own={"index.json", "a/b"}.__contains__,
-            marker="index.json",
-            overwrite=overwrite,
-        )
-
-    folder = tmp_path / "hp"
-    assert check(folder) == folder
-    folder.mkdir()
-    assert check(folder) == folder
-    (folder / "other").write_text("")
-    with pytest.raises(InputError, match=r"has no index.json \(it has other\)"):
-        check(folder, overwrite=True)
-    (folder / "index.json").write_text("")
-    with pytest.raises(InputError, match="already contains an index; .*--overwrite"):
-        check(folder)
-    with pytest.raises(InputError, match="contains other in addition to an index"):
-        check(folder, overwrite=True)
-    (folder / "other").unlink()
-    assert check(folder, overwrite=True) == folder
-    for below in (folder / "index.json", folder / "index.json" / "deeper" / "still"):
-        with pytest.raises(InputError, match="index.json: is a file, expected a folder"):
-            check(below)
-    with pytest.raises(InputError, match="hp: is a folder, expected a file"):
-        check_writable(folder, file=True)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_permission_is_refused(tmp_path: Path):
-    tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match="no permission"):
-        check_writable(tmp_path / "a" / "b")
-
-
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [
-        (OSError(errno.ENOSPC, "No space left", "out/hp"), "out/hp: no space is left on the disk"),
-        (RuntimeError("Error while serializing: I/O error: File too large (os error 27)"), "may write"),
-        (OSError("[Errno 27] Error writing bytes to file. Detail: [errno 27] File too large"), "may write"),
-        (RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 576 vs 534\nframe #0"), "its end"),
-        (RuntimeError("PytorchStreamWriter failed writing file data/0: file write failed"), "not written to its end"),
-        (OSError("10000 requested and 2484 written"), "not written to its end"),
-        (RuntimeError("unexpected pos in a bug"), None),
-        (KeyError("a bug"), None),
-    ],
-)
-def test_errors_of_the_disk_are_one_line(error: BaseException, line: str | None):
-    said = disk_error(error)
-    assert (said is None) == (line is None)
-    assert line is None or (line in str(said) and "\n" not in str(said))
-
-
-def test_a_full_disk_is_told_with_the_folder_that_was_written(tmp_path):
-    """Catches a line that names no place: libraries raise the error of the system without its file."""
-    with pytest.raises(OSError) as found, replacing(tmp_path / "out"):
-        raise OSError(errno.EFBIG, "Error writing bytes to file")
-    line = str(disk_error(found.value))
-    assert line.startswith(f"{tmp_path / 'out'}: the file would be larger than this process may write")

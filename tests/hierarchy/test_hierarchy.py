@@ -10,15 +10,14 @@ import pytest
 import torch
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators import draw_pairs
 from st_biomed.hierarchy import DISTANCES, MASKED, Hierarchy
 from st_biomed.hierarchy.kinships import KINSHIPS
 from st_biomed.records import Parent, SourceInfo, Term
 from st_biomed.terminology import Terminology
+from tests.hierarchy.chains import chain
 
 FIVE = ("sibling", "parent_child", ("grandparent_child", "uncle_nephew"), "cousin")
 SEEDS = range(25)
-TOY = Terminology.read("toy")
 
 
 def graph(seed: int, *, forest: bool = False, sources: int = 2) -> Terminology:
@@ -174,8 +173,8 @@ def test_partner_tables_lead_to_every_partner(name):
                 for concept in members.row(key)
             }
             others = np.arange(terminology.n_concepts)
-            there = others[hierarchy.concept_distance(np.full_like(others, anchor), others) == level]
-            assert set(there.tolist()) <= reached
+            partners = others[hierarchy.concept_distance(np.full_like(others, anchor), others) == level]
+            assert set(partners.tolist()) <= reached
 
 
 def test_everything_in_one_source_is_comparable_across_its_trees():
@@ -233,12 +232,6 @@ def test_lca_is_the_deepest_common_ancestor():
         assert hierarchy.lca(a, b).tolist() == sorted(c for c in common if oracle.depth(c) == deepest)
 
 
-def chain(*parents: tuple[str, str]) -> Terminology:
-    codes = sorted({code for pair in parents for code in pair})
-    records = [Term(code, f"name {code}") for code in codes] + [Parent(*pair) for pair in parents]
-    return Terminology.from_records(records, SourceInfo("X", "X"))
-
-
 def test_a_cycle_is_named():
     """Would catch a loop without end, and a message that names a concept beside the cycle."""
     terminology = chain(("X:1", "X:0"), ("X:2", "X:1"), ("X:3", "X:2"), ("X:1", "X:3"), ("X:4", "X:3"))
@@ -269,77 +262,6 @@ def test_siblings_may_not_stand_beyond_what_contains_them():
     with pytest.raises(InputError, match="nearer level"):
         Hierarchy(chain(("X:1", "X:0")), levels=("parent_child", "cousin", "sibling"))
     assert Hierarchy(chain(("X:1", "X:0")), levels=("parent_child", "uncle_nephew")).max_distance == 3
-
-
-def test_a_level_function_sees_depths_and_has_the_last_word():
-    """Would catch depths of the wrong side, and a function that is asked before masks are set."""
-    terminology = chain(("X:1", "X:0"), ("X:2", "X:0"), ("X:3", "X:1"), ("X:4", "X:1"))
-
-    def deeper_siblings_are_nearer(pairs):
-        both_deep = (pairs.depth_a[:, None] == 2) & (pairs.depth_b[None, :] == 2)
-        return torch.where(both_deep & (pairs.distance == 1), 0, pairs.distance)
-
-    labels = torch.arange(5)
-    plain = Hierarchy(terminology).distance(labels, labels)
-    changed = Hierarchy(terminology, level_function=deeper_siblings_are_nearer).distance(labels, labels)
-    expected = plain.clone()
-    expected[3, 4] = expected[4, 3] = 0
-    assert torch.equal(changed, expected) and plain[1, 2] == 1
-
-
-def swap(pairs):
-    """Siblings at 2, parents and children at 1."""
-    return torch.tensor([0, 2, 1, 3, -1], dtype=torch.int8)[pairs.distance.long()]
-
-
-def test_pairs_are_drawn_by_the_level_function():
-    """Would catch candidates that come from the level of the same number before the function."""
-    plain, swapped = Hierarchy(TOY), Hierarchy(TOY, level_function=swap)
-    for level, before in enumerate((0, 2, 1, 3)):
-        pairs, _ = draw_pairs(swapped, distances=[level], pairs_per_class=40)
-        found = torch.from_numpy(pairs)
-        assert len(pairs) == 40
-        assert (plain.distance(found[:, 0], found[:, 1]).diagonal() == before).all()
-
-
-def test_the_largest_level_of_a_function_is_declared():
-    """Would catch a loss without cuts for the levels beyond those of the definition."""
-    labels = torch.arange(9)
-    for distance in ("sibling_parent", "lca_depth"):
-        hierarchy = Hierarchy(TOY, distance, level_function=lambda pairs: pairs.distance + 2, max_distance=6)
-        assert (hierarchy.max_distance, hierarchy.far) == (6, 6 if distance == "lca_depth" else 3)
-    declared, silent = (
-        Hierarchy(TOY, level_function=lambda pairs: pairs.distance + 2, max_distance=largest) for largest in (5, None)
-    )
-    assert int(declared.distance(labels, labels).max()) == 5
-    with pytest.raises(InputError, match="levels up to 5, beyond max_distance 3"):
-        silent.distance(labels, labels)
-    with pytest.raises(InputError, match=r"must give integers \[9, 9\], found torch.float32 \[9, 9\]"):
-        Hierarchy(TOY, level_function=lambda pairs: pairs.distance / 2).distance(labels, labels)
-
-
-def test_weights_reuse_distances(monkeypatch):
-    """Would catch a distance matrix that is computed twice for each batch."""
-    hierarchy = Hierarchy(TOY, weight_function=lambda pairs: pairs.distance + 2.0)
-    labels = torch.arange(9)
-    distance = hierarchy.distance(labels, labels)
-    expected = hierarchy.weights(labels, labels)
-    monkeypatch.setattr(hierarchy, "_levels_of", None)
-    assert torch.equal(hierarchy.weights(labels, labels, distance), expected)
-
-
-def test_a_weight_function_gives_weights_and_none_gives_none():
-    terminology = chain(("X:1", "X:0"), ("X:2", "X:0"), ("X:3", "X:1"))
-    labels = torch.arange(4)
-    assert Hierarchy(terminology).weights(labels, labels) is None
-    hierarchy = Hierarchy(
-        terminology, weight_function=lambda pairs: 1.0 / (1 + pairs.depth_a[:, None] + pairs.depth_b)
-    )
-    weights = hierarchy.weights(labels[:3], labels[1:])
-    assert (
-        weights.tolist()
-        == torch.tensor([[1 / 2, 1 / 2, 1 / 3], [1 / 3, 1 / 3, 1 / 4], [1 / 3, 1 / 3, 1 / 4]]).tolist()
-    )
 
 
 def test_a_hierarchy_pickles_without_its_device_copies():

@@ -55,9 +55,9 @@ def test_nothing_can_be_held_out_of_a_star():
 
 def test_a_split_depends_on_its_seed_alone():
     triples = np.array([[h, 0, t] for h in range(12) for t in range(12) if h != t])
-    one, same, other = (split_triples(triples, seed=seed) for seed in (1, 1, 2))
-    assert all(np.array_equal(a, b) for a, b in zip(one, same))
-    assert not np.array_equal(one[2], other[2])
+    parts, same, other = (split_triples(triples, seed=seed) for seed in (1, 1, 2))
+    assert all(np.array_equal(a, b) for a, b in zip(parts, same))
+    assert not np.array_equal(parts[2], other[2])
 
 
 @pytest.mark.parametrize("shares", [(0.9, 0.1), (0.9, 0.2, 0.1), (0.0, 0.5, 0.5), (1.1, -0.1, 0.0)])
@@ -117,13 +117,13 @@ def test_what_is_no_graph_is_refused(changes: dict[str, object], message: str):
 
 
 def test_triples_of_another_graph_are_renumbered_by_name():
-    one, other = wheel(12), wheel(8)
-    moved = one.renumbered(other.train, other)
-    named = [(one.entities[h], one.relations[r], one.entities[t]) for h, r, t in moved.tolist()]
+    graph, other = wheel(12), wheel(8)
+    moved = graph.renumbered(other.train, other)
+    named = [(graph.entities[h], graph.relations[r], graph.entities[t]) for h, r, t in moved.tolist()]
     assert named == [(other.entities[h], other.relations[r], other.entities[t]) for h, r, t in other.train.tolist()]
     with pytest.raises(InputError, match="entities: 'W:0[89]' is unknown to the graph that was trained on"):
-        other.renumbered(one.train, one)
-    assert one.renumbered(np.empty((0, 3), np.int64), other).shape == (0, 3)
+        other.renumbered(graph.train, graph)
+    assert graph.renumbered(np.empty((0, 3), np.int64), other).shape == (0, 3)
 
 
 def test_a_relation_with_one_triple_stays_in_training():

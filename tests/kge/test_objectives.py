@@ -66,10 +66,10 @@ def test_n3_sums_cubes_of_complex_moduli() -> None:
     vectors = [model.entities.weight[:2], model.relations.weight, model.entities.weight[2:]]
     expected = 0.0
     for row in range(2):
-        for each in vectors:
-            real, imaginary = each[row].detach().numpy().reshape(2, 3)
+        for vector in vectors:
+            real, imaginary = vector[row].detach().numpy().reshape(2, 3)
             expected += sum(abs(complex(a, b)) ** 3 for a, b in zip(real, imaginary)) / 2
-    found = nuclear_3_norm([model.cubed_moduli(each) for each in vectors])
+    found = nuclear_3_norm([model.cubed_moduli(vector) for vector in vectors])
     assert found.item() == pytest.approx(expected, rel=1e-5)
 
 
@@ -86,8 +86,8 @@ def test_corrupted_triples_that_are_true_are_known() -> None:
         for k in range(2):
             for i in range(5):
                 for j in range(4):
-                    one, relation, other = (int(n) for n in (given[k, i], relations[k, i], candidates[k, j]))
-                    triple = (other, relation, one) if side == "head" else (one, relation, other)
+                    given_end, relation, candidate = (int(n) for n in (given[k, i], relations[k, i], candidates[k, j]))
+                    triple = (candidate, relation, given_end) if side == "head" else (given_end, relation, candidate)
                     assert bool(found[k, i, j]) == (triple in known)
 
 
@@ -145,7 +145,7 @@ def test_one_against_all_is_the_cross_entropy_of_both_ends(cells: int, monkeypat
     of_tails = model.score_all(heads, relations, "tail").log_softmax(1)[torch.arange(len(triples)), tails]
     of_heads = model.score_all(tails, relations, "head").log_softmax(1)[torch.arange(len(triples)), heads]
     factors = (model.entities(heads), model.relations(relations), model.entities(tails))
-    cubes = sum(model.cubed_moduli(each).sum(1).mean() for each in factors)
+    cubes = sum(model.cubed_moduli(factor).sum(1).mean() for factor in factors)
     expected = -(of_tails.mean() + of_heads.mean()) / 2 + 0.1 * cubes
     assert found.item() == pytest.approx(float(expected.detach()), rel=1e-5)
     expected.backward()

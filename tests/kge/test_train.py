@@ -46,10 +46,10 @@ def test_untrained_it_is_not_known() -> None:
 
 @pytest.mark.parametrize("loss", ["self_adversarial", "one_vs_all"])
 def test_equal_seeds_give_equal_weights(loss: str) -> None:
-    one, same, other = (
+    weights, same, other = (
         train_kge(wheel(), replace(SMALL, loss=loss, seed=seed), device="cpu").table.digest for seed in (0, 0, 1)
     )
-    assert one == same != other
+    assert weights == same != other
 
 
 @pytest.mark.parametrize("sparse", [False, True])

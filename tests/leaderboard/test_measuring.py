@@ -46,9 +46,9 @@ def lines(folder: Path) -> list[dict]:
 
 def test_every_model_is_measured_on_every_benchmark_and_kept(tmp_path, benchmark, models):
     found = measure(models, [benchmark], ResultsFolder(tmp_path / "out"))
-    assert [(one.model, one.evaluator) for one in found.results] == [("one", "zorb"), ("two", "zorb")]
+    assert [(result.model, result.evaluator) for result in found.results] == [("one", "zorb"), ("two", "zorb")]
     kept = lines(tmp_path / "out")
-    assert [one["metrics"] for one in kept] == [one.metrics for one in found.results]
+    assert [row["metrics"] for row in kept] == [result.metrics for result in found.results]
     assert kept[0]["units"] == {"zorb_spearman": [6, "pair"]}
     assert kept[0]["settings"]["bootstrap_seed"] == 0
     assert not (found.missing or found.failed)
@@ -56,30 +56,32 @@ def test_every_model_is_measured_on_every_benchmark_and_kept(tmp_path, benchmark
 
 def test_a_run_goes_on_where_it_stopped(tmp_path, benchmark, models):
     """Would catch figures that are measured again, and those of another model, data or setting that are not."""
-    said: list[str] = []
+    progress: list[str] = []
     out = tmp_path / "out"
     first = measure(models[:1], [benchmark], ResultsFolder(out)).results[0]
     path = out / "results.jsonl"
     path.write_text(path.read_text() + '{"benchmark": "cut')
-    again = measure(models, [benchmark], ResultsFolder(out), progress=said.append)
+    again = measure(models, [benchmark], ResultsFolder(out), progress=progress.append)
     assert again.results[0] == first and len(lines(out)) == 2
-    assert said[0] == "one, zorb: kept from an earlier run" and said[1].startswith("two, zorb: zorb_spearman ")
+    assert progress[0] == "one, zorb: kept from an earlier run" and progress[1].startswith("two, zorb: zorb_spearman ")
     table_of_vectors(tmp_path / "one.npz", 5)
     other_model = measure(models[:1], [benchmark], ResultsFolder(out)).results[0]
     other_setting = measure(models[:1], [benchmark], ResultsFolder(out), n_bootstrap=0).results[0]
     (tmp_path / "pairs.csv").write_text((tmp_path / "pairs.csv").read_text().replace(",5\n", ",-1\n"))
     other_data = measure(models[:1], [benchmark], ResultsFolder(out)).results[0]
-    assert len({one.key for one in (first, other_model, other_setting, other_data)}) == 4 and len(lines(out)) == 5
+    assert (
+        len({result.key for result in (first, other_model, other_setting, other_data)}) == 4 and len(lines(out)) == 5
+    )
 
 
 def test_a_model_keeps_its_figures_under_a_new_name(tmp_path, benchmark, models):
     folder = ResultsFolder(tmp_path / "out")
     measure(models[:1], [benchmark], folder)
     renamed = measure([MeasuredModel("uno", models[0].model)], [benchmark], folder).results
-    one, uno = lines(tmp_path / "out")
-    assert [one.model for one in renamed] == [uno.pop("model")] == ["uno"] and one.pop("model") == "one"
-    assert one.pop("checksum") != uno.pop("checksum")  # each line is sealed with the name it has
-    assert one == uno and len(list((tmp_path / "out" / "units").iterdir())) == 1
+    row, renamed_row = lines(tmp_path / "out")
+    assert [result.model for result in renamed] == [renamed_row.pop("model")] == ["uno"] and row.pop("model") == "one"
+    assert row.pop("checksum") != renamed_row.pop("checksum")  # each line is sealed with the name it has
+    assert row == renamed_row and len(list((tmp_path / "out" / "units").iterdir())) == 1
 
 
 def test_what_cannot_be_measured_stops_nothing_and_is_said(tmp_path, benchmark, models):
@@ -87,14 +89,14 @@ def test_what_cannot_be_measured_stops_nothing_and_is_said(tmp_path, benchmark, 
     small = table_of_vectors(tmp_path / "small.npz", 3, TERMS[:4])
     nowhere = MeasuredModel("nowhere", str(tmp_path / "nowhere.npz"))
     without = Benchmark.read("ncbi_disease")
-    said: list[str] = []
+    progress: list[str] = []
     folder = ResultsFolder(tmp_path / "out")
-    found = measure([nowhere, small, models[1]], [without, benchmark], folder, progress=said.append)
-    assert [one.model for one in found.results] == ["two"]
+    found = measure([nowhere, small, models[1]], [without, benchmark], folder, progress=progress.append)
+    assert [result.model for result in found.results] == ["two"]
     assert found.missing == {"ncbi-disease": ["benchmarks_dev/ncbi_disease"]}
     assert set(found.failed) == {("nowhere", ""), ("small", "zorb")}
     assert "8 of 12 texts have no row" in found.failed["small", "zorb"]
-    assert len(said) == 1 and said[0].startswith("two, zorb: ")  # who asks says what failed, once
+    assert len(progress) == 1 and progress[0].startswith("two, zorb: ")  # who asks says what failed, once
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +108,7 @@ def test_an_encoder_and_its_table_give_the_same_figures(tmp_path, benchmark, tin
     np.savez(tmp_path / "table.npz", texts=np.array(TERMS), vectors=tiny_bert.encode(TERMS))
     models = [MeasuredModel("bert", str(tiny_bert_folder)), MeasuredModel("table", str(tmp_path / "table.npz"))]
     found = measure(models, [benchmark], ResultsFolder(tmp_path / "out"), cache_dir=tmp_path / "vectors")
-    bert, table = (one.metrics for one in found.results)
+    bert, table = (result.metrics for result in found.results)
     assert bert == pytest.approx(table, abs=1e-6) and any((tmp_path / "vectors").rglob("vectors.bin"))
 
 
@@ -121,7 +123,7 @@ def measured(tmp_path, benchmark, models) -> tuple[Measured, ResultsFolder]:
 def test_tables_have_the_best_in_bold_intervals_and_published_figures(tmp_path, benchmark, models):
     found, _ = measured(tmp_path, benchmark, models)
     text = markdown("Results", tables_of(found.results, {"zorb": benchmark}))
-    values = {one.model: one.metrics for one in found.results}
+    values = {result.model: result.metrics for result in found.results}
     best = max(values, key=lambda name: values[name]["zorb_spearman"])
     figures = {
         name: "{zorb_spearman:.3f} ({zorb_spearman_low:.3f} to {zorb_spearman_high:.3f})".format(**of)
@@ -165,11 +167,11 @@ def test_the_page_holds_what_the_markdown_holds_and_no_markup_of_others(tmp_path
 def test_models_are_compared_on_the_same_units(tmp_path, benchmark, models):
     found, folder = measured(tmp_path, benchmark, models)
     (test,) = compare(found.results, "one", folder, n_resamples=50)["zorb_spearman"].values()
-    one, two = (result.metrics["zorb_spearman"] for result in found.results)
-    assert test.difference == pytest.approx(two - one) and test.n == 6
+    first, second = (result.metrics["zorb_spearman"] for result in found.results)
+    assert test.difference == pytest.approx(second - first) and test.n == 6
     table = markdown("Results", [comparison_table("one", {"zorb_spearman": {"two": test}}, n_resamples=99, seed=7)])
     assert "over the same units, 99 draws from seed 7 each." in table
-    assert f"| zorb_spearman | {two - one:+.3f} (" in table and "## Difference from one" in table
+    assert f"| zorb_spearman | {second - first:+.3f} (" in table and "## Difference from one" in table
     with pytest.raises(InputError, match="reference 'three' was not measured; measured were one, two"):
         compare(found.results, "three", folder)
 
@@ -188,7 +190,7 @@ def test_models_have_the_names_people_give_them(tmp_path, models):
     baselines = read_known_models()
     assert named_models(["SapBERT"]) == [baselines["SapBERT"]] and baselines["SapBERT"].pooling == "cls"
     named = named_models([models[0].model, f"again={models[0].model}", "out/sapbert/", "org/model"])
-    assert [one.name for one in named] == ["one", "again", "sapbert", "model"]
+    assert [model.name for model in named] == ["one", "again", "sapbert", "model"]
     for arguments, message in (
         ([], "no model: expected a folder, an id on the Hub, or one of MiniLM, SapBERT"),
         (["a/x", "b/x"], "two models have the name 'x': write NAME=MODEL"),
@@ -229,7 +231,7 @@ def test_a_device_that_is_not_there_is_one_line(models, device):
 
 
 def test_every_baseline_has_a_source():
-    assert all(one.source and one.model.count("/") == 1 for one in read_known_models().values())
+    assert all(model.source and model.model.count("/") == 1 for model in read_known_models().values())
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_mteb_finds_our_hits(linking, tiny_bert):
     """Would catch queries that MTEB leaves out, documents that are not the dictionary, and another similarity."""
     evaluator = linking.evaluator_settings().evaluators()[-1]
     evaluator(tiny_bert)
-    best = [candidates[0].name for one in evaluator.predictions for candidates in one.candidates]
+    best = [candidates[0].name for prediction in evaluator.predictions for candidates in prediction.candidates]
     right = [[evaluator.names.texts[row] for row in rows] for rows in right_names(evaluator)]
     hits = sum(name.lower() in names for name, names in zip(best, right, strict=True))
     found = measured_by_mteb(tiny_bert, mteb_tasks(linking)[-1], "hit_rate_at_1")

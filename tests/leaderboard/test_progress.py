@@ -35,10 +35,10 @@ def test_what_takes_long_is_told_now_and_then(tiny_bert: SentenceTransformer):
         lines.wait_for(len(lines) + 2)
     assert lines[-1].startswith("one, zorb: ") and lines[-1].endswith(" s, 7 of at most 9 texts embedded")
     assert len(tiny_bert[-1]._forward_hooks) == before
-    said = len(lines)
+    n_lines = len(lines)
     tiny_bert.encode(["terkia"], show_progress_bar=False)
     time.sleep(0.05)
-    assert len(lines) == said and threading.active_count() < 20
+    assert len(lines) == n_lines and threading.active_count() < 20
 
 
 def test_what_is_short_says_nothing():
@@ -63,9 +63,9 @@ def test_an_error_ends_the_lines():
     with pytest.raises(KeyError), Progress(lines.append, every=0.01).of("zorb"):
         lines.wait_for(3)
         raise KeyError
-    said = len(lines)
+    n_lines = len(lines)
     time.sleep(0.05)
-    assert len(lines) == said >= 3 and all(line.startswith("zorb: ") for line in lines)
+    assert len(lines) == n_lines >= 3 and all(line.startswith("zorb: ") for line in lines)
 
 
 def test_a_long_benchmark_is_seen_in_a_log(tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -69,23 +69,23 @@ def test_a_result_says_what_it_is_of(tmp_path: Path, benchmark: Benchmark, tiny_
 
 def test_what_changes_no_figure_measures_nothing_again(tmp_path: Path, benchmark: Benchmark):
     """Would catch a key that depends on the batch size, the title or the place of the benchmark's file."""
-    folder, said = ResultsFolder(tmp_path / "out"), []
+    folder, progress = ResultsFolder(tmp_path / "out"), []
     first = measure(models(tmp_path), [benchmark], folder, batch_size=2).results
     (tmp_path / "moved.yaml").write_text(WRITTEN.replace("Zorbs", "Zorbs of old"))
-    again = measure(models(tmp_path), [Benchmark.read("moved.yaml")], folder, batch_size=5, progress=said.append)
-    assert again.results == first and all("kept from an earlier run" in line for line in said)
+    again = measure(models(tmp_path), [Benchmark.read("moved.yaml")], folder, batch_size=5, progress=progress.append)
+    assert again.results == first and all("kept from an earlier run" in line for line in progress)
 
 
 def test_lost_units_are_measured_again(tmp_path: Path, benchmark: Benchmark, caplog: pytest.LogCaptureFixture):
     """Would catch a result without interval and test for ever, because one of its files was lost."""
-    folder, said = ResultsFolder(tmp_path / "out"), []
+    folder, progress = ResultsFolder(tmp_path / "out"), []
     first = measure(models(tmp_path), [benchmark], folder).results
     path = tmp_path / "out" / "units" / first[0].units_file
     whole = path.read_bytes()
     path.write_bytes(whole[:50])
-    again = measure(models(tmp_path), [benchmark], folder, progress=said.append).results
-    assert [line.split(": ")[1] == "kept from an earlier run" for line in said] == [False, True]
-    assert [one.metrics for one in again] == [one.metrics for one in first] and len(folder.results) == 2
+    again = measure(models(tmp_path), [benchmark], folder, progress=progress.append).results
+    assert [line.split(": ")[1] == "kept from an earlier run" for line in progress] == [False, True]
+    assert [result.metrics for result in again] == [result.metrics for result in first] and len(folder.results) == 2
     assert len(path.read_bytes()) == len(whole) and "MiniLM, mayosrs is measured again" in caplog.text
 
 

@@ -20,7 +20,7 @@ from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "linking"
 EVERY = [Benchmark.read(name) for name in benchmark_names()]
-WITH_FIGURES = [one for one in EVERY if one.published]
+WITH_FIGURES = [benchmark for benchmark in EVERY if benchmark.published]
 
 DRAWN_TEN_TIMES = list(range(10))
 OF_FORMAT: dict[str, Callable[[dict[str, Any]], bool]] = {
@@ -46,7 +46,7 @@ def entries(benchmark: Benchmark) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------------- protocols
 
 
-@pytest.mark.parametrize("benchmark", WITH_FIGURES, ids=lambda one: one.name)
+@pytest.mark.parametrize("benchmark", WITH_FIGURES, ids=lambda benchmark: benchmark.name)
 def test_a_figure_says_its_table_and_its_protocol_and_which_settings_were_its_own(benchmark: Benchmark):
     """What ``Benchmark.read`` then refuses where the settings are others."""
     for entry in entries(benchmark):
@@ -55,7 +55,9 @@ def test_a_figure_says_its_table_and_its_protocol_and_which_settings_were_its_ow
 
 
 @pytest.mark.parametrize(
-    "benchmark", [one for one in WITH_FIGURES if one.evaluator == "entity_linking"], ids=lambda one: one.name
+    "benchmark",
+    [benchmark for benchmark in WITH_FIGURES if benchmark.evaluator == "entity_linking"],
+    ids=lambda benchmark: benchmark.name,
 )
 def test_figures_of_linking_stand_beside_the_protocol_of_their_paper(benchmark: Benchmark):
     """Would catch COMETA's other split, one fold of ten, a part of MedMentions, and dictionaries without mentions."""
@@ -88,10 +90,10 @@ def test_figures_are_refused_beside_other_settings(name: str, change: dict[str, 
 def test_a_table_of_a_paper_stands_beside_one_split_alone():
     """Would catch a row of SapBERT's tables beside both splits of COMETA."""
     tables: dict[tuple[str, str], set[str]] = {}
-    for one in WITH_FIGURES:
-        if one.settings.get("format") == "cometa":
-            for figure in one.published:
-                tables.setdefault((figure.source, figure.system), set()).add(one.name)
+    for benchmark in WITH_FIGURES:
+        if benchmark.settings.get("format") == "cometa":
+            for figure in benchmark.published:
+                tables.setdefault((figure.source, figure.system), set()).add(benchmark.name)
     assert len(tables) == 8 and all(len(names) == 1 for names in tables.values())
 
 
@@ -144,26 +146,28 @@ def packed(path: Path, text: str) -> None:
 
 
 @cache
-def metrics_of(benchmark: str, folder: Path) -> frozenset[str]:
+def metrics_of(name: str, folder: Path) -> frozenset[str]:
     """The metrics of a benchmark, measured as its file says on invented data."""
-    one = next(one for one in EVERY if one.name == benchmark)
-    settings = one.settings
-    if one.evaluator == "relatedness":
+    benchmark = next(benchmark for benchmark in EVERY if benchmark.name == name)
+    settings = benchmark.settings
+    if benchmark.evaluator == "relatedness":
         (folder / "pairs.csv").write_text("term1,term2,score\na,bb,1\nc,eee,3\nea,f,2\n")
         settings = {"path": str(folder / "pairs.csv")}
-    evaluators = Benchmark(one.name, one.evaluator, settings).evaluator_settings().evaluators(n_bootstrap=0)
+    evaluators = (
+        Benchmark(benchmark.name, benchmark.evaluator, settings).evaluator_settings().evaluators(n_bootstrap=0)
+    )
     return frozenset(metric for evaluator in evaluators for metric in evaluator.measure(embed))
 
 
 def unknown(benchmark: Benchmark, folder: Path) -> list[str]:
     """Metrics of published figures that the benchmark does not have."""
-    return [one.metric for one in benchmark.published if one.metric not in metrics_of(benchmark.name, folder)]
+    return [figure.metric for figure in benchmark.published if figure.metric not in metrics_of(benchmark.name, folder)]
 
 
-MEASURED = [one for one in EVERY if one.published or one.settings.get("format") in OF_FORMAT]
+MEASURED = [benchmark for benchmark in EVERY if benchmark.published or benchmark.settings.get("format") in OF_FORMAT]
 
 
-@pytest.mark.parametrize("benchmark", MEASURED, ids=lambda one: one.name)
+@pytest.mark.parametrize("benchmark", MEASURED, ids=lambda benchmark: benchmark.name)
 def test_a_published_figure_is_of_a_metric_that_is_measured(
     benchmark: Benchmark, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -178,7 +182,9 @@ def test_a_published_figure_is_of_a_metric_that_is_measured(
 
 def test_a_misspelt_metric_is_seen(folder: Path):
     """Guards the guard."""
-    one = next(one for one in WITH_FIGURES if one.evaluator == "relatedness")
-    figures = [replace(one.published[0], metric=metric) for metric in (f"{one.name}_spaerman", "zorb_acc@1")]
-    assert unknown(replace(one, published=figures), folder) == [figure.metric for figure in figures]
+    benchmark = next(benchmark for benchmark in WITH_FIGURES if benchmark.evaluator == "relatedness")
+    figures = [
+        replace(benchmark.published[0], metric=metric) for metric in (f"{benchmark.name}_spaerman", "zorb_acc@1")
+    ]
+    assert unknown(replace(benchmark, published=figures), folder) == [figure.metric for figure in figures]
     assert len(WITH_FIGURES) > 10

@@ -17,7 +17,8 @@ MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
 def terminology(*names: str) -> TerminologyData:
     sources = [
-        SourceData(name=one, title="", version="", license="", url="", redistributable=True, terms=1) for one in names
+        SourceData(name=name, title="", version="", license="", url="", redistributable=True, terms=1)
+        for name in names
     ]
     return TerminologyData(digest="d", concepts=1, texts=1, terms=1, parents=0, relations=0, sources=sources)
 
@@ -38,7 +39,7 @@ def release(tmp_path: Path):
 
 
 def stage(base: str, *sources: str) -> dict[str, Any]:
-    told = {
+    run = {
         "recipe": "r",
         "description": "",
         "base_model": base,
@@ -47,7 +48,7 @@ def stage(base: str, *sources: str) -> dict[str, Any]:
         "losses": [],
         "corpora": [],
     }
-    return {**told, "terminologies": [terminology(*sources)]}
+    return {**run, "terminologies": [terminology(*sources)]}
 
 
 def test_the_base_is_read_as_it_was_for_training(release):
@@ -73,13 +74,13 @@ def test_of_several_stages_it_is_what_the_first_began_from(release, tmp_path: Pa
 
 def test_the_base_stands_first_and_once(release):
     a, b = release("a"), release("b")
-    names = [one.name for one in with_base(named_models([str(a), str(b)]), None)]
+    names = [model.name for model in with_base(named_models([str(a), str(b)]), None)]
     assert names == ["MiniLM", "a", "b"]
     models = named_models([str(a), f"small={MINILM}"])
-    assert [one.name for one in with_base(models, MINILM)] == ["small", "a"]
+    assert [model.name for model in with_base(models, MINILM)] == ["small", "a"]
     read = named_models(["MiniLM", str(release("short", max_length=25))])
     assert with_base(read, None) == read  # the base that a person names stands once, as it was named
-    assert [one.name for one in with_base(models, "x=org/other")] == ["x", "a", "small"]
+    assert [model.name for model in with_base(models, "x=org/other")] == ["x", "a", "small"]
 
 
 def test_what_names_no_base_or_several_is_refused(release):

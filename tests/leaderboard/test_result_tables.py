@@ -91,11 +91,11 @@ def test_relations_say_what_their_intervals_draw():
     """Would catch an interval over pairs that is read as one over relations; results of before say nothing of it."""
     plain = result("one", "macro_auc", macro_auc=0.5)
     assert "draw" not in written(plain)
-    for drawn, told in (
+    for drawn, sentence in (
         ("pairs", "draw the pairs within each relation"),
         ("relations and pairs", "draw relations, and"),
     ):
-        assert told in written(replace(plain, settings={**SETTINGS, "resampling": drawn}))
+        assert sentence in written(replace(plain, settings={**SETTINGS, "resampling": drawn}))
 
 
 def test_scoring_as_published_is_said_where_it_differs():
@@ -132,13 +132,13 @@ def test_the_protocol_of_a_figure_is_said_and_so_is_that_it_is_over_other_units(
     figures = [("Terk", "zorb_acc@1", 0.5), ("Terk", "zorb_acc@5", 0.75), ("Skark", "zorb_acc@1", 0.25)]
     found = replace(result("one", "acc@1", **{"acc@1": 0.5, "acc@5": 0.5}), units={"zorb_acc@1": [40157, "mention"]})
 
-    def told(n: int) -> str:
+    def written_over(n: int) -> str:
         published = [PublishedFigure(*figure, "Terk 1999, Table 1", "the whole corpus", n) for figure in figures]
         return written(found, benchmark=Benchmark("zorb", "entity_linking", {}, published=published))
 
-    assert told(0).count("Published, Terk; Skark: Terk 1999, Table 1. Protocol: the whole corpus.\n") == 1
+    assert written_over(0).count("Published, Terk; Skark: Terk 1999, Table 1. Protocol: the whole corpus.\n") == 1
     other = "The published figures are over 70,405 mentions, ours over 40,157."
-    assert other in told(70405) and other not in told(0) and "ours over" not in told(40157)
+    assert other in written_over(70405) and other not in written_over(0) and "ours over" not in written_over(40157)
 
 
 def test_the_title_of_a_benchmark_that_is_gone_stays():

@@ -51,10 +51,10 @@ def test_processes_that_share_a_folder_keep_all_their_results(tmp_path: Path):
         writer.stdin.flush()
     assert [writer.wait(60) for writer in writers] == [0, 0]
     folder = ResultsFolder(tmp_path / "out")
-    assert {(one.model, one.benchmark) for one in folder.results} == {
+    assert {(result.model, result.benchmark) for result in folder.results} == {
         (model, f"zorb{number}") for model in ("one", "two") for number in range(15)
     }
-    assert all(len(folder.units(one)["spearman"]) == 4 for one in folder.results)
+    assert all(len(folder.units(result)["spearman"]) == 4 for result in folder.results)
     assert sorted(path.name for path in tmp_path.rglob("*") if path.suffix != ".npz") == [
         "out",
         "results.jsonl",

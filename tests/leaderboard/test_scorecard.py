@@ -60,11 +60,13 @@ def made(
     differences: dict[str, tuple[float, float]] = DIFFERENCES,
     trained_on: set[str] | None = frozenset({"ZORB"}),  # type: ignore[assignment]
 ) -> ScorecardData:
-    results = [result("base", one, 0.5) for one in differences]
-    results += [result(model, one, 0.5 + difference) for one, (difference, _) in differences.items()]
+    results = [result("base", evaluator, 0.5) for evaluator in differences]
+    results += [result(model, evaluator, 0.5 + difference) for evaluator, (difference, _) in differences.items()]
     tests = {
-        one.primary: {model: PairedTest(differences[one.evaluator][0], -0.3, 0.4, differences[one.evaluator][1], 40)}
-        for one in results
+        result.primary: {
+            model: PairedTest(differences[result.evaluator][0], -0.3, 0.4, differences[result.evaluator][1], 40)
+        }
+        for result in results
     }
     return scorecard(model, "base", results, tests, BENCHMARKS, trained_on=trained_on, n_resamples=999, seed=7)
 
@@ -88,8 +90,8 @@ def test_outcomes(difference: float, p: float, direction: int, outcome: str):
 def test_every_benchmark_counts_once_by_family_with_both_p():
     """Would catch the raw data set that counts beside the prepared one, and p adjusted for one family alone."""
     card = made()
-    told = [(row["family"], row["benchmark"], row["metric"], row["outcome"]) for row in card["benchmarks"]]
-    assert told == [
+    rows = [(row["family"], row["benchmark"], row["metric"], row["outcome"]) for row in card["benchmarks"]]
+    assert rows == [
         ("relatedness", "pairs", "spearman", "lost"),
         ("relatedness", "flumpa", "acc@1", "gained"),
         ("hierarchy", "tree", "mean_auc", "gained"),
@@ -260,5 +262,5 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, damage, message: str):
 
 
 def test_a_result_knows_whether_it_is_raw():
-    one = result("mine", "flumpa_raw", 0.5)
-    assert one.is_raw and not replace(one, benchmark="flumpa_raw").is_raw
+    raw = result("mine", "flumpa_raw", 0.5)
+    assert raw.is_raw and not replace(raw, benchmark="flumpa_raw").is_raw

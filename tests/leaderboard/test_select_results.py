@@ -46,7 +46,7 @@ def test_of_several_settings_the_last_is_taken_for_all_models():
     """Would catch models compared on other pairs: a row of seed 0 beside a row of seed 1."""
     first = [result(model, seed=0) for model in ("one", "two")]
     chosen, notes = one_of_each([*first, result(seed=1)])
-    assert [(one.model, one.settings["seed"]) for one in chosen] == [("one", 1)]
+    assert [(result.model, result.settings["seed"]) for result in chosen] == [("one", 1)]
     assert notes == ["zorb: 2 results with other settings left out (one, two); shown: seed 1, not 0."]
 
 
@@ -72,9 +72,9 @@ def test_nothing_gives_nothing():
 
 
 def test_what_was_asked_for_stands_first():
-    one, two = result("one"), result("two")
+    first, second = result("one"), result("two")
     other = result("one", "gradtha")
-    assert in_order_of([one, other, two], [two, other]) == [two, one, other]
+    assert in_order_of([first, other, second], [second, other]) == [second, first, other]
 
 
 def test_models_and_benchmarks_are_named_as_anywhere():

@@ -37,7 +37,9 @@ def test_a_held_out_concept_keeps_the_names_of_the_pivot_alone():
             left = held.train.concept_names(code)
             assert f"flumpa {int(code[2:])}" in left and "flumpera" in left
             assert not [name for name in left if name.startswith(("flumpo", "flumpi"))]
-    dev, test = ({code for one in held.datasets["es"].split(split) for code in one.ids} for split in ("dev", "test"))
+    dev, test = (
+        {code for mention in held.datasets["es"].split(split) for code in mention.ids} for split in ("dev", "test")
+    )
     assert not dev & test
 
 
@@ -81,6 +83,6 @@ def test_translations_that_cannot_be_held_out(arguments: dict[str, object], mess
 
 
 def test_a_language_that_no_drawn_concept_has_is_named():
-    records = [one for one in RECORDS if one.language != "es"] + [Term("S:03", "flumpo 3", "synonym", "es")]
+    records = [record for record in RECORDS if record.language != "es"] + [Term("S:03", "flumpo 3", "synonym", "es")]
     with pytest.raises(InputError, match="translations-es: none of the concepts drawn for '(dev|test)' has a name"):
         hold_out_translations(Terminology.from_records(records, SourceInfo("S", "S")), n_dev=1, n_test=1)

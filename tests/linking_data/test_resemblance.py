@@ -12,15 +12,15 @@ from st_biomed.linking_data import resemblance
 from st_biomed.linking_data.resemblance import resembling
 
 
-def naive(one: str, other: str) -> float:
+def naive(text: str, other: str) -> float:
     """Levenshtein distance by its recurrence, over the longer length."""
     row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
+    for i, a in enumerate(text, 1):
         new = [i]
         for j, b in enumerate(other, 1):
             new.append(min(row[j] + 1, new[-1] + 1, row[j - 1] + (a != b)))
         row = new
-    return row[-1] / max(len(one), len(other), 1)
+    return row[-1] / max(len(text), len(other), 1)
 
 
 @pytest.mark.parametrize("distance", [0, 0.2, 0.5])
@@ -31,7 +31,7 @@ def test_as_by_the_recurrence(distance: float, monkeypatch: pytest.MonkeyPatch):
     texts, seen = (
         ["".join(generator.choices("abcdef", k=generator.randint(3, 8))) for _ in range(n)] for n in (40, 12)
     )
-    expected = [any(naive(text, one) <= distance for one in seen) for text in texts]
+    expected = [any(naive(text, name) <= distance for name in seen) for text in texts]
     assert resembling(texts, seen, distance).tolist() == expected
     assert 0 < sum(expected) < 40
 

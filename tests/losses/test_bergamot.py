@@ -1,27 +1,23 @@
-"""BERGAMOT's loss: its parts, SapBERT's step inside it, its cached form, and a run of the trainer."""
+"""BERGAMOT's loss: its contract, its parts by their formulas, and what is refused."""
 
 from __future__ import annotations
 
 import math
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from datasets import Dataset
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.losses.cached_bergamot import CachedBergamotLoss
-from st_biomed.losses.callbacks import LossParametersCallback, own_parameters
 from st_biomed.losses.deep_graph_infomax import corrupted_edges
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss
 from tests.contracts.loss_contract import LossContract
+from tests.losses.bergamot_losses import KINDS, LABELS, TEXT_ONLY, made, parts
 from tests.losses.graph_steps import (
     CLASSES,
     EDGES,
@@ -35,10 +31,6 @@ from tests.losses.graph_steps import (
     vectors,
 )
 from tests.losses.pair_batches import birds, text_ids
-
-KINDS = ("sage", "rgcn", "gat")
-LABELS = CLASSES.contiguous()
-TEXT_ONLY = {"node_weight": 0, "intermodal_weight": 0, "dgi_weight": 0}
 
 
 class TestBergamotLossContract(LossContract):
@@ -62,17 +54,6 @@ class TestCachedBergamotLossContract(TestBergamotLossContract):
     loss_class = CachedBergamotLoss
 
 
-def made(kind: str = "sage", **arguments: Any) -> BergamotLoss:
-    encoder = encoder_of(kind)
-    return BergamotLoss(None, encoder, **arguments).double()
-
-
-def parts(loss: BergamotLoss, graph: GraphBatch = GRAPH, labels: Tensor = CLASSES, at: int = 0) -> dict[str, Tensor]:
-    """The loss of a step, by number, for the draws."""
-    loss.steps.fill_(at)
-    return loss.compute_loss_from_embeddings([vectors()], labels, graph)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_parts_by_their_formulas(kind):
     """One view after the other; catches views or names mixed, a weight unused, and corrupted nodes for real ones."""
@@ -80,8 +61,8 @@ def test_the_parts_by_their_formulas(kind):
     found = parts(loss)
     pairs = MultiSimilarityLoss.from_preset(None, "bergamot")
     names = [vectors()[NODE_TEXTS[view]] for view in (0, 1)]
-    t = [one[:4] for one in names]
-    g = [loss.graph_encoder(one, EDGES[:2], EDGES[2])[:4] for one in names]
+    t = [text_vectors[:4] for text_vectors in names]
+    g = [loss.graph_encoder(text_vectors, EDGES[:2], EDGES[2])[:4] for text_vectors in names]
     value = lambda a, b: pairs.compute_loss_from_embeddings([torch.cat([a, b])], torch.arange(4).repeat(2))
     loss.steps.zero_()
     dgi = [
@@ -200,201 +181,6 @@ def test_what_has_no_weight_is_not_computed():
     loss.graph_encoder.register_forward_pre_hook(lambda module, args: calls.append(len(args[0])))
     parts(loss)
     assert calls == [2 * 9]  # both views at once, no corrupted ones
-
-
-def gradients(loss: nn.Module, module: nn.Module, *step: Any) -> tuple[Tensor, dict[str, Tensor]]:
-    """Value and gradients after a backward pass that is scaled by a half, as gradient accumulation does."""
-    loss.zero_grad()
-    value = loss(*step)
-    value = value if isinstance(value, Tensor) else sum(value.values())
-    (value / 2).backward()
-    return value.detach(), {name: p.grad.clone() for name, p in module.named_parameters() if p.grad is not None}
-
-
-@pytest.mark.parametrize("cached", [False, True], ids=["plain", "cached"])
-@pytest.mark.parametrize("case", ["no edges", "no weights"])
-def test_without_a_graph_the_step_is_that_of_sapbert(tiny_bert, case, cached):
-    """Catches neighbors that learn though no one looks at them, and a graph that teaches without edges."""
-    for module in tiny_bert.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = 0.3 if case == "no edges" and not cached else 0.0
-    tiny_bert.train()
-    names, labels = [TEXTS[i] for i in range(8)], LABELS
-    graph = GraphBatch(torch.tensor([[0, 2, 4, 6], [1, 3, 5, 7]]), EDGES[:, :0]) if case == "no edges" else GRAPH
-    arguments = TEXT_ONLY if case == "no weights" else {}
-    kind = {"mini_batch_size": 3} if cached else {}
-    loss = (CachedBergamotLoss if cached else BergamotLoss)(
-        tiny_bert, encoder_of("gat", dropout=0.3), **kind, **arguments
-    )
-    plain = MultiSimilarityLoss.from_preset(tiny_bert, "bergamot")
-    torch.manual_seed(1)
-    expected = gradients(plain, tiny_bert, [dict(tiny_bert.preprocess(names))], labels.flatten())
-    torch.manual_seed(1)
-    texts = names if case == "no edges" else TEXTS
-    found = gradients(loss, tiny_bert, step_of(tiny_bert, graph, texts), labels)
-    assert any(gradient.abs().max() > 1e-3 for gradient in expected[1].values())
-    torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-4)
-    assert all(parameter.grad is None for parameter in own_parameters(loss).values())
-
-
-@pytest.mark.parametrize("size", [1, 4, 99])
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_cached_form_gives_the_gradients_of_the_uncached_one(tiny_bert, kind, size):
-    """Those of graph encoder and tables, too, after a scaled backward pass, where the host's form fails."""
-    tiny_bert.double()
-    results = []
-    for loss_class, arguments in ((BergamotLoss, {}), (CachedBergamotLoss, {"mini_batch_size": size})):
-        torch.manual_seed(0)
-        relation = RelationMarginLoss(16, RELATIONS)
-        loss = loss_class(tiny_bert, encoder_of(kind), relation=relation, **arguments).double()
-        results.append(gradients(loss, loss, step_of(tiny_bert), LABELS))
-    assert {"dgi.weight", "relation.relations"} < results[0][1].keys()
-    assert any(name.startswith("graph_encoder") for name in results[0][1])
-    torch.testing.assert_close(results[1], results[0], atol=1e-9, rtol=1e-9)
-
-
-def test_dropout_of_the_cached_form_is_the_same_in_both_passes(tiny_bert):
-    """Catches a gradient that belongs to other embeddings than those the loss saw."""
-    for module in tiny_bert.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = 0.3
-    tiny_bert.train()
-    seen: list[Tensor] = []
-    tiny_bert.register_forward_hook(lambda module, args, output: seen.append(output["sentence_embedding"].detach()))
-    loss = CachedBergamotLoss(tiny_bert, encoder_of("sage", dropout=0.5), mini_batch_size=5)
-    gradients(loss, loss, step_of(tiny_bert), LABELS)
-    assert len(seen) == 6 and not torch.equal(seen[0], seen[1][: len(seen[0])])
-    assert torch.equal(torch.cat(seen[:3]), torch.cat(seen[3:]))
-    with torch.no_grad():
-        loss(step_of(tiny_bert), LABELS)
-    assert len(seen) == 9
-
-
-def test_left_padded_texts_are_embedded_whole(tiny_bert):
-    """Catches ends cut off where the padding stands in front."""
-    tiny_bert.tokenizer.padding_side = "left"
-    results = []
-    for loss_class, arguments in ((BergamotLoss, {}), (CachedBergamotLoss, {"mini_batch_size": 3})):
-        loss = loss_class(tiny_bert, encoder_of("sage"), **arguments)
-        results.append(gradients(loss, loss, step_of(tiny_bert), LABELS))
-    torch.testing.assert_close(results[1], results[0], atol=1e-6, rtol=1e-4)
-
-
-def test_the_graph_encoder_follows_the_mode_of_the_model(tiny_bert):
-    """Catches dropout in evaluation: the trainer sets the mode of the model alone."""
-    loss = BergamotLoss(tiny_bert, encoder_of("sage", dropout=0.5))
-    for mode in (True, False):
-        tiny_bert.train(mode)
-        with torch.no_grad():
-            values = [sum(loss(step_of(tiny_bert), LABELS).values()) for _ in range(2)]
-        assert (values[0] == values[1]) != mode
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_degenerate_and_mixed_precision_steps_are_finite(tiny_bert, kind):
-    """One target, one text, one edge, a target alone; and the encoder in bfloat16."""
-    one = torch.zeros(2, 1, dtype=torch.int64)
-    steps = [
-        (GraphBatch(one, torch.empty(3, 0, dtype=torch.int64)), LABELS[:1]),
-        (GraphBatch(torch.tensor([[0, 1], [0, 1]]), torch.tensor([[1], [0], [0]])), LABELS[:1]),
-        (GraphBatch(NODE_TEXTS, EDGES[:, :1]), LABELS),
-        (GRAPH, torch.zeros_like(LABELS)),
-    ]
-    loss = BergamotLoss(tiny_bert, encoder_of(kind), relation=RelationMarginLoss(16, RELATIONS))
-    for graph, labels in steps:
-        for dtype in (torch.float32, torch.bfloat16):
-            loss.zero_grad()
-            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
-                value = loss(step_of(tiny_bert, graph), labels)
-            sum(value.values()).backward()
-            assert value.keys() == {"text", "node", "intermodal", "dgi", "relation"}
-            assert all(part.isfinite() and part.dtype == torch.float32 for part in value.values())
-            assert all(p.grad is None or p.grad.isfinite().all() for p in loss.parameters())
-    assert not any(part.item() for part in loss(step_of(tiny_bert, *steps[0][:1]), steps[0][1]).values())
-
-
-def test_a_few_steps_bring_text_and_graph_together(tiny_bert):
-    """Catches a part that goes up when it is trained."""
-    loss = BergamotLoss(tiny_bert, encoder_of("gat"), relation=RelationMarginLoss(16, RELATIONS))
-    optimizer = torch.optim.Adam(loss.parameters(), lr=5e-3)
-    history = []
-    for _ in range(40):
-        optimizer.zero_grad()
-        values = loss(step_of(tiny_bert), LABELS)
-        history.append({name: value.item() for name, value in values.items()})
-        sum(values.values()).backward()
-        optimizer.step()
-    for name in history[0]:
-        before, after = (sum(one[name] for one in part) for part in (history[:5], history[-5:]))
-        assert after < 0.9 * before, name
-
-
-class Collator:
-    """A step made from rows: their first two are targets, the texts of the rest neighbors."""
-
-    valid_label_columns = ("label",)
-
-    def __init__(self, model: SentenceTransformer) -> None:
-        self.preprocess = model.preprocess
-
-    def __call__(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
-        first = [row["concept"] for row in rows]
-        texts = [TEXTS[i] for i in NODE_TEXTS[:, first].flatten()] + TEXTS[8:]
-        n = len(rows)
-        nodes = torch.tensor([[*range(n), 2 * n, 2 * n + 1], [*range(n, 2 * n), 2 * n + 2, 2 * n + 3]])
-        edges = torch.tensor([[n, n + 1, 0], [0, 1, 1], [0, 1, 2]])
-        features = {f"text_{name}": value for name, value in self.preprocess(texts).items()}
-        label = torch.tensor([[c, c] for c in first])
-        return {"label": label, "text_node_texts": nodes[None], "text_edges": edges[None], **features}
-
-
-def train(model_folder: Path, save: Path, resume: str | None = None, **settings: Any) -> tuple[Any, BergamotLoss]:
-    model = SentenceTransformer(str(model_folder), device="cpu")
-    torch.manual_seed(0)
-    relation = RelationMarginLoss(16, RELATIONS)
-    loss_class = settings.pop("loss_class", BergamotLoss)
-    loss = loss_class(model, encoder_of("rgcn", dropout=0.3), relation=relation)
-    args = SentenceTransformerTrainingArguments(
-        output_dir=str(save), use_cpu=True, max_steps=4, per_device_train_batch_size=2, save_steps=2, logging_steps=1,
-        learning_rate=1e-2, disable_tqdm=True, seed=1, resume_from_checkpoint=resume, remove_unused_columns=False,
-        **settings,
-    )  # fmt: skip
-    trainer = SentenceTransformerTrainer(
-        model=model,
-        args=args,
-        loss=loss,
-        train_dataset=Dataset.from_dict({"concept": [0, 1, 2, 3], "label": [0, 1, 2, 3]}),
-        data_collator=Collator(model),
-        callbacks=[LossParametersCallback(loss)],
-    )
-    trainer.train(resume_from_checkpoint=resume)
-    return trainer, loss
-
-
-@pytest.mark.parametrize("loss_class", [BergamotLoss, CachedBergamotLoss])
-def test_a_resumed_run_ends_where_the_uninterrupted_one_does(tiny_bert_folder, tmp_path, loss_class):
-    """Catches a graph encoder, a discriminator or a table that starts anew, and corruptions drawn from the start again."""
-    trainer, loss = train(tiny_bert_folder, tmp_path / "whole", loss_class=loss_class)
-    assert {"text", "node", "intermodal", "dgi", "relation"} <= trainer.state.log_history[0].keys()
-    torch.manual_seed(0)
-    fresh = {name: value.clone() for name, value in encoder_of("rgcn").state_dict().items()}
-    moved = [name for name, value in loss.graph_encoder.state_dict().items() if not torch.equal(value, fresh[name])]
-    assert len(moved) == len(fresh) and loss.steps == 4
-    half = str(tmp_path / "whole" / "checkpoint-2")
-    _, again = train(tiny_bert_folder, tmp_path / "resumed", half, loss_class=loss_class)
-    torch.testing.assert_close(again.state_dict(), loss.state_dict(), atol=1e-6, rtol=0)
-    files = {file.name for file in (tmp_path / "whole" / "checkpoint-4").rglob("*.safetensors")}
-    assert files == {"model.safetensors", "loss.safetensors"}
-    SentenceTransformer(str(tmp_path / "whole" / "checkpoint-4"), device="cpu")  # plain, and without a flag
-
-
-def test_accumulated_steps_of_the_cached_form_are_those_of_the_plain_one(tiny_bert_folder, tmp_path):
-    """Catches gradients of the graph encoder that miss the division by the number of accumulated batches."""
-    runs = [
-        train(tiny_bert_folder, tmp_path / one.__name__, loss_class=one, gradient_accumulation_steps=2, optim="sgd")[1]
-        for one in (BergamotLoss, CachedBergamotLoss)
-    ]
-    torch.testing.assert_close(runs[1].state_dict(), runs[0].state_dict(), atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize(

@@ -203,14 +203,14 @@ def losses_on(terminology: Terminology) -> list[nn.Module]:
 
 def test_a_dataset_of_another_terminology_is_refused(terminologies):
     """Catches text ids that are valid in both terminologies and mean other names in one."""
-    here, there = terminologies
-    names = names_dataset(here)
+    terminology, other = terminologies
+    names = names_dataset(terminology)
     for dataset in (names, names.select(range(9)), concatenate_datasets([names, names])):
         loader = SimpleNamespace(dataset=dataset)
-        for loss in losses_on(here):
+        for loss in losses_on(terminology):
             begin(TerminologyDigestCallback(loss), train_dataloader=loader)
-        for loss in losses_on(there):
-            with pytest.raises(InputError, match=f"in terminology {there.digest[:12]}.* {here.digest[:12]}"):
+        for loss in losses_on(other):
+            with pytest.raises(InputError, match=f"in terminology {other.digest[:12]}.* {terminology.digest[:12]}"):
                 begin(TerminologyDigestCallback(loss), train_dataloader=loader)
 
 
@@ -225,13 +225,13 @@ def test_data_that_names_no_terminology_may_train(terminologies):
 @pytest.mark.parametrize("wrong", [False, True])
 def test_each_dataset_is_compared_with_its_own_loss(tiny_bert, terminologies, tmp_path, wrong):
     """Catches the losses of a dictionary being paired with the datasets by their order."""
-    here, there = terminologies
+    terminology, other = terminologies
     losses = {
-        "hierarchy": OrdinalMultiSimilarityLoss(tiny_bert, Hierarchy(here if wrong else there)),
-        "synonyms": MultiSimilarityLoss(tiny_bert, lookup=here),
+        "hierarchy": OrdinalMultiSimilarityLoss(tiny_bert, Hierarchy(terminology if wrong else other)),
+        "synonyms": MultiSimilarityLoss(tiny_bert, lookup=terminology),
     }
     datasets = DatasetDict(
-        synonyms=names_dataset(here).select(range(8)), hierarchy=names_dataset(there).select(range(8))
+        synonyms=names_dataset(terminology).select(range(8)), hierarchy=names_dataset(other).select(range(8))
     )
     args = SentenceTransformerTrainingArguments(
         output_dir=str(tmp_path), use_cpu=True, max_steps=1, disable_tqdm=True, save_strategy="no"

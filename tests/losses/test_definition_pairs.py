@@ -110,10 +110,10 @@ def test_training_finds_the_definition_of_a_name(tiny_bert, tmp_path):
         """Mean reciprocal rank of the right definition of each concept's first name among all definitions."""
         concepts = TOY.definitions["concept"].to_pylist()
         names = [TOY.strings[TOY.concept_texts.row(concept)[0]] for concept in concepts]
-        one, other = (
+        name_vectors, definition_vectors = (
             unit_rows(tiny_bert.encode(texts, convert_to_tensor=True)) for texts in (names, TOY.definition_strings)
         )
-        similarities = one @ other.T
+        similarities = name_vectors @ definition_vectors.T
         return float((1 / (1 + (similarities > similarities.diagonal()[:, None]).sum(1))).mean())
 
     torch.manual_seed(0)

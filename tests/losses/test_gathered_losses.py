@@ -12,6 +12,7 @@ import torch.multiprocessing as mp
 from torch import Tensor, nn
 
 from tests.fresh import START
+from tests.losses.bird_graph import BIRDS, GRAPH, graph_similarity
 
 KINDS = (
     "kge table",
@@ -25,15 +26,13 @@ LABELS = torch.tensor([0, 1, 2, 0, 3, 1, 4, 4])
 
 def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
     """Value of the loss of these rows, and its gradient on a weight that the embeddings come from."""
-    from test_kge_margin_multi_similarity import BIRDS, GRAPH, graph_similarity
-
     from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
     from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
     from st_biomed.losses.self_distillation import SelfDistillationLoss
 
     generator = torch.Generator().manual_seed(6)
     weight = torch.randn(5, 5, generator=generator, dtype=torch.float64, requires_grad=True)
-    columns = [(one @ weight)[rows] for one in torch.randn(2, 8, 5, generator=generator, dtype=torch.float64)]
+    columns = [(column @ weight)[rows] for column in torch.randn(2, 8, 5, generator=generator, dtype=torch.float64)]
     labels = LABELS[rows]
     options = {"gather_across_devices": gather}
     if kind == "kge table":

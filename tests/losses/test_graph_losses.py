@@ -32,8 +32,8 @@ def test_infomax_by_hand():
     nodes, wrong = torch.eye(2, dtype=torch.float64), torch.tensor([[1.0, 1], [0, 0]], dtype=torch.float64)
     s = 1 / (1 + math.exp(-0.5))
     logits = [3 * s, s], [4 * s, 0.0]
-    expected = sum(math.log(1 + math.exp(-one)) for one in logits[0]) / 2
-    expected += sum(math.log(1 + math.exp(one)) for one in logits[1]) / 2
+    expected = sum(math.log(1 + math.exp(-logit)) for logit in logits[0]) / 2
+    expected += sum(math.log(1 + math.exp(logit)) for logit in logits[1]) / 2
     loss = infomax(torch.tensor([[1.0, 2], [0, 1]], dtype=torch.float64))
     assert loss(nodes, wrong).item() == pytest.approx(expected, abs=1e-12)
 

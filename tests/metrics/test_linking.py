@@ -20,14 +20,14 @@ from st_biomed.metrics import (
 from st_biomed.metrics.linking import unsettled
 
 IDS = [f"MESH:X000{i}" for i in range(6)]
-KNOWN = {one: i for i, one in enumerate(IDS[:5])}  # the last id is not in the dictionary
+KNOWN = {code: i for i, code in enumerate(IDS[:5])}  # the last id is not in the dictionary
 
 groups = st.lists(st.sets(st.sampled_from(IDS), max_size=3).map(frozenset), max_size=3)
 entries = st.lists(st.sets(st.integers(0, 4), min_size=1, max_size=3), min_size=1, max_size=9)
 
 
 def table(rows) -> CSR:
-    pairs = [(i, one) for i, row in enumerate(rows) for one in row]
+    pairs = [(i, entry) for i, row in enumerate(rows) for entry in row]
     return CSR.from_pairs(*np.array(pairs).T, len(rows))
 
 
@@ -107,8 +107,8 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     whole = first_hits(ranked, names, gold), distinct_entries(ranked, names, 4)
     monkeypatch.setattr("st_biomed.metrics.linking._ROWS", 7)
     pieces = first_hits(ranked, names, gold), distinct_entries(ranked, names, 4)
-    for one, other in zip(whole, pieces):
-        np.testing.assert_array_equal(one, other)
+    for expected, found in zip(whole, pieces):
+        np.testing.assert_array_equal(expected, found)
 
 
 def test_means_over_mentions_by_hand():

@@ -25,7 +25,7 @@ def test_equal_p_values_are_adjusted_alike():
 @given(st.lists(st.floats(0, 1), max_size=9))
 def test_holm_lies_between_the_raw_p_and_bonferroni_and_keeps_the_order(p_values: list[float]):
     adjusted = holm(p_values)
-    assert all(raw <= one <= min(1, raw * len(p_values)) or one == 1 for raw, one in zip(p_values, adjusted))
+    assert all(raw <= p <= min(1, raw * len(p_values)) or p == 1 for raw, p in zip(p_values, adjusted))
     assert sorted(range(len(p_values)), key=lambda i: (p_values[i], i)) == sorted(
         range(len(p_values)), key=lambda i: (adjusted[i], p_values[i], i)
     )

@@ -61,10 +61,10 @@ def test_draws_are_those_of_a_plain_loop(number: int, own: bool):
     rng, n = np.random.default_rng(5), 6
     times = np.ones((n, number), dtype=int)
     if number == MANY_RELATIONS:
-        times = np.stack([np.bincount(one, minlength=number) for one in rng.integers(number, size=(n, number))])
+        times = np.stack([np.bincount(draw, minlength=number) for draw in rng.integers(number, size=(n, number))])
         assert times.max() > 1
     if not own:
-        of_all = [negatives[0][one] for one in rng.integers(len(negatives[0]), size=(n, len(negatives[0])))]
+        of_all = [negatives[0][draw] for draw in rng.integers(len(negatives[0]), size=(n, len(negatives[0])))]
     areas: list[list[float]] = [[] for _ in range(n)]
     for i in range(number):
         copies = [draw for draw in range(n) for _ in range(times[draw, i])]
@@ -72,17 +72,17 @@ def test_draws_are_those_of_a_plain_loop(number: int, own: bool):
             continue
         if own:
             of_it = [
-                negatives[i][one] for one in rng.integers(len(negatives[i]), size=(len(copies), len(negatives[i])))
+                negatives[i][draw] for draw in rng.integers(len(negatives[i]), size=(len(copies), len(negatives[i])))
             ]
         related = rng.integers(len(positives[i]), size=(len(copies), len(positives[i])))
         for copy, draw in enumerate(copies):
             areas[draw].append(auc(positives[i][related[copy]], of_it[copy] if own else of_all[draw]))
-    assert drawn == pytest.approx([np.mean(one) for one in areas], abs=1e-12)
+    assert drawn == pytest.approx([np.mean(areas_of_draw) for areas_of_draw in areas], abs=1e-12)
 
 
 def test_the_figure_is_the_mean_over_the_relations():
     positives, negatives = [[0.3, 0.9], [0.2, 0.4, 0.4, 0.8]], np.array([0.1, 0.4, 0.5])
-    expected = np.mean([auc(one, negatives) for one in positives])
+    expected = np.mean([auc(scores, negatives) for scores in positives])
     assert units(positives, negatives).value == pytest.approx(expected)
 
 
@@ -101,7 +101,7 @@ def test_intervals_of_few_relations_cover_the_truth():
     """200 data sets of two relations; would catch draws that leave the negatives or the pairs as they are."""
     rng, means = np.random.default_rng(2), [0.4, 1.2]
     found = [simulated(rng, means, 50, 80).interval(n_resamples=200, seed=i) for i in range(200)]
-    assert 0.90 <= np.mean([one.low <= true_auc(means) <= one.high for one in found]) <= 0.99
+    assert 0.90 <= np.mean([interval.low <= true_auc(means) <= interval.high for interval in found]) <= 0.99
 
 
 @pytest.mark.slow
@@ -139,7 +139,7 @@ def pair_of_models(rng, means, n_positive, n_negative, noise=1.0, shift=0.0):
     negative = rng.normal(size=n_negative)
     models = []
     for higher in (shift, 0.0):
-        noisy = [one + higher + rng.normal(0, noise, n_positive) for one in positives]
+        noisy = [scores + higher + rng.normal(0, noise, n_positive) for scores in positives]
         models.append(units(noisy, negative + rng.normal(0, noise, n_negative)))
     return models
 
@@ -187,7 +187,7 @@ def test_of_many_relations_each_is_exchanged_as_a_whole():
     for i in range(150):
         negative, base = rng.normal(size=60), [rng.normal(1, 1, 60) for _ in range(MANY_RELATIONS)]
         shifts = rng.normal(0, 1, (2, MANY_RELATIONS))
-        first, second = (units([one + by for one, by in zip(base, shift)], negative) for shift in shifts)
+        first, second = (units([scores + by for scores, by in zip(base, shift)], negative) for shift in shifts)
         p_values.append(first.compare(second, n_resamples=99, seed=i).p_value)
     assert np.mean(np.array(p_values) <= 0.1) == pytest.approx(0.1, abs=0.07)
 
@@ -211,10 +211,10 @@ def test_models_are_compared_by_the_order_of_their_scores():
 
 
 def test_units_of_relations_survive_a_file(tmp_path):
-    one = simulated(np.random.default_rng(7), [0.5, 1.0], 5, 6)
-    save_units(tmp_path / "units.npz", {"macro_auc": one})
+    scores = simulated(np.random.default_rng(7), [0.5, 1.0], 5, 6)
+    save_units(tmp_path / "units.npz", {"macro_auc": scores})
     found = load_units(tmp_path / "units.npz")["macro_auc"]
-    assert found.interval(n_resamples=30) == one.interval(n_resamples=30)
+    assert found.interval(n_resamples=30) == scores.interval(n_resamples=30)
 
 
 ROWS = np.array([[0.5, 0, 1], [0.4, -1, 0]])
@@ -237,9 +237,9 @@ def test_rows_that_are_no_relations_are_refused(rows, message):
 
 
 def test_other_pairs_are_not_compared():
-    one, other = (simulated(np.random.default_rng(8), means, 4, 6) for means in ([0.5, 1.0], [0.5]))
+    scores, other = (simulated(np.random.default_rng(8), means, 4, 6) for means in ([0.5, 1.0], [0.5]))
     with pytest.raises(InputError, match="the same units"):
-        one.compare(other)
-    moved = Units("pair", np.roll(one.rows, 1, axis=0), "macro_auc")
+        scores.compare(other)
+    moved = Units("pair", np.roll(scores.rows, 1, axis=0), "macro_auc")
     with pytest.raises(InputError, match="pairs with other given numbers"):
-        one.compare(moved)
+        scores.compare(moved)

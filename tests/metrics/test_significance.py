@@ -161,7 +161,7 @@ def test_other_statistics_are_drawn_as_in_a_plain_loop(statistic, rows, of):
     units = Units("pair", rows, statistic)
     assert units.value == pytest.approx(of(rows))
     rng = np.random.default_rng(3)
-    drawn = [of(np.asarray(rows, dtype=float)[one]) for one in rng.integers(len(rows), size=(40, len(rows)))]
+    drawn = [of(np.asarray(rows, dtype=float)[draw]) for draw in rng.integers(len(rows), size=(40, len(rows)))]
     low, high = np.quantile(drawn, [0.025, 0.975])
     assert units.interval(n_resamples=40, seed=3) == pytest.approx((of(rows), low, high))
 
@@ -175,7 +175,7 @@ def test_a_model_is_compared_by_ranks_whatever_the_scale_of_its_scores():
     def units(scores):
         return Units("pair", np.stack([scores, given], axis=1), "spearman")
 
-    test, scaled = (units(one).compare(units(poor), n_resamples=300) for one in (good, 1000 * good))
+    test, scaled = (units(scores).compare(units(poor), n_resamples=300) for scores in (good, 1000 * good))
     assert test == scaled
     assert test.p_value == pytest.approx(1 / 301) and 0 < test.low < test.difference < test.high
     assert units(good).compare(units(10 * good), n_resamples=100) == (0.0, 0.0, 0.0, 1.0, 40)
@@ -195,7 +195,7 @@ def test_an_exchange_of_f1_is_that_of_whole_units():
     for swap in product([False, True], repeat=3):
         swapped = np.array(swap)[:, None]
         drawn.append(f1(np.where(swapped, second, first)) - f1(np.where(swapped, first, second)))
-    exact = np.mean([abs(one) >= abs(observed) - 1e-12 for one in drawn])
+    exact = np.mean([abs(difference) >= abs(observed) - 1e-12 for difference in drawn])
     test = Units("concept", first, "f1").compare(Units("concept", second, "f1"), n_resamples=20_000)
     assert test.p_value == pytest.approx(exact, abs=0.01) and test.difference == pytest.approx(observed)
 
@@ -208,9 +208,9 @@ def test_units_survive_a_file(tmp_path):
     save_units(tmp_path / "units.npz", units)
     found = load_units(tmp_path / "units.npz")
     assert list(found) == list(units)
-    for metric, one in units.items():
-        assert (found[metric].unit, found[metric].statistic) == (one.unit, one.statistic)
-        assert found[metric].interval(n_resamples=50) == one.interval(n_resamples=50)
+    for metric, written in units.items():
+        assert (found[metric].unit, found[metric].statistic) == (written.unit, written.statistic)
+        assert found[metric].interval(n_resamples=50) == written.interval(n_resamples=50)
     (tmp_path / "units.npz").write_bytes(b"PK\x03\x04")
     with pytest.raises(InputError, match="units.npz: cannot be read as the units of a benchmark"):
         load_units(tmp_path / "units.npz")

@@ -228,7 +228,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     ),
     "two modules of one name": (
         lambda folder: (folder / "modules.json").write_text(
-            json.dumps([{**one, "name": "0"} for one in json.loads((folder / "modules.json").read_text())])
+            json.dumps([{**module, "name": "0"} for module in json.loads((folder / "modules.json").read_text())])
         ),
         "modules.json",
         "names two modules",

@@ -69,9 +69,9 @@ def test_a_damaged_file_of_settings_is_named(folder: Path, name: str, how: str) 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_model_is_one_line(folder: Path, damage: str) -> None:
-    spoil, name, said = DAMAGES[damage]
+    spoil, name, message = DAMAGES[damage]
     spoil(folder)
-    with pytest.raises(InputError, match=said) as error:
+    with pytest.raises(InputError, match=message) as error:
         load_encoder(folder, device="cpu")
     assert "\n" not in str(error.value) and str(folder / name) in str(error.value)
 
@@ -173,7 +173,7 @@ def test_a_masked_language_model_without_its_encoder_is_refused(bert: Path, tmp_
 def test_trying_a_model_leaves_it_as_it_was(folder: Path) -> None:
     """Catches a loaded model that trains otherwise, or saves another tokenizer, than one that was not tried."""
     tried, plain = load_encoder(folder, device="cpu"), SentenceTransformer(str(folder), device="cpu")
-    assert [one.training for one in tried.modules()] == [one.training for one in plain.modules()]
+    assert [module.training for module in tried.modules()] == [module.training for module in plain.modules()]
     assert tried.tokenizer.backend_tokenizer.to_str() == plain.tokenizer.backend_tokenizer.to_str()
     torch.manual_seed(1)
     load_encoder(folder, device="cpu")

@@ -167,4 +167,4 @@ def test_what_was_not_run_is_not_handed_on(case: str, workshop: Workshop, tmp_pa
     for file in (tmp_path / "saved").rglob("*.json"):
         assert "attacker" not in file.read_text(), file
     named = json.loads((tmp_path / "saved" / "config.json").read_text()).get("auto_map", {})
-    assert all(one.startswith("bottleneck_adapter.") for one in named.values())
+    assert all(reference.startswith("bottleneck_adapter.") for reference in named.values())

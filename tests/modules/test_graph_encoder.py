@@ -160,8 +160,8 @@ def test_graphs_side_by_side_do_not_touch(kind):
     graph, reverse = torch.stack([*EDGES, TYPES]), torch.stack([*EDGES.flip(0), TYPES])
     together = side_by_side([graph, reverse, graph], N)
     found = encoder(torch.cat([x, other, other]), together[:2], together[2]).view(3, N, WIDTH)
-    for part, one, edges in zip(found, (x, other, other), (graph, reverse, graph)):
-        torch.testing.assert_close(part, encoder(one, edges[:2], edges[2]))
+    for part, vectors, edges in zip(found, (x, other, other), (graph, reverse, graph)):
+        torch.testing.assert_close(part, encoder(vectors, edges[:2], edges[2]))
 
 
 @pytest.mark.parametrize("kind", MAKE)

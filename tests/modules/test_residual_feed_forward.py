@@ -62,12 +62,12 @@ def test_dropout_leaves_out_its_share_and_scales_the_rest(dtype):
     vectors = torch.ones(1, 1, dtype=dtype)
     for _ in range(2):
         module({"sentence_embedding": vectors})
-    one, other = hidden
-    assert one.dtype == dtype and set(one.unique().tolist()) == set(
+    values, other = hidden
+    assert values.dtype == dtype and set(values.unique().tolist()) == set(
         nn.functional.dropout(torch.ones(99, dtype=dtype), 0.3).unique().tolist()
     )
-    assert (one == 0).float().mean().item() == pytest.approx(0.3, abs=0.01)
-    assert ((one == 0) & (other == 0)).float().mean().item() == pytest.approx(0.09, abs=0.01)
+    assert (values == 0).float().mean().item() == pytest.approx(0.3, abs=0.01)
+    assert ((values == 0) & (other == 0)).float().mean().item() == pytest.approx(0.09, abs=0.01)
 
 
 def test_a_stack_is_saved_and_loaded(tiny_bert, tmp_path):

@@ -62,9 +62,9 @@ def test_the_stored_figures_are_what_pykeen_says():
             (model.relation_representations[0], RELATIONS),
         ):
             table._embeddings.weight[:] = torch.tensor(numbers)
-    said = RankBasedEvaluator().evaluate(
+    results = RankBasedEvaluator().evaluate(
         model.eval(), test, additional_filter_triples=[train, valid], batch_size=16, use_tqdm=False
     )
     for side, expected in PYKEEN.items():
-        realistic = said.to_dict()[side]["realistic"]
+        realistic = results.to_dict()[side]["realistic"]
         assert {key: realistic[NAMES[key]] for key in expected} == pytest.approx(expected, rel=1e-6)

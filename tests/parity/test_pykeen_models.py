@@ -73,11 +73,11 @@ def test_filtered_figures_are_those_of_pykeen(name: str) -> None:
     )
     found = evaluator.measure_scorer(ours.scorer())
     train, valid, test = map(torch.tensor, (TRAIN, VALID, TEST))
-    said = RankBasedEvaluator().evaluate(
+    results = RankBasedEvaluator().evaluate(
         theirs, test, additional_filter_triples=[train, valid], batch_size=16, use_tqdm=False
     )
     for side in ("head", "tail", "both"):
         prefix = "filtered_" if side == "both" else f"filtered_{side}_"
-        realistic = said.to_dict()[side]["realistic"]
+        realistic = results.to_dict()[side]["realistic"]
         expected = {key: realistic[name] for key, name in NAMES.items()}
         assert {key: found[f"{prefix}{key}"] for key in NAMES} == pytest.approx(expected, rel=1e-6)

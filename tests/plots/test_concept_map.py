@@ -53,8 +53,8 @@ def test_names_of_a_concept_lie_together():
 def test_the_file_is_the_same_every_time(tmp_path: Path):
     drawn = draw_names(TERMINOLOGY, n_concepts=4, names_per_concept=4)
     files = [concept_map(tmp_path / name / "a.png", TERMINOLOGY, {"x": embed, "y": embed}, drawn) for name in "ab"]
-    one, other = (file.read_bytes() for file in files)
-    assert one == other and one.startswith(b"\x89PNG")
+    picture, other = (file.read_bytes() for file in files)
+    assert picture == other and picture.startswith(b"\x89PNG")
 
 
 def test_a_picture_is_a_png_and_needs_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

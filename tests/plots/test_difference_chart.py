@@ -19,14 +19,14 @@ def row(
     benchmark: str, outcome: str, family: str = "relatedness", metric: str = "spearman", **more: Any
 ) -> DifferenceData:
     difference = {"gained": 0.1, "kept": 0.0, "lost": -0.1}[outcome]
-    told = {"benchmark": benchmark, "family": family, "language": "en", "metric": metric, "outcome": outcome}
-    told |= {"in_domain": [], "value": 0.5, "base": 0.5, "difference": difference, "n": 9, "unit": "pair"}
-    return {**told, "low": difference - 0.05, "high": difference + 0.07, "p": 0.5, "p_holm": 1.0, **more}  # type: ignore[typeddict-item]
+    data = {"benchmark": benchmark, "family": family, "language": "en", "metric": metric, "outcome": outcome}
+    data |= {"in_domain": [], "value": 0.5, "base": 0.5, "difference": difference, "n": 9, "unit": "pair"}
+    return {**data, "low": difference - 0.05, "high": difference + 0.07, "p": 0.5, "p_holm": 1.0, **more}  # type: ignore[typeddict-item]
 
 
 def card(model: str = "mine", *rows: DifferenceData, base: str = "org/base") -> ScorecardData:
-    told = {"model": model, "base": base, "benchmarks": list(rows or ROWS)}
-    return told  # type: ignore[return-value]
+    data = {"model": model, "base": base, "benchmarks": list(rows or ROWS)}
+    return data  # type: ignore[return-value]
 
 
 ROWS = [
@@ -41,7 +41,7 @@ SEEDS: RecipeData = {
     "models": ["a", "b"],
     "seeds": [0, 1],
     "base": "org/base",
-    "benchmarks": [{**one, "gained": 1, "kept": 1, "lost": 0} for one in ROWS[:2]],  # type: ignore[typeddict-item]
+    "benchmarks": [{**row, "gained": 1, "kept": 1, "lost": 0} for row in ROWS[:2]],  # type: ignore[typeddict-item]
 }
 
 

@@ -32,7 +32,7 @@ def tree(seed: int, *, peak: float = 1.0, n_distances: int = 4) -> Units:
 
 
 def result(model: str, evaluator: str, primary: str, value: float, **more: float) -> Result:
-    metrics = {f"{evaluator}_{key}": one for key, one in {primary: value, **more}.items()}
+    metrics = {f"{evaluator}_{key}": figure for key, figure in {primary: value, **more}.items()}
     return Result(evaluator, evaluator, model, model, {}, metrics, f"{evaluator}_{primary}", {})
 
 
@@ -97,9 +97,9 @@ def extents(axis: Axes) -> list[tuple[str, Bbox]]:
     return [("the panel", axis.get_window_extent()), *((word.get_text(), word.get_window_extent()) for word in shown)]
 
 
-def overlap(one: Bbox, other: Bbox) -> bool:
+def overlap(first: Bbox, second: Bbox) -> bool:
     """Whether two boxes share more than the pixel of their edges."""
-    both = Bbox.intersection(one, other)
+    both = Bbox.intersection(first, second)
     return both is not None and both.width > 1 and both.height > 1
 
 
@@ -115,7 +115,7 @@ def test_no_legend_covers_what_is_drawn(name: str, tmp_path: Path, monkeypatch: 
         for axis in axes:
             for what, taken in extents(axis):
                 assert not overlap(box, taken), f"the legend covers {what}"
-        assert all(not overlap(box, one.get_window_extent()) for one in legends if one is not legend)
+        assert all(not overlap(box, other.get_window_extent()) for other in legends if other is not legend)
         page = figure.bbox
         assert box.x0 >= page.x0 - 1 and box.y0 >= page.y0 - 1 and box.x1 <= page.x1 + 1 and box.y1 <= page.y1 + 1
     for axis in axes:

@@ -120,8 +120,8 @@ def _duplicate_lines(draw: st.DrawFn, data: bytes, separator: bytes) -> bytes:
 def _swap_lines(draw: st.DrawFn, data: bytes, separator: bytes) -> bytes:
     lines = data.splitlines(keepends=True)
     if lines:
-        one, other = draw(st.integers(0, len(lines) - 1)), draw(st.integers(0, len(lines) - 1))
-        lines[one], lines[other] = lines[other], lines[one]
+        line, other = draw(st.integers(0, len(lines) - 1)), draw(st.integers(0, len(lines) - 1))
+        lines[line], lines[other] = lines[other], lines[line]
     return b"".join(lines)
 
 

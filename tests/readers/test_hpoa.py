@@ -68,10 +68,10 @@ def test_a_frequency_of_zero_denies(tmp_path: Path, frequency: str, kept: bool) 
 
 
 def test_either_form_of_the_ontology_names_the_phenotypes() -> None:
-    one = Terminology.read("hpoa", ZORB, ontology=str(ONTOLOGY))
+    terminology = Terminology.read("hpoa", ZORB, ontology=str(ONTOLOGY))
     other = Terminology.read("hpoa", ZORB, ontology=FIXTURES / "zorb.json")
-    assert one.digest == other.digest
-    assert one.sources["HPOA"].version == "2031-02-03"
+    assert terminology.digest == other.digest
+    assert terminology.sources["HPOA"].version == "2031-02-03"
 
 
 def test_annotations_merge_with_the_ontology() -> None:

@@ -122,8 +122,8 @@ def test_code_double_pipe_name_keeps_pipes_and_quotes() -> None:
 
 
 def test_columns_by_option_and_without_a_header(tmp_path: Path) -> None:
-    one = table(tmp_path, "loinc.csv", "PATH,IMMEDIATE_PARENT,CODE,CODE_TEXT\n,,L1,part\n,L1,L2,piece\n")
-    named = Terminology.read("parent_child", one, strings=one, name="L")
+    path = table(tmp_path, "loinc.csv", "PATH,IMMEDIATE_PARENT,CODE,CODE_TEXT\n,,L1,part\n,L1,L2,piece\n")
+    named = Terminology.read("parent_child", path, strings=path, name="L")
     assert (named.n_concepts, named.parents.num_rows) == (2, 1)
     odd = table(tmp_path, "odd.csv", "up,down\nA,B\n")
     bare = table(tmp_path, "bare.tsv", "A\talpha\nB\tbeta\n")

@@ -68,9 +68,9 @@ def test_the_official_files_of_version_x_are_cp1252_and_the_tally_says_so(name: 
     """Catches the official files refused, and a name with another letter: "MimpiÃ¨re"."""
     terminology = Terminology.read("phecode", FIXTURES / name)
     assert terminology.concept_names("PHECODEX:FL_008") == ["Mimpière flumpa [M. flumpa]"]
-    said = f"{name} was read as cp1252, since line 2 is not UTF-8"
-    assert terminology.tallies["phecode rows"].notes == [said]
-    assert said in str(terminology.tallies["phecode rows"])
+    note = f"{name} was read as cp1252, since line 2 is not UTF-8"
+    assert terminology.tallies["phecode rows"].notes == [note]
+    assert note in str(terminology.tallies["phecode rows"])
 
 
 def test_some_codes_of_version_x_have_a_letter_in_front_of_the_number() -> None:

@@ -73,7 +73,7 @@ PLACELESS = ["2 descriptors have no tree number, and so neither parents nor a ty
 @pytest.mark.parametrize(
     ("name", "file", "options", "terms", "n_read", "n_kept"),
     FILES,
-    ids=[f"{one[0]}-{Path(one[1]).name}" for one in FILES],
+    ids=[f"{row[0]}-{Path(row[1]).name}" for row in FILES],
 )
 def test_a_file_is_read_whole(
     realdata: Path, name: str, file: str, options: dict[str, Any], terms: int, n_read: int, n_kept: int

@@ -1,51 +1,20 @@
-"""UMLS: each feature on a META folder of invented concepts, whole, zipped and cut into pieces; and what is wrong with a file."""
+"""UMLS: each feature on a META folder of invented concepts."""
 
 from __future__ import annotations
 
-import gzip
 import shutil
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
 from st_biomed.readers import Tally, reader
 from st_biomed.readers._normalizers import coder
-from st_biomed.readers.umls.rrf import read_columns
 from st_biomed.readers.umls.semantic_types import SEMANTIC_GROUPS
 from st_biomed.terminology import Terminology
-from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_survives, mutated
-
-META = FIXTURES / "umls"
-
-
-def read(path: Path = META, **options: Any) -> Terminology:
-    return Terminology.read("umls", path, **options)
-
-
-def names(terminology: Terminology) -> dict[str, set[str]]:
-    """Names by the last two digits of the concept."""
-    return {code[-2:]: set(terminology.concept_names(code)) for code in terminology.codes}
-
-
-def preferred(terminology: Terminology) -> dict[str, str]:
-    rows = [row for row in terminology.terms.to_pylist() if row["kind"] == "preferred"]
-    return {terminology.codes[row["concept"]][-2:]: terminology.strings[row["text"]] for row in rows}
-
-
-def links(terminology: Terminology) -> set[tuple[str, str, str]]:
-    codes = [code[-2:] for code in terminology.codes]
-    return {(codes[r["head"]], r["relation"], codes[r["tail"]]) for r in terminology.relations.to_pylist()}
-
-
-def parents(terminology: Terminology) -> set[tuple[str, str]]:
-    codes = [code[-2:] for code in terminology.codes]
-    return {(codes[r["child"]], codes[r["parent"]]) for r in terminology.parents.to_pylist()}
+from tests.contracts.reader_contract import ReaderContract
+from tests.readers.umls_folder import META, links, names, parents, preferred, read
 
 
 class TestUMLS(ReaderContract):
@@ -219,156 +188,9 @@ def test_normalizers_are_pythons_lower_case_and_coders_cleaning():
     assert tally.dropped["MRCONSO: empty names"] == 1
 
 
-def cut(data: bytes) -> list[bytes]:
-    """Three pieces, cut within lines."""
-    third = len(data) // 3
-    return [data[:third], data[third : 2 * third], data[2 * third :]]
-
-
-@pytest.mark.parametrize("form", ["gz", "pieces", "pieces.gz", "crlf", "blank lines", "no MRFILES"])
-def test_every_form_of_the_files_gives_the_same(form: str, tmp_path: Path):
-    """Catches lines lost where a piece ends, and columns found by their place alone."""
-    for path in META.iterdir():
-        data, out = path.read_bytes(), tmp_path / path.name
-        if form == "gz":
-            out.with_name(f"{path.name}.gz").write_bytes(gzip.compress(data))
-        elif form.startswith("pieces"):
-            for piece, letters in zip(cut(data), ("aa", "ab", "ac")):
-                zipped = form.endswith("gz")
-                name = f"{path.name}.{letters}{'.gz' if zipped else ''}"
-                out.with_name(name).write_bytes(gzip.compress(piece) if zipped else piece)
-        elif form == "crlf":
-            out.write_bytes(data.replace(b"\n", b"\r\n"))
-        elif form == "blank lines":
-            out.write_bytes(data.replace(b"\n", b"\n\n"))
-        elif path.name != "MRFILES.RRF":
-            out.write_bytes(data)
-    assert read(tmp_path).digest == read().digest
-
-
-def test_columns_are_found_by_mrfiles(tmp_path: Path):
-    """Catches fixed column numbers: here a release has the language last."""
-    shutil.copytree(META, tmp_path / "meta")
-    moved = tmp_path / "meta" / "MRCONSO.RRF"
-    rows = [line.split("|")[:-1] for line in moved.read_text("utf-8").splitlines()]
-    moved.write_text("".join("|".join([*row[:1], *row[2:], row[1]]) + "|\n" for row in rows), "utf-8")
-    files = tmp_path / "meta" / "MRFILES.RRF"
-    files.write_text(files.read_text().replace("CUI,LAT,", "CUI,").replace("SUPPRESS,CVF|18", "SUPPRESS,CVF,LAT|18"))
-    assert read(tmp_path / "meta").digest == read().digest
-
-
-def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch):
-    """Catches what is remembered from one block only: the preferred row, trade names, line numbers."""
-    whole = read(trade_names=True, least_relation_rows=2)
-    monkeypatch.setattr("st_biomed.readers.umls.rrf._BLOCK", 300)
-    assert read(trade_names=True, least_relation_rows=2).digest == whole.digest
-
-
-def test_a_carriage_return_inside_a_name_is_text(tmp_path: Path):
-    shutil.copytree(META, tmp_path / "meta")
-    path = tmp_path / "meta" / "MRCONSO.RRF"
-    path.write_bytes(path.read_bytes().replace(b"zorvelin base", b"zorvelin\rbase"))
-    assert "zorvelin\rbase" in read(tmp_path / "meta").strings
-
-
-def change(path: Path, line: int, old: str, new: str) -> None:
-    lines = path.read_bytes().split(b"\n")
-    assert old.encode() in lines[line - 1]
-    lines[line - 1] = lines[line - 1].replace(old.encode(), new.encode("latin-1"), 1)
-    path.write_bytes(b"\n".join(lines))
-
-
-@pytest.mark.parametrize(
-    ("file", "line", "old", "new", "message"),
-    [
-        ("MRCONSO", 3, "|ENG", "", r"MRCONSO.RRF:3: 17 cells, expected 18 separated by pipes"),
-        ("MRCONSO", 5, "|N||", "|N|", r"MRCONSO.RRF:5: 17 cells, expected 18"),
-        ("MRCONSO", 2, "|N||", "|N||x", r"MRCONSO.RRF:2: 19 cells and no pipe at the end, expected 18"),
-        ("MRCONSO", 4, "Mimpic", "Mimp\xe8c", r"MRCONSO.RRF:4: is not UTF-8"),
-        ("MRCONSO", 6, "C9900001", "D9900001", r"MRCONSO.RRF:6: 'D9900001' is not a concept identifier"),
-        ("MRREL", 7, "C9900008", "C990", r"MRREL.RRF:7: 'C990' is not a concept identifier"),
-        ("MRSTY", 2, "|T033", "", r"MRSTY.RRF:2: 5 cells, expected 6"),
-        ("MRDEF", 6, "|S1", "", r"MRDEF.RRF:6: 7 cells, expected 8"),
-        ("MRDEF", 3, "C9900001", "C99", r"MRDEF.RRF:3: 'C99' is not a concept identifier"),
-    ],
-)
-def test_a_broken_line_is_named(file: str, line: int, old: str, new: str, message: str, tmp_path: Path):
-    shutil.copytree(META, tmp_path / "meta")
-    change(tmp_path / "meta" / f"{file}.RRF", line, old, new)
-    with pytest.raises(InputError, match=message):
-        read(tmp_path / "meta")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"preset": "sapbirt"}, "unknown preset of reader 'umls' 'sapbirt'.*did you mean 'sapbert'"),
-        ({"normalizer": "lowr"}, "unknown normalizer 'lowr'.*did you mean 'lower'"),
-        ({"relations": "every"}, "unknown relations"),
-        ({"languages": ["ENGL"]}, "unknown value of option languages.*'ENGL'.*did you mean 'ENG'"),
-        ({"semantic_groups": ["DISEASE"]}, "unknown semantic group 'DISEASE'"),
-        ({"concepts": ["flumpa"]}, "concepts of reader 'umls': 'flumpa' is not a concept identifier"),
-        ({"concepts": "nowhere.txt"}, "nowhere.txt: no such file"),
-    ],
-)
-def test_a_wrong_option_is_one_line(options: dict[str, Any], message: str):
-    with pytest.raises(InputError, match=message):
-        read(**options)
-
-
-def test_a_folder_without_the_files_is_named(tmp_path: Path):
-    with pytest.raises(InputError, match="no MRCONSO.RRF in it"):
-        read(tmp_path)
-    with pytest.raises(InputError, match="expected the META folder with MRCONSO.RRF"):
-        read(META / "MRCONSO.RRF")
-    shutil.copytree(META, tmp_path / "meta")
-    (tmp_path / "meta" / "MRDOC.RRF").unlink()
-    with pytest.raises(InputError, match=r"no MRDOC.RRF in it, which inverses=false needs"):
-        read(tmp_path / "meta", inverses=False)
-    shutil.copy(META / "MRCONSO.RRF", tmp_path / "meta" / "MRCONSO.RRF.aa")
-    with pytest.raises(InputError, match="MRCONSO.RRF exists twice"):
-        read(tmp_path / "meta")
-    (tmp_path / "meta" / "MRCONSO.RRF").unlink()
-    (tmp_path / "meta" / "MRCONSO.RRF.aa").rename(tmp_path / "meta" / "MRCONSO.RRF.gz")
-    with pytest.raises(InputError, match=r"MRCONSO.RRF.gz: is not a complete gzip file"):
-        read(tmp_path / "meta")
-
-
 def test_the_groups_hold_each_of_the_127_types_once():
     types = [t for group in SEMANTIC_GROUPS.values() for t in group]
     assert len(types) == len(set(types)) == 127
-
-
-def test_a_block_says_which_line_it_begins_on(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("st_biomed.readers.umls.rrf._BLOCK", 90)
-    names = ["CUI1", "VER", "REL", "RELA", "MAPREASON", "CUI2", "MAPIN"]
-    blocks = list(read_columns([META / "MRCUI.RRF"], names, ["CUI1"]))
-    assert len(blocks) > 1
-    assert blocks[1].lines[0] == 1 + len(blocks[0]["CUI1"])
-
-
-@pytest.mark.parametrize("name", ["MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRDEF", "MRSAB", "MRFILES"])
-@settings(
-    max_examples=settings.default.max_examples // 4,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(data=st.data())
-def test_no_damage_ends_in_a_traceback(name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory):
-    folder = tmp_path_factory.mktemp("meta")
-    for path in META.iterdir():
-        if path.stem in (
-            name,
-            "MRCONSO",
-            "MRREL",
-            "MRSTY",
-            "MRCUI",
-            "MRDEF",
-            "MRSAB",
-        ):  # MRFILES would notice a lost row first
-            shutil.copy(path, folder)
-    damaged = data.draw(mutated((META / f"{name}.RRF").read_bytes(), separator=b"|"))
-    (folder / f"{name}.RRF").write_bytes(damaged)
-    check_survives("umls", folder, trade_names=True, normalizer="coder")
 
 
 def test_the_tally_counts_every_line_of_the_five_files():

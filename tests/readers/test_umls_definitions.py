@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from st_biomed.terminology import Terminology
-from tests.readers.test_umls import META, read
+from tests.readers.umls_folder import META, read
 
 MIMPIC = 'A flumpa with "mimps", 5" or more of them.'
 MIMPICA = "Una flumpa con dei mimpi, cioè mimpica."

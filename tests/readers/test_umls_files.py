@@ -13,7 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.readers import SourceInfo, Tally, reader
 from st_biomed.readers.umls.rrf import find_parts
 from st_biomed.terminology import Terminology
-from tests.readers.test_umls import META, change, cut, read
+from tests.readers.umls_folder import META, change, cut, read
 
 
 @pytest.fixture
@@ -47,21 +47,21 @@ def test_a_missing_piece_is_noticed(letters: tuple[str, ...], message: str, meta
 def test_pieces_go_on_after_az(tmp_path: Path) -> None:
     """Catches an alphabet that ends with its 26th piece."""
     letters = [a + b for a in "ab" for b in "abcdefghijklmnopqrstuvwxyz"][:30]
-    for each in letters:
-        (tmp_path / f"MRREL.RRF.{each}").touch()
-    assert [part.suffix for part in find_parts(tmp_path, "MRREL.RRF")] == [f".{each}" for each in letters]
+    for letter in letters:
+        (tmp_path / f"MRREL.RRF.{letter}").touch()
+    assert [part.suffix for part in find_parts(tmp_path, "MRREL.RRF")] == [f".{letter}" for letter in letters]
     (tmp_path / "MRREL.RRF.bc").unlink()
     with pytest.raises(InputError, match=r"found MRREL.RRF.bd, but no MRREL.RRF.bc"):
         find_parts(tmp_path, "MRREL.RRF")
 
 
-@pytest.mark.parametrize(("file", "found", "said"), [("MRCONSO", 22, 23), ("MRREL", 16, 17), ("MRSAB", 7, 8)])
-def test_a_file_without_its_end_is_noticed_by_mrfiles(file: str, found: int, said: int, meta: Path) -> None:
+@pytest.mark.parametrize(("file", "found", "listed"), [("MRCONSO", 22, 23), ("MRREL", 16, 17), ("MRSAB", 7, 8)])
+def test_a_file_without_its_end_is_noticed_by_mrfiles(file: str, found: int, listed: int, meta: Path) -> None:
     """Catches a file that was cut at the end of a line, or whose last piece is missing."""
     path = meta / f"{file}.RRF"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
     with pytest.raises(
-        InputError, match=rf"{file}.RRF: {found} rows were read, but MRFILES.RRF lists {said}: .*without MR"
+        InputError, match=rf"{file}.RRF: {found} rows were read, but MRFILES.RRF lists {listed}: .*without MR"
     ):
         read(meta)
     (meta / "MRFILES.RRF").unlink()

@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.readers import Tally, Term, reader
 from st_biomed.readers.umls import PRESETS
 from st_biomed.records import Rows
-from tests.readers.test_umls import META, names, parents, read
+from tests.readers.umls_folder import META, names, parents, read
 
 
 def renamed(folder: Path, **sources: str) -> Path:
@@ -125,14 +125,14 @@ def test_sources_that_a_person_names_have_to_be_there_with_a_preset_too(tmp_path
 
 def test_the_docstring_spells_the_presets_out() -> None:
     """Catches a preset that changes while what ``--describe`` prints does not."""
-    said = " ".join((reader("umls").records.__doc__ or "").split())
+    docstring = " ".join((reader("umls").records.__doc__ or "").split())
     for preset in PRESETS.values():
         for name, value in preset.items():
             if name == "semantic_types":
-                assert f"T023, {', '.join(value[1:])} with the types below them" in said
+                assert f"T023, {', '.join(value[1:])} with the types below them" in docstring
             elif value:
-                one = {True: "true"}.get(value, value) if not isinstance(value, tuple) else ",".join(value)
-                assert f"{name}={one}" in said
+                written = {True: "true"}.get(value, value) if not isinstance(value, tuple) else ",".join(value)
+                assert f"{name}={written}" in docstring
 
 
 def test_trade_names_are_records_and_not_rows() -> None:

@@ -68,7 +68,7 @@ def sources_of(folder: Path, base: Path, patch: pytest.MonkeyPatch) -> dict[str,
     patch.setenv("ST_BIOMED_DATA", str(FIXTURES))
     toy = Terminology.read("toy")
     (folder / "zorb.yaml").write_text(PROTOCOL)
-    lines = [f"a case of {one} with {two}.\n" for one, two in zip(toy.strings[:40], toy.strings[5:])]
+    lines = [f"a case of {name} with {other}.\n" for name, other in zip(toy.strings[:40], toy.strings[5:])]
     (folder / "texts.txt").write_text("".join(lines))
     codes = toy.concepts["code"].to_pylist()
     KGETable(codes, torch.randn(len(codes), 8).numpy(), model="complex", terminology=toy.digest).save(folder / "kge")
@@ -85,7 +85,7 @@ def run_ending(name: str, sources: dict[str, Path], out: Path, *arguments: objec
     recipe, configuration, own = ENDINGS[name]
     if name == "italian_kge, pipelined" and not (out / "injected").is_dir():
         run_ending("knowledge_injection", sources, out / "injected")
-    filled = [one.format(**sources, seed=seed) for one in own]
+    filled = [word.format(**sources, seed=seed) for word in own]
     given = ["--base_model", sources["base"], "--output_dir", out, "--seed", seed, *filled, *arguments]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", [str(word) for word in (f"{name}.py", CONFIGS / configuration, *given)])

@@ -115,8 +115,8 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
     checkpoint = whole.with_name("out-training") / "checkpoint-2"
     run(*LONGER, "--resume_from_checkpoint", checkpoint, output="again")
     for file in ("out/model.safetensors", "out-training/graph_encoder/graph_encoder.safetensors"):
-        one, other = (load_file(whole.parent / file.replace("out", name)) for name in ("out", "again"))
-        assert all(torch.equal(one[name], other[name]) for name in one), file
+        unbroken, resumed = (load_file(whole.parent / file.replace("out", name)) for name in ("out", "again"))
+        assert all(torch.equal(unbroken[name], resumed[name]) for name in unbroken), file
     half = load_file(checkpoint / "model.safetensors")
     assert any(not torch.equal(half[name], value) for name, value in load_file(whole / "model.safetensors").items())
 
@@ -190,7 +190,7 @@ def test_a_terminology_is_needed(tiny_bert_folder: Path, tmp_path: Path, monkeyp
 
 def test_the_smoke_run_is_reproducible(run):
     """Catches a draw that does not follow from the seed."""
-    one, other = (
+    vectors, other = (
         SentenceTransformer(str(run(output=name)), device="cpu").encode("acute disease") for name in ("one", "other")
     )
-    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(vectors, other)

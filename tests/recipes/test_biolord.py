@@ -101,11 +101,11 @@ def test_the_release_is_the_mean_of_the_students_and_tells_the_phases(release: P
     losses = {phase: loss["loss"] for phase, loss in record["losses"].items()}
     distilled = "SelfDistillationLoss"
     assert losses == {"contrastive": "InfoNCELoss", "student-1": distilled, "student-2": distilled}
-    assert [(one["name"], one["weight"]) for one in record["averaging"]["models"]] == [
+    assert [(model["name"], model["weight"]) for model in record["averaging"]["models"]] == [
         ("student-1", 0.5),
         ("student-2", 0.5),
     ]
-    assert {one["name"] for one in record["metrics"]} >= {f"{phase}/loss" for phase in losses}
+    assert {metric["name"] for metric in record["metrics"]} >= {f"{phase}/loss" for phase in losses}
     assert record["training_arguments"]["learning_rate"] == 1e-3 and "learning_rate" in record["changed_arguments"]
     rates = {name: read_run(phases_of(release) / name / "run.json")["training_arguments"] for name in losses}
     assert [rates[name]["learning_rate"] for name in losses] == [1e-3, 1e-3, 2e-3]
@@ -139,9 +139,9 @@ def test_students_come_near_the_contrastive_model(tiny_bert_folder: Path, tmp_pa
     folders = (tiny_bert_folder, phases_of(tmp_path / "out") / "contrastive", tmp_path / "out")
     base, teacher, student = (SentenceTransformer(str(folder), device="cpu").encode(texts) for folder in folders)
 
-    def cosine(one: np.ndarray, other: np.ndarray) -> float:
-        products = (one * other).sum(axis=1)
-        return float((products / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)).mean())
+    def cosine(vectors: np.ndarray, other: np.ndarray) -> float:
+        products = (vectors * other).sum(axis=1)
+        return float((products / np.linalg.norm(vectors, axis=1) / np.linalg.norm(other, axis=1)).mean())
 
     assert cosine(base, teacher) < cosine(student, teacher)
     assert read_run(tmp_path / "out" / "run.json")["averaging"]["models"] == []
@@ -163,11 +163,16 @@ def test_a_run_that_is_interrupted_in_any_phase_ends_as_the_unbroken_one(
     assert [line.partition(":")[0] for line in printed.splitlines() if "finished in an earlier run" in line] == before
     assert (f"going on from {phases_of(out) / f'{phase}-training'}/checkpoint-2" in printed) == (step > 2)
     for folder in ("", "contrastive", "student-1", "student-2"):
-        here, there = (phases_of(one) / folder if folder else one for one in (out, release))
-        unbroken = weights(there)
-        assert all(torch.equal(tensor, unbroken[name]) for name, tensor in weights(here).items()), folder
-    resumed, whole = (read_run(one / "run.json") for one in (out, release))
-    kept = [sorted((one["name"], one["step"], one["value"]) for one in run["metrics"]) for run in (resumed, whole)]
+        resumed_folder, unbroken_folder = (
+            phases_of(output) / folder if folder else output for output in (out, release)
+        )
+        unbroken = weights(unbroken_folder)
+        assert all(torch.equal(tensor, unbroken[name]) for name, tensor in weights(resumed_folder).items()), folder
+    resumed, whole = (read_run(output / "run.json") for output in (out, release))
+    kept = [
+        sorted((metric["name"], metric["step"], metric["value"]) for metric in run["metrics"])
+        for run in (resumed, whole)
+    ]
     assert kept[0] == kept[1] and len(kept[0]) > 30
     assert resumed["losses"] == whole["losses"] and resumed["averaging"] == whole["averaging"]
 
@@ -186,7 +191,7 @@ def test_a_new_run_takes_nothing_of_an_earlier_one(release: Path, tiny_bert_fold
         run(tiny_bert_folder, out, *changed, "--resume_from_checkpoint", "true")
     run(tiny_bert_folder, out, *changed)
     assert not [*Path(f"{out}-training").glob("earlier-*")]
-    assert not torch.equal(*(weights(one)["embeddings.word_embeddings.weight"] for one in (out, release)))
+    assert not torch.equal(*(weights(output)["embeddings.word_embeddings.weight"] for output in (out, release)))
 
 
 @pytest.mark.parametrize(
@@ -214,15 +219,15 @@ def test_a_student_is_added_to_a_finished_run(release: Path, tiny_bert_folder: P
     more = ("--student_learning_rates", 1e-3, 2e-3, 3e-3, "--resume_from_checkpoint", "true")
     run(tiny_bert_folder, tmp_path / "out", *STEPS, *more)
     models = json.loads((tmp_path / "out" / "run.json").read_text("utf-8"))["averaging"]["models"]
-    assert [one["name"] for one in models] == ["student-1", "student-2", "student-3"]
+    assert [model["name"] for model in models] == ["student-1", "student-2", "student-3"]
 
 
 def test_students_learn_the_main_components(tiny_bert_folder: Path, tmp_path: Path):
     """Catches an argument that changes nothing, and one that is refused after the first phase was trained."""
     run(tiny_bert_folder, tmp_path / "all")
     run(tiny_bert_folder, tmp_path / "two", "--components", 2)
-    one, other = (weights(tmp_path / name)["embeddings.word_embeddings.weight"] for name in ("all", "two"))
-    assert not torch.equal(one, other)
+    student, other = (weights(tmp_path / name)["embeddings.word_embeddings.weight"] for name in ("all", "two"))
+    assert not torch.equal(student, other)
     assert "learns the 2 main principal components of the vectors" in (tmp_path / "two" / "README.md").read_text()
     with pytest.raises(InputError, match="components must be at most 16, the dimension of the base model, found 17"):
         run(tiny_bert_folder, tmp_path / "many", "--components", 17)

@@ -72,14 +72,14 @@ def broken(whole: tuple[str, Path], tmp_path: Path) -> Callable[[int], Path]:
     return at
 
 
-def same(one: Path, other: Path) -> bool:
+def same(run: Path, other: Path) -> bool:
     """Whether two runs ended with the same weights, bit by bit."""
-    files = sorted(path.relative_to(one) for path in one.rglob("*.safetensors"))
+    files = sorted(path.relative_to(run) for path in run.rglob("*.safetensors"))
     assert files == sorted(path.relative_to(other) for path in other.rglob("*.safetensors"))
     return all(
         torch.equal(weight, load_file(other / file)[name])
         for file in files
-        for name, weight in load_file(one / file).items()
+        for name, weight in load_file(run / file).items()
     )
 
 
@@ -160,9 +160,9 @@ def test_the_run_ends_as_the_unbroken_one_from_the_last_whole_checkpoint(
     work = broken(3)
     cut(work / "checkpoint-3" / file)
     run(name, tiny_bert_folder, tmp_path / "out", "--resume_from_checkpoint", "true")
-    said = capsys.readouterr().out
-    assert f"passed over: {work / 'checkpoint-3' / file}: " in said
-    assert f"going on from {work / 'checkpoint-2'}" in said
+    output = capsys.readouterr().out
+    assert f"passed over: {work / 'checkpoint-3' / file}: " in output
+    assert f"going on from {work / 'checkpoint-2'}" in output
     assert same(out, tmp_path / "out")
     assert [path.name for path in checkpoints_in(work)] == [f"checkpoint-{step}" for step in (1, 2, 3, 4)]
     assert not list(work.glob("earlier-*")), "what was passed over goes when its step stands again"

@@ -19,7 +19,9 @@ class Made(Exception):
     """The optimizer is there, and nothing needs to be trained."""
 
 
-@pytest.mark.parametrize("recipe", [sapbert, hiprbert, bergamot], ids=lambda one: one.__name__.rpartition(".")[2])
+@pytest.mark.parametrize(
+    "recipe", [sapbert, hiprbert, bergamot], ids=lambda module: module.__name__.rpartition(".")[2]
+)
 @pytest.mark.parametrize("all_of_them", [True, False])
 def test_every_parameter_decays_where_it_is_asked_for(
     recipe, all_of_them: bool, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -41,8 +43,8 @@ def test_every_parameter_decays_where_it_is_asked_for(
     with pytest.raises(Made):
         recipe.main()
     ((modules, optimizer),) = made
-    held = {id(one): group["weight_decay"] for group in optimizer.param_groups for one in group["params"]}
-    decays = {key: held.get(id(one)) for key, one in modules.named_parameters() if one.requires_grad}
+    held = {id(parameter): group["weight_decay"] for group in optimizer.param_groups for parameter in group["params"]}
+    decays = {key: held.get(id(parameter)) for key, parameter in modules.named_parameters() if parameter.requires_grad}
     assert None not in decays.values()
     assert any(value == 0.01 for value in decays.values())
     assert any(value == 0 for value in decays.values()) is not all_of_them

@@ -47,15 +47,15 @@ def test_the_model_loads_with_its_new_pieces(run, corpus: Path, tiny_bert_folder
     assert len(tokenizer) > len(AutoTokenizer.from_pretrained(tiny_bert_folder))
     results = read_run(folder / "run.json")["results"]["held-out documents"]
     assert set(results) == {"before", "after"} and results["before"] != results["after"]
-    said = json.loads((folder / "corpus.json").read_text())
-    assert said["corpus"]["mentions"] >= 20 and 0 < said["vocabulary"]["derived_share"] <= 1
+    record = json.loads((folder / "corpus.json").read_text())
+    assert record["corpus"]["mentions"] >= 20 and 0 < record["vocabulary"]["derived_share"] <= 1
     assert SentenceTransformer(str(folder), device="cpu").encode("flumpaterkia").shape == (16,)
 
 
 def test_without_a_terminology_and_without_pieces(run, corpus: Path):
     folder = run("--corpus", corpus.parent, "--vocabulary_size", 0)
-    said = json.loads((folder / "corpus.json").read_text())
-    assert "vocabulary" not in said and said["corpus"]["mentions"] == 0
+    record = json.loads((folder / "corpus.json").read_text())
+    assert "vocabulary" not in record and record["corpus"]["mentions"] == 0
     with pytest.raises(InputError, match="already contains a release; .* --overwrite"):
         run("--corpus", corpus)
 

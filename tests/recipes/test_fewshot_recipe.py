@@ -1,4 +1,4 @@
-"""The few-shot recipe, shrunk: stages, input forms, what it writes and releases, and what a person is told."""
+"""The few-shot recipe, shrunk: stages, input forms, what it writes and what it releases."""
 
 from __future__ import annotations
 
@@ -9,30 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize
 
 from recipes import fewshot_names
-from st_biomed.release.recheck import recheck
-from st_biomed.release.run_data import read_run
-from st_biomed.settings.recipe import read_settings, run_recipe
 from tests.fresh import run_fresh
-from tests.modules.fasttext_files import BUCKETS, fasttext_bytes, random_matrix
-
-CONFIGS = Path(fewshot_names.__file__).parent / "configs"
-SMOKE = str(CONFIGS / "fewshot_names_smoke.yaml")
-WORDS = ["heart", "bone", "skin", "attack", "rash", "break", "old", "new", "pain", "burn", "left", "right"]
-NAMES = {
-    "Heart": ["heart attack", "heart pain", "old heart", "new heart", "left heart", "right heart"],
-    "Bone": ["bone break", "bone pain", "old bone", "new bone", "left bone", "right bone"],
-    "Skin": ["skin rash", "skin burn", "old skin", "new skin", "left skin", "right skin"],
-}
-
-
-def table_of(path: Path, names: dict[str, list[str]]) -> Path:
-    rows = "".join(f"{concept},{name}\n" for concept, of_one in names.items() for name in of_one)
-    path.write_text(f"concept,name\n{rows}", "utf-8")
-    return path
+from tests.recipes.fewshot_inputs import NAMES, SMOKE, table_of, vectors
 
 
 @pytest.fixture
@@ -73,7 +55,7 @@ def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
     folder = run()
     runs = results_of(folder)["runs"]
     names = ["D", "G", "D → G", "G → D"]
-    assert [(one["name"], one["shots"], one["seed"]) for one in runs] == [
+    assert [(row["name"], row["shots"], row["seed"]) for row in runs] == [
         (name, shots, seed) for shots in (1, 2) for seed in (0, 1) for name in names
     ]
     work = folder.with_name("out-training")
@@ -81,13 +63,13 @@ def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
     assert lines[0] == "| training set | pairs, Spearman |" and [line.split(" | ")[0] for line in lines[2:]] == [
         f"| {name}" for name in ["input", *names]
     ]
-    of_one = [one["results"]["pairs"]["pairs_spearman"] for one in runs if (one["name"], one["shots"]) == ("G", 2)]
+    of_one = [row["results"]["pairs"]["pairs_spearman"] for row in runs if (row["name"], row["shots"]) == ("G", 2)]
     assert f"| {np.mean(of_one):.3f} ± {np.std(of_one, ddof=1):.3f} |" in lines[4]
     tables = (work / "tables.md").read_text("utf-8")
     below = tables.split("2-shot, validation names whose nearest prototype is that of their own concept:")[1].split(
         "1-shot"
     )[0]
-    pairs = [one["prototype_accuracies"] for one in runs if (one["name"], one["shots"]) == ("D → G", 2)]
+    pairs = [row["prototype_accuracies"] for row in runs if (row["name"], row["shots"]) == ("D → G", 2)]
     before, after = np.mean(pairs, axis=0)
     assert f"| D → G | {before:.3f} ± " in below and f" | {after:.3f} ± " in below
     assert "<svg" in (work / "figure.svg").read_text("utf-8")
@@ -138,20 +120,20 @@ def test_going_on_from_a_release_is_the_second_stage(run):
     first = run(*SMALL, "A=toy", output="first")
     later = run(*SMALL, "B=toy#TOY:D1", "--base_model", first, output="later")
     texts = ["acute disease", "flumpa"]
-    one, other = (SentenceTransformer(str(folder), device="cpu").encode(texts) for folder in (whole, later))
-    np.testing.assert_allclose(one, other, atol=1e-5)
+    vectors, other = (SentenceTransformer(str(folder), device="cpu").encode(texts) for folder in (whole, later))
+    np.testing.assert_allclose(vectors, other, atol=1e-5)
 
 
 def test_runs_follow_from_their_seed_alone(run):
     """Catches a draw that depends on what was trained before; the seed is the second of two, or the only one."""
     whole = results_of(run())["runs"]
     again = results_of(run("--seeds", 1, "--shots", 2, output="again"))["runs"]
-    same = [one for one in whole if (one["seed"], one["shots"]) == (1, 2)]
-    assert len({one["validation_loss"] for one in whole}) == len(whole)
-    for one, other in zip(same, again, strict=True):
-        assert (one["name"], one["epochs"], one["best_epoch"]) == (other["name"], other["epochs"], other["best_epoch"])
-        assert one["validation_loss"] == pytest.approx(other["validation_loss"], abs=1e-5)  # texts in other batches
-        assert one["results"]["pairs"] == pytest.approx(other["results"]["pairs"], abs=0.01)
+    same = [row for row in whole if (row["seed"], row["shots"]) == (1, 2)]
+    assert len({row["validation_loss"] for row in whole}) == len(whole)
+    for row, other in zip(same, again, strict=True):
+        assert (row["name"], row["epochs"], row["best_epoch"]) == (other["name"], other["epochs"], other["best_epoch"])
+        assert row["validation_loss"] == pytest.approx(other["validation_loss"], abs=1e-5)  # texts in other batches
+        assert row["results"]["pairs"] == pytest.approx(other["results"]["pairs"], abs=0.01)
 
 
 def test_the_hidden_layer_is_chosen_by_validation(run, monkeypatch: pytest.MonkeyPatch):
@@ -159,11 +141,11 @@ def test_the_hidden_layer_is_chosen_by_validation(run, monkeypatch: pytest.Monke
     folder = run(*SMALL, "D=toy", "G=toy#TOY:D0", "--smoke", "false", "--hidden", 4, 64, "--num_train_epochs", 2)
     results = results_of(folder)
     assert {name: set(losses) for name, losses in results["tuning"].items()} == {"D": {"4", "64"}, "G": {"4", "64"}}
-    for one in results["runs"]:
-        losses = results["tuning"][one["sets"][-1]]
-        assert one["hidden"] == int(min(losses, key=losses.get))
-        if len(one["sets"]) == 1:
-            assert one["validation_loss"] == pytest.approx(min(losses.values()))
+    for row in results["runs"]:
+        losses = results["tuning"][row["sets"][-1]]
+        assert row["hidden"] == int(min(losses, key=losses.get))
+        if len(row["sets"]) == 1:
+            assert row["validation_loss"] == pytest.approx(min(losses.values()))
 
 
 def test_a_table_of_concepts_and_names(run, tmp_path: Path):
@@ -175,22 +157,6 @@ def test_a_table_of_concepts_and_names(run, tmp_path: Path):
     assert "| 6 |" in mine and "| 7 |" not in mine and "<u>" in mine and "<u>" not in other
     cells = [cell for line in mine.splitlines()[6:12] for cell in line.split(" | ")[1:]]
     assert len(cells) == 12 and all(("heart" in cell) != ("<u>" in cell) for cell in cells)
-
-
-def vectors(tmp_path: Path, form: str) -> list[object]:
-    """The arguments of a made-up table of word vectors in one of its forms."""
-    matrix = np.random.default_rng(0).normal(size=(len(WORDS), 5)).astype(np.float32)
-    if form == "vec":
-        lines = [f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS, matrix.tolist())]
-        (tmp_path / "words.vec").write_text("\n".join([f"{len(WORDS)} 5", *lines]) + "\n", "utf-8")
-        return [tmp_path / "words.vec"]
-    if form == "bin":
-        words = [*WORDS[:4], "spleen"]
-        (tmp_path / "words.bin").write_bytes(fasttext_bytes(random_matrix(len(words) + BUCKETS, 5), words))
-        return [tmp_path / "words.bin"]
-    np.save(tmp_path / "words.npy", matrix)
-    (tmp_path / "words.txt").write_text("\n".join(WORDS) + "\n", "utf-8")
-    return [tmp_path / "words.npy", "--vocabulary", tmp_path / "words.txt"]
 
 
 @pytest.mark.parametrize("form", ["vec", "npy", "bin"])
@@ -242,10 +208,10 @@ def test_a_random_projection_widens_the_input(run):
 def test_every_variant_ends_in_a_release(arguments: tuple[object, ...], run, tmp_path: Path, benchmark: Path):
     second = tmp_path / "pairs2.yaml"
     second.write_text(benchmark.read_text("utf-8").replace("name: pairs", "name: pairs2"), "utf-8")
-    arguments = tuple(second if one == "pairs2.yaml" else one for one in arguments)
+    arguments = tuple(second if word == "pairs2.yaml" else word for word in arguments)
     folder = run("--shots", 1, 2, "--seeds", 0, *arguments)
     assert json.loads((folder / "run.json").read_text("utf-8"))["recipe"] == "fewshot_names"
-    measured = [set(one["results"]) for one in results_of(folder)["runs"]]
+    measured = [set(row["results"]) for row in results_of(folder)["runs"]]
     if "--slow_benchmarks" in arguments:
         assert measured == [{"pairs"}] * 4 + [{"pairs", "pairs2"}] * 4
         heads = re.findall(
@@ -260,77 +226,3 @@ def test_without_matplotlib_a_line_takes_the_place_of_the_figure(run, monkeypatc
     folder = run("--training_sets", "D=toy", "--seeds", 0)
     assert "no figure: pictures need matplotlib" in capsys.readouterr().out
     assert (folder / "run.json").is_file() and not (folder.with_name("out-training") / "figure.svg").exists()
-
-
-@pytest.mark.parametrize("path", sorted(CONFIGS.glob("fewshot_*.yaml")), ids=lambda path: path.stem)
-def test_every_setting_of_every_configuration_is_an_argument(path: Path):
-    recipe, training = read_settings(
-        (fewshot_names.FewShotArguments, SentenceTransformerTrainingArguments), [str(path), "--bf16", "false"]
-    )
-    assert (recipe.dropout, recipe.margin, recipe.hinge) == (0.5, 0.1, "per_triplet")
-    assert path.stem == "fewshot_names_smoke" or training.per_device_train_batch_size == 16
-
-
-AMBIGUOUS = {**NAMES, "Bone": [*NAMES["Bone"], "Heart attack"]}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--shots", "9"], r"'TOY:G' has 14 unambiguous names, 9 shots need 18 .*: take at most 7 shots"),
-        (["--shots", "2", "2"], r"shots: expected one or more distinct numbers, found \[2, 2\]"),
-        (["--training_sets", "toy"], "training_sets must have the form NAME=SOURCE, NAME=SOURCE#CODE or NAME=TABLE, found 'toy'"),
-        (["--training_sets", "A=toy", "A=toy"], "training_sets: two have the name 'A'"),
-        (["--training_sets", "A=toy#TOY:X9"], "TOY:X9"),
-        (["--training_sets", "A={mine}"], "name 'Heart attack' is under two concepts, 'Heart' and 'Bone'"),
-        (["--training_sets", "A={empty}"], r"empty.csv:2: expected a concept and a name, found 'Heart' and ''"),
-        (["--training_sets", "A={unknown}", "--base_model", "{vec}"], "concept 'Knee' has no names: leave it out"),
-        (["--leave_out", "TOY:Z"], "leave_out: TOY:Z: no training set has such a concept"),
-        (["--release", "G", "G"], "release: is one training set or two in their order, found 'G G'"),
-        (["--release_seed", "7"], "release_seed must be one of seeds, found 7"),
-        (["--base_model", "{npy}", "--vocabulary", "{short}"], r"expected a row for each of 3 entries .*, found 12"),
-        (["--base_model", "{vec}", "--vocabulary", "{short}"], "vocabulary"),
-        (["--vocabulary", "{short}"], "vocabulary and unit apply only to a matrix in .npy"),
-        (["--base_model", "nowhere.vec"], "base model 'nowhere.vec': no such file"),
-        (["--prototypes", "some"], "unknown prototypes 'some'"),
-        (["--names", "al"], "unknown names 'al'.*did you mean 'all'"),
-        (["--benchmarks", "mayosrss"], "unknown benchmark 'mayosrss'"),
-        (["--smoke", "false", "--max_steps", "-1", "--hidden", "0"], "hidden must be at least 1, found 0"),
-    ],
-)  # fmt: skip
-def test_bad_input_is_one_line_and_exit_code_2(
-    arguments: list[str], message: str, tiny_bert_folder: Path, tmp_path: Path, monkeypatch, capsys
-):
-    files = {
-        "mine": table_of(tmp_path / "mine.csv", AMBIGUOUS),
-        "empty": table_of(tmp_path / "empty.csv", {"Heart": [""]}),
-        "unknown": table_of(tmp_path / "unknown.csv", {**NAMES, "Knee": ["xyzzy", "plugh"]}),
-        "vec": vectors(tmp_path, "vec")[0],
-        "npy": vectors(tmp_path, "npy")[0],
-        "short": tmp_path / "short.txt",
-    }
-    files["short"].write_text("heart\nbone\nskin\n", "utf-8")
-    given = ["--base_model", str(tiny_bert_folder), "--output_dir", str(tmp_path / "out")]
-    given += [argument.format(**files) for argument in arguments]
-    monkeypatch.setattr(sys, "argv", ["fewshot_names.py", SMOKE, *given])
-    with pytest.raises(SystemExit) as end:
-        run_recipe(fewshot_names.main)
-    assert end.value.code == 2
-    line = capsys.readouterr().err.splitlines()[-1]
-    assert line.startswith("error: ") and re.search(message, line), line
-    assert not (tmp_path / "out" / "run.json").exists()
-
-
-def test_a_table_of_ones_own_with_the_open_settings_can_be_released(tmp_path: Path, tiny_bert_folder: Path, capsys):
-    """Catches settings of the file that refuse another training set, and a release that cannot be checked again."""
-    table = table_of(tmp_path / "mine.csv", NAMES)
-    fewshot_names.main(
-        [
-            str(CONFIGS / "fewshot_names_open.yaml"), "--training_sets", f"Mine={table}", "--release", "Mine", "--shots", "3", "--hidden", "8",
-            "--rankings", "knee", "--num_train_epochs", "2", "--base_model", str(tiny_bert_folder),
-            "--output_dir", str(tmp_path / "out"),
-        ]
-    )  # fmt: skip
-    assert "leave_out: ICD10CM:22: of no training set here" in capsys.readouterr().out
-    verdict = recheck(tmp_path / "out", read_run(tmp_path / "out" / "run.json"), (), base_model=tiny_bert_folder)
-    assert "no name of Mine in any file" in verdict

@@ -196,7 +196,7 @@ def test_a_protocol_of_a_configuration_can_be_left_out(monkeypatch: pytest.Monke
         raise InputError("stop")
 
     monkeypatch.setattr(hiprbert.HiPrBERTArguments, "protocol", stop)
-    for said in ("none", ""):
+    for value in ("none", ""):
         with pytest.raises(InputError, match="stop"):
-            run(monkeypatch, "--benchmark", said, "--output_dir", tmp_path / "out")
+            run(monkeypatch, "--benchmark", value, "--output_dir", tmp_path / "out")
     assert seen == [None, None]

@@ -68,8 +68,8 @@ def test_finished_models_are_kept(run, capsys: pytest.CaptureFixture[str]):
     folder = run("--models", "transe")
     before = (folder / "transe" / "vectors.safetensors").read_bytes()
     run("--models", "transe", "rotate", "--resume", "true")
-    said = capsys.readouterr().out
-    assert "transe: finished in an earlier run" in said and "rotate: epoch 2" in said
+    output = capsys.readouterr().out
+    assert "transe: finished in an earlier run" in output and "rotate: epoch 2" in output
     assert (folder / "transe" / "vectors.safetensors").read_bytes() == before
 
 
@@ -100,9 +100,9 @@ def test_a_run_goes_on_for_longer(run, capsys: pytest.CaptureFixture[str]):
     run("--models", "complex", "--patience", 0)
     capsys.readouterr()
     run("--models", "complex", "--patience", 0, "--epochs", 3, "--resume", "true", "--overwrite", "false")
-    said = capsys.readouterr().out
-    assert "complex: goes on after epoch 2" in said
-    assert "complex: epoch 3" in said and "complex: epoch 2" not in said
+    output = capsys.readouterr().out
+    assert "complex: goes on after epoch 2" in output
+    assert "complex: epoch 3" in output and "complex: epoch 2" not in output
 
 
 def test_an_earlier_run_stands_until_the_next_one_is_whole(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -77,7 +77,7 @@ class Killing:
 class Filling(Killing):
     """Lets no file grow beyond a size, which is one byte too small for each file of the release in turn."""
 
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
 
     def interrupt(self, folders: OutputFolders, end: Callable[[], Any], restore: Callable[[], None]) -> None:
         assert run_limited(None, end) == (0, [])
@@ -86,7 +86,7 @@ class Filling(Killing):
             restore()
             code, lines = run_limited(size - 1, end)
             assert code == 2 and len(lines) == 1, (size, code, lines)
-            self.said.append(lines[0])
+            self.messages.append(lines[0])
             self.look(folders)
 
 
@@ -157,9 +157,9 @@ def test_a_full_disk_at_any_file_is_one_line_and_leaves_the_release(
     """Catches a traceback, half a file that is taken for whole, and a release that made room for one that did not fit."""
     filling = Filling(stride, keeps_checkpoints=name not in NO_CHECKPOINTS)
     release = interrupted(name, filling, sources, tmp_path, monkeypatch)
-    print(f"{name}: {len(filling.said)} sizes")
-    assert len(filling.said) >= 3 and set(filling.releases) == {filling.releases[0]} != {weights(release)}
-    for line in filling.said:
+    print(f"{name}: {len(filling.messages)} sizes")
+    assert len(filling.messages) >= 3 and set(filling.releases) == {filling.releases[0]} != {weights(release)}
+    for line in filling.messages:
         assert re.search(
             "^error: .*(than this process may write|not written to its end).* was not written(, |$)", line
         ), line

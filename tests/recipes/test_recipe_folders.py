@@ -38,7 +38,7 @@ def sources(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
         yield sources_of(tmp_path_factory.mktemp("sources"), tiny_bert_folder, patch)
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
+def error_line(capsys: pytest.CaptureFixture[str]) -> str:
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
     return line
 
@@ -72,7 +72,7 @@ def test_a_second_run_into_one_folder_ends_at_once_and_says_who_writes_there(
     with pytest.raises(SystemExit) as end:
         run_recipe(run)
     assert end.value.code == 2
-    assert "out: sapbert.py " in (line := said(capsys)) and " has been writing to it since 20" in line
+    assert "out: sapbert.py " in (line := error_line(capsys)) and " has been writing to it since 20" in line
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_folder_without_permission_is_refused_before_training(sources, tmp_pat
     tmp_path.chmod(0o500)
     with pytest.raises(SystemExit) as end:
         run_recipe(lambda: run_ending("hiprbert", sources, tmp_path / "below" / "out"))
-    assert end.value.code == 2 and "no permission to write there" in said(capsys)
+    assert end.value.code == 2 and "no permission to write there" in error_line(capsys)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_file_in_the_way_is_refused_before_anything_is_loaded(
     with pytest.raises(SystemExit) as end:
         run_recipe(lambda: run_ending(name, {**sources, "base": Path("nowhere/at/all")}, target))
     assert end.value.code == 2
-    assert f"{blocked[place].name}: is a file, expected a folder" in said(capsys)
+    assert f"{blocked[place].name}: is a file, expected a folder" in error_line(capsys)
     assert blocked[place].read_text() == "mine"
 
 

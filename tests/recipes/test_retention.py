@@ -155,8 +155,8 @@ def drift(release: Path, base: Path) -> float:
     trained = load(release, device="cpu")
     modes = [module.pooling_mode for module in trained if isinstance(module, Pooling)]
     began = load_encoder(base, pooling=modes[0], device="cpu") if modes else load(base, device="cpu")
-    one, other = (model.encode(names, normalize_embeddings=True) for model in (began, trained))
-    return float(np.abs(one @ one.T - other @ other.T).mean())
+    vectors_before, vectors_after = (model.encode(names, normalize_embeddings=True) for model in (began, trained))
+    return float(np.abs(vectors_before @ vectors_before.T - vectors_after @ vectors_after.T).mean())
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -291,6 +291,6 @@ def test_a_run_that_goes_on_ends_as_the_unbroken_one(
     whole = ended("sapbert", sources, tmp_path / "whole", *given)
     checkpoint = whole.with_name("whole-training") / "checkpoint-2"
     again = ended("sapbert", sources, tmp_path / "again", *given, "--resume_from_checkpoint", checkpoint)
-    one, other = weights(whole), weights(again)
-    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+    unbroken, resumed = weights(whole), weights(again)
+    assert all(torch.equal(tensor, resumed[name]) for name, tensor in unbroken.items())
     assert record(whole).get("averaging") == record(again).get("averaging")

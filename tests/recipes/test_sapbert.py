@@ -119,12 +119,12 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
     whole = run(*LONGER, "--save_strategy", "steps", "--save_steps", 2)
     checkpoint = whole.with_name("out-training") / "checkpoint-2"
     again = run(*LONGER, "--resume_from_checkpoint", checkpoint, output="again")
-    one, other = (load_file(folder / "model.safetensors") for folder in (whole, again))
+    unbroken, resumed = (load_file(folder / "model.safetensors") for folder in (whole, again))
     half = load_file(checkpoint / "model.safetensors")
     logs = [json.loads((folder / "run.json").read_text())["metrics"] for folder in (whole, again)]
     assert [entry["step"] for entry in logs[0]] == [entry["step"] for entry in logs[1]]
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    assert any(not torch.equal(one[name], half[name]) for name in one)
+    assert all(torch.equal(unbroken[name], resumed[name]) for name in unbroken)
+    assert any(not torch.equal(unbroken[name], half[name]) for name in unbroken)
 
 
 def test_several_seeds_are_several_releases_and_their_mean(run, capsys: pytest.CaptureFixture[str]):

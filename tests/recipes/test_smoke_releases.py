@@ -90,7 +90,9 @@ def published(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
     (out / "toy_pairs.yaml").write_text(RELATED.format(path=out / "pairs.csv"))
     (out / "zorb.yaml").write_text(PROTOCOL)
     names = Terminology.read("toy").strings
-    (out / "texts.txt").write_text("".join(f"a case of {one} with {two}.\n" for one, two in zip(names, names[5:])))
+    (out / "texts.txt").write_text(
+        "".join(f"a case of {name} with {other}.\n" for name, other in zip(names, names[5:]))
+    )
     measured = ["--benchmarks", out / "toy_pairs.yaml"]
     text = ["--corpus", out / "texts.txt", "--corpus_license", "CC0-1.0"]
     with pytest.MonkeyPatch.context() as patch, loopback_hub(patch, out / "cache") as hub:
@@ -215,7 +217,7 @@ def test_what_an_honest_release_says_is_hardly_ever_taken_for_a_name(
     folder = folder_of(published, name)
     run, model = read_run(folder / "run.json"), load_encoder(folder, device="cpu")
     lines = (re.findall(r"[A-Za-z]+", line) for line in (folder / "README.md").read_text("utf-8").splitlines())
-    pairs = {f"{one} {other}".lower() for words in lines for one, other in pairwise(words)}
+    pairs = {f"{word} {other}".lower() for words in lines for word, other in pairwise(words)}
     assert len(pairs) > 500
     licensed = Terminology.from_records(
         (Term(f"ANY:{i}", pair) for i, pair in enumerate(sorted(pairs))), SourceInfo("ANY", "Any")
@@ -232,7 +234,7 @@ def test_a_later_stage_tells_of_the_earlier_ones(published: Published):
     (first,) = read_run(folder_of(published, "sapbert_finetune") / "run.json")["earlier"]
     assert first["recipe"] == "sapbert" and first["terminologies"][0]["sources"][0]["name"] == "TOY"
     corpora = read_run(folder_of(published, "italian_contrastive") / "run.json")["corpora"]
-    assert [(one["files"], one["license"]) for one in corpora] == [(["texts.txt"], "CC0-1.0")]
+    assert [(corpus["files"], corpus["license"]) for corpus in corpora] == [(["texts.txt"], "CC0-1.0")]
 
 
 def test_a_release_with_our_code_is_measured_by_its_name(published: Published):

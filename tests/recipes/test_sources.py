@@ -106,12 +106,12 @@ def in_force(name: str) -> dict[str, Any]:
     path = CONFIGS / f"{name}.yaml"
     kinds = arguments_of(path)
     recipe, training = read_settings(kinds, [str(path)])
-    values = {one.name: getattr(recipe, one.name) for one in fields(recipe) if one.name not in NO_SETTING}
+    values = {field.name: getattr(recipe, field.name) for field in fields(recipe) if field.name not in NO_SETTING}
     for argument, (value, others) in UNUSED.items():
         if values.get(argument) == value:
-            values = {key: one for key, one in values.items() if key not in others}
-    host = [one.name for one in fields(training)] if kinds[1] is KGESettings else HOST
-    values |= {one: getattr(training, one) for one in host}
+            values = {key: setting for key, setting in values.items() if key not in others}
+    host = [field.name for field in fields(training)] if kinds[1] is KGESettings else HOST
+    values |= {name: getattr(training, name) for name in host}
     for key in extended_yaml(path):
         values[key] = getattr(recipe if hasattr(recipe, key) else training, key)
     return values
@@ -157,11 +157,13 @@ def numbers() -> Iterator[tuple[str, dict[str, Any]]]:
         miner = preset["miner"].get_config_dict()
         yield f"preset {name}", {key: value for key, value in preset.items() if key != "miner"} | miner
     yield "finetuning epochs", dict(EPOCHS)
-    defaults = {key: one.default for key, one in inspect.signature(relation_pairs).parameters.items()}
+    defaults = {key: parameter.default for key, parameter in inspect.signature(relation_pairs).parameters.items()}
     yield "relation pairs", {key: defaults[key] for key in ("max_concept_pairs", "names_per_pair", "inverses")}
 
 
-@pytest.mark.parametrize(("section", "values"), [*numbers()], ids=lambda one: one if isinstance(one, str) else "")
+@pytest.mark.parametrize(
+    ("section", "values"), [*numbers()], ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_the_numbers_in_the_code_are_those_of_their_sources(section: str, values: dict[str, Any]):
     """Catches a preset's alpha, a miner's margin or a cap in the code that changes without a source."""
     check(values, tables()[section], section)

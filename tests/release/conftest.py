@@ -1,16 +1,22 @@
-"""One real training of two steps, and the release made of it."""
+"""One real training of two steps, the release made of it, and a Hub that it is published on."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from huggingface_hub import HfApi
 from zorb_terms import PAIRS, ZORB, terminology, train
 
+from st_biomed.release.hub import Pushed, plan_push, push_plan
+from st_biomed.release.hub_plan import HubPlan, PushOptions
 from st_biomed.terminology import Terminology
+from tests.loopback_hub import WRITER, LoopbackHub, loopback_hub
+from tests.release.publishing import NAME, digest
 
 
 @pytest.fixture(scope="session")
@@ -67,3 +73,35 @@ def pristine_release(
 def release(pristine_release: Path, tmp_path: Path) -> Path:
     """A copy of the release that a test may spoil."""
     return Path(shutil.copytree(pristine_release, tmp_path / "release"))
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoopbackHub]:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # what the client waits between its tries
+    with loopback_hub(monkeypatch, tmp_path_factory.mktemp("cache")) as running:
+        yield running
+
+
+@pytest.fixture
+def plan(hub: LoopbackHub, release: Path, licensed: Terminology, tiny_bert_folder: Path):
+    def planned(token: str = WRITER, folder: Path = release, name: str = NAME, **options) -> HubPlan:
+        api = HfApi(endpoint=hub.url, token=token)
+        base = {"terminologies": [licensed], "base_model": tiny_bert_folder}
+        return plan_push(folder, PushOptions(name, **options), **base, api=api)
+
+    return planned
+
+
+@pytest.fixture
+def send(hub: LoopbackHub, plan):
+    """Plans and pushes, and checks that the folder stays as it is, whatever happens."""
+
+    def sent(token: str = WRITER, **options) -> Pushed:
+        planned = plan(token, **options)
+        before = digest(planned.folder)
+        try:
+            return push_plan(planned, api=HfApi(endpoint=hub.url, token=token))
+        finally:
+            assert digest(planned.folder) == before
+
+    return sent

@@ -11,7 +11,7 @@ def difference(
     benchmark: str, outcome: str, family: str = "relatedness", metric: str = "spearman", **more: Any
 ) -> DifferenceData:
     value = {"gained": 0.1, "kept": 0.0, "lost": -0.1}[outcome]
-    told = {
+    data = {
         "benchmark": benchmark,
         "family": family,
         "language": "en",
@@ -28,7 +28,7 @@ def difference(
         "n": 101,
         "unit": "pair",
     }
-    return {**told, **more}  # type: ignore[typeddict-item]
+    return {**data, **more}  # type: ignore[typeddict-item]
 
 
 def scorecard(digest: str = "d", model: str = "mine", base: str = "example/tiny-bert", **more: Any) -> ScorecardData:
@@ -38,7 +38,7 @@ def scorecard(digest: str = "d", model: str = "mine", base: str = "example/tiny-
         difference("hpo_tree", "gained", "hierarchy", "mean_auc", in_domain=["ZORB"]),
         difference("mcsm_it", "kept", "other languages", "mcsm", language="it"),
     ]
-    told = {
+    data = {
         "model": model,
         "model_digest": digest,
         "base": base,
@@ -53,4 +53,4 @@ def scorecard(digest: str = "d", model: str = "mine", base: str = "example/tiny-
         "benchmarks": rows,
         "not_compared": [],
     }
-    return {**told, **more}  # type: ignore[typeddict-item]
+    return {**data, **more}  # type: ignore[typeddict-item]

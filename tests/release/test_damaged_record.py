@@ -68,9 +68,9 @@ def refusal(path: Path) -> str:
         return str(error)
     for benchmark in run["results"]:
         results_table(run, benchmark)
-    for one in run["scorecards"]:
-        scorecard_summary(one)
-        scorecard_table(one)
+    for data in run["scorecards"]:
+        scorecard_summary(data)
+        scorecard_table(data)
     began_from(run)
     return ""
 

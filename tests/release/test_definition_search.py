@@ -155,7 +155,7 @@ def test_a_run_does_not_go_on_into_the_next_definition() -> None:
     assert terminology.definition_strings == texts
     assert list(find_definitions(terminology.definitions["text"], TermSearch({"x": [text]}))) == []
     found = list(find_definitions(terminology.definitions["text"], TermSearch({"x": [texts[1]]})))
-    assert {(one.row, one.words) for one in found} == {(1, texts[1])}
+    assert {(finding.row, finding.words) for finding in found} == {(1, texts[1])}
 
 
 def test_a_hundred_thousand_definitions_take_seconds() -> None:
@@ -167,5 +167,5 @@ def test_a_hundred_thousand_definitions_take_seconds() -> None:
     search = TermSearch({"card": [" ".join(words[:3_000]), " ".join(texts[17].split()[3:14])]})
     start = time.process_time()
     found = list(find_definitions(terminology.definitions["text"], search))
-    assert {terminology.definition_strings[one.row] for one in found} == {texts[17]}
+    assert {terminology.definition_strings[finding.row] for finding in found} == {texts[17]}
     assert time.process_time() - start < 60

@@ -25,7 +25,7 @@ def run_of(limit: float | None, *norms: float | None) -> RunData:
 
 
 @pytest.mark.parametrize(
-    ("run", "said"),
+    ("run", "clause"),
     [
         (
             run_of(1.0, 0.5, 130.0, 2090.0),
@@ -45,9 +45,9 @@ def run_of(limit: float | None, *norms: float | None) -> RunData:
         (run_of(None), ""),
     ],
 )
-def test_the_clause_counts_the_norms_that_were_logged(run: RunData, said: str):
+def test_the_clause_counts_the_norms_that_were_logged(run: RunData, clause: str):
     """Catches a norm at the limit that is counted as clipped, and a run without clipping that seems to have had it."""
-    assert clipping(run) == said
+    assert clipping(run) == clause
 
 
 def test_norms_of_phases_are_counted_together():

@@ -68,7 +68,7 @@ def test_every_kind_of_release_has_an_older_layout_with_the_same_vectors(legacy_
     """Catches a setting that gets lost: pooling, the length that terms are cut at, a normalization."""
     for name, folder in legacy_folders.items():
         types = [module["type"] for module in json.loads((folder / "modules.json").read_text())]
-        assert all(one.startswith("sentence_transformers.models.") for one in types), name
+        assert all(kind.startswith("sentence_transformers.models.") for kind in types), name
         found = SentenceTransformer(str(folder), device="cpu").encode(TERMS)
         np.testing.assert_allclose(found, np.load(folder.parent / f"{name}.npy"), atol=1e-6, err_msg=name)
     folder = legacy_folders["few_shot"]

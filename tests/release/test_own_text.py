@@ -53,8 +53,8 @@ def test_a_record_speaks_for_the_open_sources_of_every_stage() -> None:
     run = RunRecord("x", "y", {}, 0, [terminology(ZORB, [("a",)])]).to_dict()
     earlier = RunRecord("x", "y", {}, 0, [terminology(OPEN, [("b",)])]).to_dict()["terminologies"]
     run["earlier"] = [{**run, "losses": [], "terminologies": earlier}]  # type: ignore[typeddict-item]
-    said = said_of_sources(run)
-    assert OPEN.title in said and OPEN.license in said and ZORB.title not in said
+    text = said_of_sources(run)
+    assert OPEN.title in text and OPEN.license in text and ZORB.title not in text
 
 
 def test_the_package_is_read_once() -> None:

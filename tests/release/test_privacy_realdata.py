@@ -39,7 +39,7 @@ def closed(name: str, data: Path) -> Terminology:
     """A source as if it might not be redistributed."""
     reader, _, path = SOURCES[name][0].partition(":")
     terminology = Terminology.read(reader, data / path if path else None)
-    terminology.sources = {key: replace(each, redistributable=False) for key, each in terminology.sources.items()}
+    terminology.sources = {key: replace(source, redistributable=False) for key, source in terminology.sources.items()}
     return terminology
 
 
@@ -57,7 +57,7 @@ def test_no_honest_card_is_refused_for_a_real_name(realdata: Path, tmp_path: Pat
     What is found is what an open run was asked to rank, and titles of sources that its own record would excuse.
     """
     terminologies = [closed(name, realdata) for name in SOURCES]
-    assert sum(each.n_texts for each in terminologies) > 300_000
+    assert sum(terminology.n_texts for terminology in terminologies) > 300_000
     own_text = (ROOT / "tests/recipes/cards/sapbert.md").read_text("utf-8").partition("## Training")[0]
     found = {}
     for card in CARDS:

@@ -47,7 +47,7 @@ def test_a_merged_terminology_is_put_together_from_its_sources(release: Path, tr
 
 
 def test_it_is_found_where_the_recipe_had_it(release: Path, trained, both, tmp_path: Path) -> None:
-    places = [str(each.save(tmp_path / name)) for name, each in zip("ab", both)]
+    places = [str(terminology.save(tmp_path / name)) for name, terminology in zip("ab", both)]
     run = run_of(trained, Terminology.merge(*both), terminology=places)
     assert "17 of 17 names are looked for" in recheck(release, run)
     (tmp_path / "b" / "terminology.json").unlink()
@@ -59,8 +59,8 @@ def test_an_allowed_source_is_no_longer_searched_and_another_still_is(release: P
     """Catches a permission for one source that lets all go."""
     run = run_of(trained, *both)
     plant(release, TERM)
-    said = recheck(release, run, both[1:], allow_sources=["ZORB"])
-    assert said == (
+    report = recheck(release, run, both[1:], allow_sources=["ZORB"])
+    assert report == (
         "no name of QUUX in any file: 1 of 1 names are looked for (1 of at least 3 words or 20 characters)\n"
         "ZORB: allowed to leave by --allow-source, not searched for"
     )
@@ -102,8 +102,8 @@ def test_what_cannot_be_told_from_ordinary_words_is_counted_by_kind_and_source(r
         ZORB, [("flumpa", TERM, "gradthic flumpitis", "急性流恩炎症", "肺炎", "a 1", "1 2"), ("gradtha",)]
     )
     other = terminology(QUUX, [("Heart attack",), ("snicker",)])
-    said = recheck(release, run_of(trained, short, other), [short, other])
-    assert said.splitlines() == [
+    report = recheck(release, run_of(trained, short, other), [short, other])
+    assert report.splitlines() == [
         "no name of QUUX, ZORB in any file: 4 of 10 names are looked for (1 of at least 3 words or 20 characters, "
         "2 of two words and at least 6 letters, 1 of at least 4 Chinese, Japanese or Korean characters)",
         "QUUX: not told from ordinary words, and not looked for: 1 of a single word",

@@ -82,8 +82,8 @@ def test_it_is_the_first_section_of_the_card_and_in_the_record(release: Path, li
     """Would catch a card whose record does not say what it shows, and weights that were copied or changed."""
     before = {path.name: path.stat().st_ino for path in release.iterdir() if path.is_file()}
     record = read_run(release / "run.json")
-    said = add_scorecard(release, [scorecard("other"), scorecard(digest)], terminologies=[licensed])
-    assert "no name of ZORB in any file" in said
+    report = add_scorecard(release, [scorecard("other"), scorecard(digest)], terminologies=[licensed])
+    assert "no name of ZORB in any file" in report
     run, card = read_run(release / "run.json"), (release / "README.md").read_text("utf-8")
     assert run == {**record, "scorecards": [scorecard(digest)]}
     assert headings(card)[:2] == ["Scorecard", "How to use it"]
@@ -93,7 +93,7 @@ def test_it_is_the_first_section_of_the_card_and_in_the_record(release: Path, li
     after = {path.name: path.stat().st_ino for path in release.iterdir() if path.is_file()}
     assert {name for name in before if before[name] != after[name]} == {"README.md", "run.json"}
     assert [path.name for path in release.parent.iterdir()] == [release.name]
-    assert recheck(release, run, [licensed]) == said
+    assert recheck(release, run, [licensed]) == report
 
 
 def test_a_second_one_takes_the_place_of_one_against_the_same_base(release: Path, licensed, digest: str):
@@ -101,7 +101,7 @@ def test_a_second_one_takes_the_place_of_one_against_the_same_base(release: Path
     add_scorecard(release, [scorecard(digest, base="example/other")], terminologies=[licensed])
     add_scorecard(release, [scorecard(digest, draws=7)], terminologies=[licensed])
     found = read_run(release / "run.json")["scorecards"]
-    assert [(one["base"], one["draws"]) for one in found] == [("example/tiny-bert", 7), ("example/other", 1000)]
+    assert [(data["base"], data["draws"]) for data in found] == [("example/tiny-bert", 7), ("example/other", 1000)]
     card = (release / "README.md").read_text("utf-8")
     assert headings(card).count("Scorecard") == 1 and card.index("`example/tiny-bert` (") < card.index(
         "`example/other` ("
@@ -143,8 +143,8 @@ def test_names_that_cannot_be_searched_stop_it(release: Path, digest: str):
         InputError, match=rf"{re.escape(str(release))}: names of ZORB may not be redistributed, .* not available"
     ):
         add_scorecard(release, [scorecard(digest)])
-    said = add_scorecard(release, [scorecard(digest)], allow_sources=["ZORB"])
-    assert said.startswith("ZORB: allowed to leave")
+    report = add_scorecard(release, [scorecard(digest)], allow_sources=["ZORB"])
+    assert report.startswith("ZORB: allowed to leave")
 
 
 def test_terminologies_beside_the_checkpoints_are_found(release: Path, licensed, digest: str):

@@ -63,8 +63,8 @@ def extended(release: Path, tiny_bert_folder: Path):
 def test_no_name_is_made_up_of_new_pieces(pieces: list[str], name: str | None, extended) -> None:
     """Catches a name without its spaces, or put into a vocabulary word by word; a corpus has single words as well."""
     breaches = extended(*pieces).breaches
-    told = f"tokenizer.json: holds {name!r}, known only from ZORB, which may not be redistributed"
-    assert breaches == ([told] if name else [])
+    breach = f"tokenizer.json: holds {name!r}, known only from ZORB, which may not be redistributed"
+    assert breaches == ([breach] if name else [])
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,9 @@ def test_pieces_trained_on_a_corpus_that_is_full_of_names_may_be_released(
     release: Path, extended, tiny_bert_folder: Path
 ) -> None:
     """Catches a rule by which no vocabulary of a medical corpus could be published."""
-    texts = [f"the {one} of {other} and {LONG_WORD}, {FLUMPITIS}." for one in NAMES.strings for other in NAMES.strings]
+    texts = [
+        f"the {name} of {other} and {LONG_WORD}, {FLUMPITIS}." for name in NAMES.strings for other in NAMES.strings
+    ]
     tokenizer = SentenceTransformer(str(tiny_bert_folder), device="cpu").tokenizer
     pieces = train_pieces(lambda: texts, tokenizer, 500)
     assert {"flumpitis", "gland", LONG_WORD} <= set(pieces)

@@ -187,9 +187,9 @@ def test_the_callable_is_small_and_finds_the_terminology_in_another_process(tmp_
     assert len(frozen) < 1_000
     assert not [text for text in TOY.strings if len(text) > 8 and text.encode() in frozen]
     monkeypatch.setattr(st_biomed.samplers.arguments, "_TERMINOLOGIES", {})
-    there = pickle.loads(frozen)(part, 16, True, seed=3)
-    assert isinstance(there, GraphBatchSampler)
-    assert list(there) == list(sampler(TOY, 16, part, seed=3, **options))
+    unpickled = pickle.loads(frozen)(part, 16, True, seed=3)
+    assert isinstance(unpickled, GraphBatchSampler)
+    assert list(unpickled) == list(sampler(TOY, 16, part, seed=3, **options))
 
 
 def test_two_processes_get_every_batch_once_between_them():

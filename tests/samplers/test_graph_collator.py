@@ -62,10 +62,10 @@ def steps(batch_size: int = 8, epoch: int = 0, terminology: Terminology = RING) 
     return [[dataset[row] for row in batch] for batch in sampler]
 
 
-def equal(one: dict, other: dict) -> bool:
-    return one.keys() == other.keys() and all(
+def equal(batch: dict, other: dict) -> bool:
+    return batch.keys() == other.keys() and all(
         torch.equal(value, other[key]) if isinstance(value, torch.Tensor) else value == other[key]
-        for key, value in one.items()
+        for key, value in batch.items()
     )
 
 

@@ -94,10 +94,10 @@ def test_a_distance_that_has_texts_gives_a_partner(name):
     every = torch.arange(TOY.n_texts)
     group = groups(drawn)
     found = distances(hierarchy, group)
-    there = hierarchy.distance(torch.from_numpy(group[:, 0]), every).numpy()
+    distances_to_all = hierarchy.distance(torch.from_numpy(group[:, 0]), every).numpy()
     for distance, wanted in enumerate(drawn.partners):
         if wanted:
-            has = (there == distance).any(axis=1)
+            has = (distances_to_all == distance).any(axis=1)
             assert has.any()
             assert ((found == distance).any(axis=1) >= has).mean() > 0.99
 
@@ -227,7 +227,7 @@ def test_related_concepts_bring_several_of_their_names(names_per_partner):
     ]
     names = [Counter(int(concepts_of.row(text)[0]) for text in group[1:]).values() for group in siblings]
     assert all(len(set(group)) == 7 for group in siblings)
-    least = [min(each) for each in names]
+    least = [min(counts) for counts in names]
     # A concept drawn twice may bring one name more, or a part of its names.
     assert names_per_partner - 0.2 < np.mean(least) < names_per_partner + 0.2
 

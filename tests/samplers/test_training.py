@@ -223,9 +223,9 @@ def test_functions_travel_with_the_batches(tmp_path, monkeypatch):
 def test_a_function_without_a_name_stays_in_its_process(monkeypatch):
     """Would catch another process that trains without the function, and two lambdas taken for one."""
     first, second = (lambda pairs: pairs.distance), (lambda pairs: pairs.distance)
-    batches = [HierarchyBatches.of(Hierarchy(TOY, level_function=one)) for one in (first, second)]
+    batches = [HierarchyBatches.of(Hierarchy(TOY, level_function=function)) for function in (first, second)]
     dataset = names_dataset(TOY)
-    assert [each(dataset, B, True).hierarchy.level_function for each in batches] == [first, second]
+    assert [sampler_of(dataset, B, True).hierarchy.level_function for sampler_of in batches] == [first, second]
     monkeypatch.setattr(st_biomed.samplers.hierarchy, "_HIERARCHIES", {})
     with pytest.raises(InputError, match="<lambda> cannot be imported by another process: "):
         batches[0](dataset, B, True)

@@ -33,8 +33,8 @@ def test_the_arguments_that_are_written_are_those_of_the_classes(path: Path):
     kinds = arguments_of(path)
     found = written_arguments(path)
     assert found is not None
-    assert list(found) and found.keys() == {one.name for kind in kinds for one in fields(kind) if one.init}
-    own = {one.name: one.metadata.get("check") for one in fields(kinds[0])}
+    assert list(found) and found.keys() == {field.name for kind in kinds for field in fields(kind) if field.init}
+    own = {field.name: field.metadata.get("check") for field in fields(kinds[0])}
     for name, argument in found.items():
         assert argument.check is None or own[name] is not None
 
@@ -49,9 +49,9 @@ def test_every_recipe_has_its_classes_listed():
 def test_no_configuration_is_refused(path: Path):
     recipes = {kinds: name for name, kinds in ARGUMENTS.items()}
     (script,) = (
-        one
-        for one in RECIPES
-        if one.stem.startswith(recipes[arguments_of(path)]) and arguments_of(one) == arguments_of(path)
+        recipe
+        for recipe in RECIPES
+        if recipe.stem.startswith(recipes[arguments_of(path)]) and arguments_of(recipe) == arguments_of(path)
     )
     check_words(script, [str(path)], script.name)
 

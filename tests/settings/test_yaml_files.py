@@ -46,7 +46,7 @@ def test_what_this_package_comes_with_reads_as_it_always_did():
     for file in files:
         usual = yaml.safe_load(file.read_text("utf-8"))
         for name, value in read_yaml(file).items():
-            numbers, texts = (one if isinstance(one, list) else [one] for one in (value, usual[name]))
+            numbers, texts = (part if isinstance(part, list) else [part] for part in (value, usual[name]))
             assert len(numbers) == len(texts), (file, name)
             for number, text in zip(numbers, texts):
                 assert number == text or (isinstance(number, float) and number == float(text)), (file, name)

@@ -46,7 +46,7 @@ def everything(terminology: Terminology) -> Tensor:
     return torch.arange(terminology.n_texts + terminology.n_definitions)
 
 
-def told(terminology: Terminology) -> list[tuple[str, bool, set[str]]]:
+def label_rows(terminology: Terminology) -> list[tuple[str, bool, set[str]]]:
     """Of each label the string, whether it is a definition, and its concepts, from the lists above."""
     rows = [(text, False, {c for c, names in NAMES.items() if text in names}) for text in terminology.strings]
     for text in terminology.definition_strings:
@@ -54,13 +54,13 @@ def told(terminology: Terminology) -> list[tuple[str, bool, set[str]]]:
     return rows
 
 
-def share_a_name(one: str, other: str) -> bool:
-    return bool(set(NAMES[one]) & set(NAMES[other]))
+def share_a_name(concept: str, other: str) -> bool:
+    return bool(set(NAMES[concept]) & set(NAMES[other]))
 
 
 def test_a_loop_over_all_pairs_gives_the_same(terminology: Terminology) -> None:
     """Catches a definition that is a negative of an ambiguous name's other concept, and of its own name."""
-    lookup, labels, rows = DefinitionLookup(terminology), everything(terminology), told(terminology)
+    lookup, labels, rows = DefinitionLookup(terminology), everything(terminology), label_rows(terminology)
     same, neither = lookup.same_concept(labels, labels), lookup.neither(labels, labels)
     for i, (text, defines, concepts) in enumerate(rows):
         for j, (other_text, other_defines, others) in enumerate(rows):
@@ -83,27 +83,27 @@ def test_pairs_by_hand(terminology: Terminology) -> None:
     rhinitis, chill, cold, infection, little, fever = range(6)
     assert positives[rhinitis, infection] and positives[cold, infection] and positives[cold, little]
     assert negatives[rhinitis, chill], "between names all is as before"
-    for one, other in ((chill, infection), (rhinitis, little), (infection, little)):
-        assert not (positives | negatives)[one, other] and not (positives | negatives)[other, one]
+    for text, other in ((chill, infection), (rhinitis, little), (infection, little)):
+        assert not (positives | negatives)[text, other] and not (positives | negatives)[other, text]
     assert negatives[fever, infection] and negatives[fever, little] and negatives[infection, fever]
 
 
 def test_between_names_all_is_as_without_definitions(terminology: Terminology) -> None:
     """Catches a loss on names alone that changes with the lookup."""
     labels = torch.arange(terminology.n_texts)
-    one, other = ConceptLookup(terminology), DefinitionLookup(terminology)
-    assert one.neither(labels, labels) is None
-    names = other.neither(labels, labels)
+    plain, defined = ConceptLookup(terminology), DefinitionLookup(terminology)
+    assert plain.neither(labels, labels) is None
+    names = defined.neither(labels, labels)
     assert not names.any()
     for mask in (True, False):
         for found, expected in zip(
-            concept_pairs(labels, other, mask_same_text=mask), concept_pairs(labels, one, mask_same_text=mask)
+            concept_pairs(labels, defined, mask_same_text=mask), concept_pairs(labels, plain, mask_same_text=mask)
         ):
             assert torch.equal(found, expected)
     embeddings = torch.randn(len(labels), 4, generator=torch.Generator().manual_seed(1))
     for loss in (InfoNCELoss, MultiSimilarityLoss):
         values = [
-            loss(None, lookup=lookup).compute_loss_from_embeddings([embeddings], labels) for lookup in (one, other)
+            loss(None, lookup=lookup).compute_loss_from_embeddings([embeddings], labels) for lookup in (plain, defined)
         ]
         assert torch.equal(*values)
 

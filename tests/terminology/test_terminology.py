@@ -1,60 +1,21 @@
-"""The columnar terminology: indices, ambiguity, merging, cutting, storing, and its digest."""
+"""The columnar terminology: indices, ambiguity, its digest, and how it is read and looked into."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from st_biomed import __version__
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.readers import Definition, Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
 from st_biomed.records import COLUMNS, TABLE_OF
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.build import _distinct
-
-SOURCE = SourceInfo("S", "Source", license="CC0-1.0", redistributable=True)
-OTHER = SourceInfo("O", "Other", version="2", license="secret")
-
-RECORDS: list[Record] = [
-    Term("S:2", "cold"),
-    Term("S:2", "acute rhinitis", "synonym"),
-    Term("S:1", "low temperature"),
-    Term("S:1", "cold", "synonym"),
-    Term("S:1", "freddo", "synonym", "it"),
-    Term("S:10", "illness"),
-    OTHER,
-    Term("O:1", "illness", source="O"),
-    Parent("S:2", "S:10"),
-    Parent("O:1", "S:10", source="O"),
-    Relation("S:2", "worse_in", "S:1"),
-    Type("S:2", "disorder"),
-    Type("O:1", "disorder"),
-    Xref("S:2", "Z:9", "exactMatch"),
-    Xref("S:2", "Z:10"),
-    Definition("S:2", "A common viral infection of the nose."),
-    Definition("S:2", "Infezione virale del naso.", "it", "O"),
-    Definition("S:1", "A state with less heat than is usual."),
-]
-
-
-@pytest.fixture
-def terminology() -> Terminology:
-    return Terminology.from_records(RECORDS, SOURCE)
-
-
-def content(terminology: Terminology) -> set[Record]:
-    return set(single(terminology.records()))
-
-
-def single(records: Iterable[Record]) -> Iterator[Record]:
-    for record in records:
-        yield from record.one_by_one() if isinstance(record, Rows) else [record]
+from tests.terminology.rhinitis import OTHER, RECORDS, SOURCE, content
 
 
 def test_a_source_is_opened_with_options() -> None:
@@ -192,115 +153,6 @@ def test_only_sources_that_rows_come_from_are_listed() -> None:
     assert list(Terminology.from_records(records, SOURCE).sources) == ["O"]
 
 
-# ---------------------------------------------------------------- merge and subset
-
-
-def test_merge_unites_equal_codes_and_strings_in_any_order(terminology: Terminology) -> None:
-    more = Terminology.from_records([Term("S:1", "chill", "synonym"), Term("S:3", "cold")], SOURCE)
-    merged = Terminology.merge(terminology, more)
-    assert merged.n_concepts == terminology.n_concepts + 1
-    assert merged.concept_names("S:1") == ["chill", "cold", "freddo", "low temperature"]
-    assert len(merged.text_concepts.row(merged.strings.index("cold"))) == 3
-    assert Terminology.merge(more, terminology).digest == merged.digest
-    assert Terminology.merge(terminology, terminology).digest == terminology.digest
-    assert set(merged.tallies) == {"records of O, S", "records of S", "merge"}
-
-
-def test_merge_of_nothing_is_refused() -> None:
-    with pytest.raises(InputError, match="merge needs at least one terminology"):
-        Terminology.merge()
-
-
-def test_subset_of_everything_is_the_same_terminology(terminology: Terminology) -> None:
-    everything = terminology.subset(np.ones(4, dtype=bool), languages=["en", "it"], sources=["S", "O"])
-    assert everything.digest == terminology.digest
-
-
-@pytest.mark.parametrize("as_mask", [False, True])
-def test_subset_by_concepts_renumbers_all_tables(terminology: Terminology, as_mask: bool) -> None:
-    """Catches old indices left in parents, relations or types."""
-    wanted = np.array([terminology.concept("S:2"), terminology.concept("S:10")])
-    part = terminology.subset(np.isin(np.arange(4), wanted) if as_mask else wanted)
-    assert part.codes == ["S:10", "S:2"]
-    assert part.strings == ["acute rhinitis", "cold", "illness"]
-    assert {r for r in content(part) if isinstance(r, Parent)} == {Parent("S:2", "S:10", "S")}
-    assert not [r for r in content(part) if isinstance(r, Relation)]
-    assert part.definition_strings == ["A common viral infection of the nose.", "Infezione virale del naso."]
-    assert {r for r in content(part) if isinstance(r, Type)} == {Type("S:2", "disorder")}
-    tally = part.tallies["subset"]
-    assert tally.adds_up()
-    assert tally.dropped["relations of concepts outside the subset"] == 1
-
-
-def test_subset_by_texts_languages_and_sources(terminology: Terminology) -> None:
-    """Catches a concept that stays without any name."""
-    italian = terminology.subset(languages=["it"])
-    assert (italian.codes, italian.strings) == (["S:1"], ["freddo"])
-    other = terminology.subset(sources=["O"])
-    assert (other.codes, other.strings, other.parents.num_rows) == (["O:1"], ["illness"], 0)
-    assert list(other.sources) == ["O"]
-    without_cold = terminology.subset(texts=np.array([s != "cold" for s in terminology.strings]))
-    assert "cold" not in without_cold.strings
-    assert without_cold.n_concepts == 4
-
-
-@pytest.mark.parametrize(
-    ("condition", "message"),
-    [
-        ({"concepts": [4]}, r"subset: concepts go from 0 to 3, found 4 to 4"),
-        ({"concepts": [-1]}, r"subset: concepts go from 0 to 3, found -1"),
-        ({"texts": np.ones(4, dtype=bool)}, r"subset: texts mask has shape \(4,\), expected \(5,\)"),
-        ({"languages": ["fr"]}, r"subset: no term has language 'fr'; there are \['en', 'it'\]"),
-        ({"sources": ["X"]}, r"subset: no term has source 'X'; there are \['O', 'S'\]"),
-        ({"languages": ["it"], "sources": ["O"]}, r"subset: no term is left"),
-    ],
-)
-def test_subset_refuses_what_is_not_there(terminology: Terminology, condition: dict, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        terminology.subset(**condition)
-
-
-# ---------------------------------------------------------------- on disk
-
-
-def test_a_saved_terminology_comes_back_whole(terminology: Terminology, tmp_path: Path) -> None:
-    folder = terminology.save(tmp_path / "t")
-    loaded = Terminology.load(folder, verify=True)
-    assert content(loaded) == content(terminology)
-    assert loaded.digest == terminology.digest
-    assert loaded.stats() == terminology.stats()
-    assert loaded.tallies["records"].to_dict() == terminology.tallies["records"].to_dict()
-
-
-def test_saving_again_replaces_and_never_overwrites_anything_else(terminology: Terminology, tmp_path: Path) -> None:
-    folder = terminology.save(tmp_path / "t")
-    part = terminology.subset(languages=["it"])
-    part.save(folder)
-    assert Terminology.load(folder, verify=True).digest == part.digest
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "thesis.tex").write_text("")
-    with pytest.raises(InputError, match="has no terminology.json"):
-        terminology.save(tmp_path / "full")
-    with pytest.raises(InputError, match="is a file, expected a folder"):
-        terminology.save(tmp_path / "full" / "thesis.tex")
-
-
-def test_loading_names_what_is_wrong(terminology: Terminology, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such folder; expected a folder written by"):
-        Terminology.load(tmp_path / "nowhere")
-    with pytest.raises(InputError, match=r"no terminology.json in it"):
-        Terminology.load(tmp_path)
-    folder = terminology.save(tmp_path / "t")
-    terminology.subset(languages=["it"]).save(tmp_path / "part")
-    (tmp_path / "part" / "texts.parquet").replace(folder / "texts.parquet")
-    with pytest.raises(InputError, match="texts.parquet: truncated"):
-        Terminology.load(folder, verify=True)
-    header = folder / "terminology.json"
-    header.write_text(header.read_text().replace('"format": 4', '"format": 3'))
-    with pytest.raises(InputError, match="format 3, this version reads 4; read or save the terminology again"):
-        Terminology.load(folder)
-
-
 # ---------------------------------------------------------------- reading and looking
 
 
@@ -387,83 +239,3 @@ def test_rows_sort_alike_packed_or_not(large: bool) -> None:
     columns = [rng.integers(0, 5, 400).astype(np.int32) for _ in range(3)]
     found = _distinct(columns, [2**21 + large] * 3)
     assert list(zip(*(column.tolist() for column in found))) == sorted(set(zip(*(c.tolist() for c in columns))))
-
-
-def test_a_save_that_fails_leaves_the_old_copy_whole(
-    terminology: Terminology, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Catches half a folder left by a process that ends while it writes."""
-    folder = terminology.save(tmp_path / "t")
-    part = terminology.subset(languages=["it"])
-    (tmp_path / ".t.draft-0123abcd").mkdir()
-    with monkeypatch.context() as patch:
-        patch.setattr("st_biomed.terminology.storage.pq.write_table", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            part.save(folder)
-    assert Terminology.load(folder, verify=True).digest == terminology.digest
-    assert [path.name for path in tmp_path.iterdir()] == ["t"]
-
-
-def test_the_reading_is_remembered_without_folders(tmp_path: Path) -> None:
-    """Catches options that nobody can look up later, and a person's folders in a file that is passed on."""
-    (tmp_path / "strings.csv").write_text("code,string\nA,flu\nB,cold\n")
-    (tmp_path / "map.csv").write_text("parent,child\nA,B\n")
-    read = Terminology.read("parent_child", tmp_path / "map.csv", strings=str(tmp_path / "strings.csv"), name="X")
-    options = {"strings": "strings.csv", "name": "X"}
-    expected = [{"reader": "parent_child", "path": "map.csv", "options": options, "version": __version__}]
-    loaded = Terminology.load(read.save(tmp_path / "saved"))
-    assert loaded.readings == expected
-    assert loaded.subset(concepts=[0]).readings == expected
-    assert Terminology.merge(loaded, Terminology.read("toy", trees=1)).readings[1]["options"] == {"trees": 1}
-
-
-def test_subset_by_codes_types_and_sub_trees(terminology: Terminology) -> None:
-    assert terminology.subset(codes=["S:1", "S:2"]).codes == ["S:1", "S:2"]
-    assert terminology.subset(below=["S:10"]).codes == ["O:1", "S:10", "S:2"]
-    assert terminology.subset(types=["disorder"]).codes == ["O:1", "S:2"]
-    assert terminology.subset(types=["disorder"], below=["S:2"]).codes == ["S:2"]
-
-
-def test_a_subset_that_loses_a_source_has_a_hierarchy() -> None:
-    """Catches a column that remembers the values of rows that are gone."""
-    records = [SourceInfo("A", "A"), SourceInfo("B", "B")]
-    for source in "AB":
-        records += [Term(f"S:{i}", f"{source} name {i}", "preferred", source=source) for i in range(3)]
-        records += [Parent("S:1", "S:0", source), Parent("S:2", "S:0", source)]
-    part = Terminology.from_records(records, SOURCE).subset(sources=["A"])
-    assert Hierarchy(part).depth.tolist() == [0, 1, 1]
-    assert part.tallies["subset"].dropped == {"terms of another source": 3, "parents of another source": 2}
-    assert part.tallies["subset"].adds_up()
-
-
-def test_who_owns_the_codes_stays_on_record() -> None:
-    """Catches names of a licensed terminology that seem free because another source has them too."""
-    records = [SourceInfo("A", "A", redistributable=True), Term("U:1", "flumpa", source="A"), Term("U:2", "x")]
-    whole = Terminology.from_records(records, SourceInfo("U", "Licensed"))
-    part = whole.subset(sources=["A"])
-    assert set(part.sources) == {"A", "U"}
-    assert set(Terminology.merge(part, Terminology.read("toy")).sources) == {"A", "U", "TOY"}
-    free = Terminology.from_records(records[:2], SourceInfo("U", "Free", redistributable=True))
-    assert set(free.sources) == {"A"}
-
-
-def test_a_source_that_nobody_describes_may_not_be_redistributed() -> None:
-    """Catches a release that is checked against no source at all."""
-    part = Terminology.from_records([Term("S:1", "flumpa", source="UNKNOWN")], SourceInfo("T", "T"))
-    assert part.sources["UNKNOWN"] == SourceInfo("UNKNOWN", "UNKNOWN", license="not stated")
-
-
-@pytest.mark.parametrize("place", ["below a file", "beside a thesis"])
-def test_nothing_but_a_terminology_is_replaced(terminology: Terminology, tmp_path: Path, place: str) -> None:
-    """Catches somebody's own files that go with the terminology they lie beside."""
-    (tmp_path / "file").write_text("x")
-    if place == "below a file":
-        with pytest.raises(InputError, match="file: is a file, expected a folder"):
-            terminology.save(tmp_path / "file" / "deep" / "t")
-        return
-    folder = terminology.save(tmp_path / "t")
-    (folder / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"contains thesis.txt in addition to a terminology, which would be lost"):
-        terminology.save(folder)
-    assert (folder / "thesis.txt").read_text() == "mine"
-    assert Terminology.load(folder, verify=True).digest == terminology.digest

@@ -112,9 +112,9 @@ def test_a_batch_without_labels_has_a_loss_of_zero(tmp_path):
 def test_accumulated_batches_are_averaged(tmp_path):
     """Two batches accumulated step as their mean; catches a loss that grows with the batches that are accumulated."""
     once, twice = (trainer(bert(), tmp_path, gradient_accumulation_steps=n) for n in (1, 2))
-    for one, steps in ((once, 1), (twice, 2)):
-        one.current_gradient_accumulation_steps = steps
+    for trainer_, steps in ((once, 1), (twice, 2)):
+        trainer_.current_gradient_accumulation_steps = steps
         for _ in range(steps):
-            one.training_step(one.model, batch(), torch.tensor(8))
+            trainer_.training_step(trainer_.model, batch(), torch.tensor(8))
     for (name, got), (_, want) in zip(twice.model.named_parameters(), once.model.named_parameters()):
         assert torch.allclose(got.grad, want.grad, atol=1e-6), name

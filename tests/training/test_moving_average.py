@@ -187,10 +187,10 @@ def test_another_average_is_not_gone_on_with(tiny_bert_folder: Path, tmp_path: P
     """Catches two decays in one average, and one that begins in the middle of a run."""
     run(tiny_bert_folder, tmp_path / "with", [MovingAverageCallback(0.7)])
     run(tiny_bert_folder, tmp_path / "without", [])
-    for work, said in (
+    for work, message in (
         ("with", "is an average with --ema_decay 0.7, found 0.9; resume with the same"),
         ("without", "missing, the checkpoint was saved without --ema_decay; resume it without, too"),
     ):
         checkpoint = str(tmp_path / work / "checkpoint-2")
-        with pytest.raises(InputError, match=f"{FILE_NAME}: {said}"):
+        with pytest.raises(InputError, match=f"{FILE_NAME}: {message}"):
             run(tiny_bert_folder, tmp_path / work, [MovingAverageCallback(0.9)], resume=checkpoint)

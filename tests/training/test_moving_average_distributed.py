@@ -75,9 +75,9 @@ def ranks(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> l
 
 def test_both_have_the_same_average(ranks: list[dict[str, Any]]):
     """Catches averages that drift apart, of which one is released."""
-    one, other = (rank["average"] for rank in ranks)
-    assert one.keys() == other.keys() and all(torch.equal(tensor, other[name]) for name, tensor in one.items())
-    moved = [name for name, tensor in one.items() if isinstance(tensor, Tensor) and tensor.abs().sum() > 0]
+    average, other = (rank["average"] for rank in ranks)
+    assert average.keys() == other.keys() and all(torch.equal(tensor, other[name]) for name, tensor in average.items())
+    moved = [name for name, tensor in average.items() if isinstance(tensor, Tensor) and tensor.abs().sum() > 0]
     assert moved
 
 

@@ -63,7 +63,9 @@ def made(tiny_bert: SentenceTransformer, all_of_them: bool, decay: float, **opti
 def settings(loss: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, tuple[float, float]]:
     """Parameter to learning rate and weight decay."""
     groups = {
-        id(one): (group["lr"], group["weight_decay"]) for group in optimizer.param_groups for one in group["params"]
+        id(parameter): (group["lr"], group["weight_decay"])
+        for group in optimizer.param_groups
+        for parameter in group["params"]
     }
     assert len(groups) == sum(len(group["params"]) for group in optimizer.param_groups), "none is in two groups"
     return {name: groups[id(parameter)] for name, parameter in loss.named_parameters()}

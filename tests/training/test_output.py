@@ -126,11 +126,11 @@ def test_the_last_whole_checkpoint_is_taken_and_said(tmp_path: Path, capsys):
     given = arguments(tmp_path, resume_from_checkpoint="true")
     folders = checked(given)
     assert resume_point(given) == str(work / "checkpoint-10") and folders.checkpoint == work / "checkpoint-10"
-    said = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     end = "; the checkpoint is not whole"
-    assert said[0] == f"passed over: {work}/checkpoint-12/checkpoint_files.json: is missing, it is written last{end}"
-    assert said[1] == f"passed over: {work}/checkpoint-11/optimizer.pt: truncated, has 4 bytes and had 7{end}"
-    assert said[2] == f"going on from {work / 'checkpoint-10'}"
+    assert lines[0] == f"passed over: {work}/checkpoint-12/checkpoint_files.json: is missing, it is written last{end}"
+    assert lines[1] == f"passed over: {work}/checkpoint-11/optimizer.pt: truncated, has 4 bytes and had 7{end}"
+    assert lines[2] == f"going on from {work / 'checkpoint-10'}"
     folders.begin(Terminology.read("toy"))
     assert names(work)[:4] == ["checkpoint-10", "checkpoint-9", "earlier-checkpoint-11", "earlier-checkpoint-12"]
     with pytest.raises(InputError, match=r"earlier-checkpoint-11/optimizer.pt: truncated, .* true takes"):
@@ -262,6 +262,6 @@ def test_the_library_s_own_way_to_say_it_says_the_same(tmp_path: Path):
     assert push_target(arguments(tmp_path)) is None
 
 
-@pytest.mark.parametrize(("said", "point"), [(None, None), ("true", True), ("False", False), ("out/c-1", "out/c-1")])
-def test_where_training_goes_on(said: str | None, point: object, tmp_path: Path):
-    assert resume_point(arguments(tmp_path, resume_from_checkpoint=said)) == point
+@pytest.mark.parametrize(("value", "point"), [(None, None), ("true", True), ("False", False), ("out/c-1", "out/c-1")])
+def test_where_training_goes_on(value: str | None, point: object, tmp_path: Path):
+    assert resume_point(arguments(tmp_path, resume_from_checkpoint=value)) == point

@@ -140,12 +140,12 @@ def test_a_string_stays_in_test_alone_whatever_its_case():
 
 def test_seeds_and_shares():
     terminology = forest(30)
-    one, again, other = (split_by_subtree(terminology, depth=1, seed=seed, dev=0.1, test=0.3) for seed in (1, 1, 2))
-    assert np.array_equal(one.concept_side, again.concept_side)
-    assert not np.array_equal(one.concept_side, other.concept_side)
+    split, again, other = (split_by_subtree(terminology, depth=1, seed=seed, dev=0.1, test=0.3) for seed in (1, 1, 2))
+    assert np.array_equal(split.concept_side, again.concept_side)
+    assert not np.array_equal(split.concept_side, other.concept_side)
     roots = Hierarchy(terminology).depth == 1
-    assert [int((one.concept_side[roots] == at).sum()) for at in (DEV, TEST)] == [3, 9]
-    assert one.train.digest == again.train.digest
+    assert [int((split.concept_side[roots] == at).sum()) for at in (DEV, TEST)] == [3, 9]
+    assert split.train.digest == again.train.digest
 
 
 def test_roots_can_be_told_by_their_codes():

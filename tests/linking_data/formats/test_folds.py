@@ -50,8 +50,8 @@ def test_a_fold_may_have_names_of_its_own(tmp_path: Path) -> None:
         (folder / "standard.txt").write_text(f"X0001\t{name}\nX0002\tother\n")
     options = {"columns": "id,mention", "pattern": "ZORB_{fold}/{split}.txt", "names": "ZORB_{fold}/standard.txt"}
     found = [open_linking("folds", tmp_path, fold=fold, **options).dictionary for fold in (0, 1)]
-    assert [one.names for one in found] == [["Flumpa", "other"], ["Skark", "other"]]
-    assert [list(one.ids) for one in found] == [["X0001", "X0002"]] * 2
+    assert [mention.names for mention in found] == [["Flumpa", "other"], ["Skark", "other"]]
+    assert [list(mention.ids) for mention in found] == [["X0001", "X0002"]] * 2
     (tmp_path / "ZORB_0" / "standard.txt").write_text("X0001\t\n")
     with pytest.raises(InputError, match=r"standard.txt:1: the name is empty"):
         open_linking("folds", tmp_path, fold=0, **options)

@@ -54,7 +54,7 @@ def test_a_gold_id_that_the_dictionary_lacks_is_counted_and_named() -> None:
 def test_offsets_count_one_character_between_title_and_abstract() -> None:
     """Catches offsets that fit nowhere, and so are left out of every mention of an abstract."""
     dataset = open_linking("ncbi_disease", FOLDER, dictionary=MEDIC)
-    for mention in (one for found in dataset.mentions.values() for one in found):
+    for mention in (mention for found in dataset.mentions.values() for mention in found):
         assert dataset.documents[mention.document][mention.start : mention.end] == mention.text
 
 

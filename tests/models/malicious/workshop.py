@@ -151,7 +151,7 @@ def edit(path: Path, **values: Any) -> None:
 
 def modules(folder: Path, *types: str | tuple[str, str]) -> None:
     """Have ``modules.json`` name these types, each with its path where one is given."""
-    named = [one if isinstance(one, tuple) else (one, f"{i}_" if i else "") for i, one in enumerate(types)]
+    named = [kind if isinstance(kind, tuple) else (kind, f"{i}_" if i else "") for i, kind in enumerate(types)]
     listed = [{"idx": i, "name": str(i), "path": path, "type": kind} for i, (kind, path) in enumerate(named)]
     (folder / "modules.json").write_text(json.dumps(listed))
 

@@ -1,0 +1,113 @@
+"""Terminologies united and cut: equal codes and strings meet, and tables are renumbered."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.readers import Parent, Relation, SourceInfo, Term, Type
+from st_biomed.terminology import Terminology
+from tests.terminology.rhinitis import SOURCE, content
+
+
+def test_merge_unites_equal_codes_and_strings_in_any_order(terminology: Terminology) -> None:
+    more = Terminology.from_records([Term("S:1", "chill", "synonym"), Term("S:3", "cold")], SOURCE)
+    merged = Terminology.merge(terminology, more)
+    assert merged.n_concepts == terminology.n_concepts + 1
+    assert merged.concept_names("S:1") == ["chill", "cold", "freddo", "low temperature"]
+    assert len(merged.text_concepts.row(merged.strings.index("cold"))) == 3
+    assert Terminology.merge(more, terminology).digest == merged.digest
+    assert Terminology.merge(terminology, terminology).digest == terminology.digest
+    assert set(merged.tallies) == {"records of O, S", "records of S", "merge"}
+
+
+def test_merge_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="merge needs at least one terminology"):
+        Terminology.merge()
+
+
+def test_subset_of_everything_is_the_same_terminology(terminology: Terminology) -> None:
+    everything = terminology.subset(np.ones(4, dtype=bool), languages=["en", "it"], sources=["S", "O"])
+    assert everything.digest == terminology.digest
+
+
+@pytest.mark.parametrize("as_mask", [False, True])
+def test_subset_by_concepts_renumbers_all_tables(terminology: Terminology, as_mask: bool) -> None:
+    """Catches old indices left in parents, relations or types."""
+    wanted = np.array([terminology.concept("S:2"), terminology.concept("S:10")])
+    part = terminology.subset(np.isin(np.arange(4), wanted) if as_mask else wanted)
+    assert part.codes == ["S:10", "S:2"]
+    assert part.strings == ["acute rhinitis", "cold", "illness"]
+    assert {r for r in content(part) if isinstance(r, Parent)} == {Parent("S:2", "S:10", "S")}
+    assert not [r for r in content(part) if isinstance(r, Relation)]
+    assert part.definition_strings == ["A common viral infection of the nose.", "Infezione virale del naso."]
+    assert {r for r in content(part) if isinstance(r, Type)} == {Type("S:2", "disorder")}
+    tally = part.tallies["subset"]
+    assert tally.adds_up()
+    assert tally.dropped["relations of concepts outside the subset"] == 1
+
+
+def test_subset_by_texts_languages_and_sources(terminology: Terminology) -> None:
+    """Catches a concept that stays without any name."""
+    italian = terminology.subset(languages=["it"])
+    assert (italian.codes, italian.strings) == (["S:1"], ["freddo"])
+    other = terminology.subset(sources=["O"])
+    assert (other.codes, other.strings, other.parents.num_rows) == (["O:1"], ["illness"], 0)
+    assert list(other.sources) == ["O"]
+    without_cold = terminology.subset(texts=np.array([s != "cold" for s in terminology.strings]))
+    assert "cold" not in without_cold.strings
+    assert without_cold.n_concepts == 4
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ({"concepts": [4]}, r"subset: concepts go from 0 to 3, found 4 to 4"),
+        ({"concepts": [-1]}, r"subset: concepts go from 0 to 3, found -1"),
+        ({"texts": np.ones(4, dtype=bool)}, r"subset: texts mask has shape \(4,\), expected \(5,\)"),
+        ({"languages": ["fr"]}, r"subset: no term has language 'fr'; there are \['en', 'it'\]"),
+        ({"sources": ["X"]}, r"subset: no term has source 'X'; there are \['O', 'S'\]"),
+        ({"languages": ["it"], "sources": ["O"]}, r"subset: no term is left"),
+    ],
+)
+def test_subset_refuses_what_is_not_there(terminology: Terminology, condition: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        terminology.subset(**condition)
+
+
+def test_subset_by_codes_types_and_sub_trees(terminology: Terminology) -> None:
+    assert terminology.subset(codes=["S:1", "S:2"]).codes == ["S:1", "S:2"]
+    assert terminology.subset(below=["S:10"]).codes == ["O:1", "S:10", "S:2"]
+    assert terminology.subset(types=["disorder"]).codes == ["O:1", "S:2"]
+    assert terminology.subset(types=["disorder"], below=["S:2"]).codes == ["S:2"]
+
+
+def test_a_subset_that_loses_a_source_has_a_hierarchy() -> None:
+    """Catches a column that remembers the values of rows that are gone."""
+    records = [SourceInfo("A", "A"), SourceInfo("B", "B")]
+    for source in "AB":
+        records += [Term(f"S:{i}", f"{source} name {i}", "preferred", source=source) for i in range(3)]
+        records += [Parent("S:1", "S:0", source), Parent("S:2", "S:0", source)]
+    part = Terminology.from_records(records, SOURCE).subset(sources=["A"])
+    assert Hierarchy(part).depth.tolist() == [0, 1, 1]
+    assert part.tallies["subset"].dropped == {"terms of another source": 3, "parents of another source": 2}
+    assert part.tallies["subset"].adds_up()
+
+
+def test_who_owns_the_codes_stays_on_record() -> None:
+    """Catches names of a licensed terminology that seem free because another source has them too."""
+    records = [SourceInfo("A", "A", redistributable=True), Term("U:1", "flumpa", source="A"), Term("U:2", "x")]
+    whole = Terminology.from_records(records, SourceInfo("U", "Licensed"))
+    part = whole.subset(sources=["A"])
+    assert set(part.sources) == {"A", "U"}
+    assert set(Terminology.merge(part, Terminology.read("toy")).sources) == {"A", "U", "TOY"}
+    free = Terminology.from_records(records[:2], SourceInfo("U", "Free", redistributable=True))
+    assert set(free.sources) == {"A"}
+
+
+def test_a_source_that_nobody_describes_may_not_be_redistributed() -> None:
+    """Catches a release that is checked against no source at all."""
+    part = Terminology.from_records([Term("S:1", "flumpa", source="UNKNOWN")], SourceInfo("T", "T"))
+    assert part.sources["UNKNOWN"] == SourceInfo("UNKNOWN", "UNKNOWN", license="not stated")
