@@ -56,7 +56,7 @@ class PartnerArguments:
             InputError: An entry is not ``SOURCE=N``.
         """
         numbers = {}
-        for pair in self.anchor_repeats:
+        for pair in self.anchor_repeats if self.anchor_repeats != ["none"] else ():
             source, equals, number = pair.partition("=")
             if not (source and equals and number.isdecimal() and 0 < int(number[:10]) <= LARGEST):
                 raise InputError(f"anchor_repeats must have the form SOURCE=N with N from 1, found {pair!r}")
