@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.linking.mention_files import BadRow, Rejects, read_mentions, rejecting, stopping
+from st_biomed.linking.mention_files import BadRow, Rejects, arrow_rows, read_mentions, rejecting, stopping
 from tests.linking.linked_files import link, load
 
 NOT_UTF8 = "is not UTF-8; convert it"
@@ -102,15 +102,21 @@ def test_a_quote_that_never_ends_spoils_one_row_of_many(tmp_path: Path) -> None:
         link(tmp_path / "in.csv", tmp_path / "other.csv", "text")
 
 
-def test_strings_of_parquet_that_are_not_utf8(tmp_path: Path) -> None:
+def test_strings_of_parquet_that_are_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parquet itself does not check them, so that they would end in a traceback when they are written."""
-    bad = pa.array([b"a", b"\xff", b"b"]).view(pa.string())
-    pq.write_table(pa.table({"n": [1, 2, 3], "text": bad}), tmp_path / "in.parquet")
-    with pytest.raises(InputError, match="in.parquet:2: is not UTF-8; convert it"):
+    monkeypatch.setattr(arrow_rows, "_ROWS", 2)
+    bad = pa.array([b"0", b"0", b"a", b"\xff", b"b"]).view(pa.string())
+    pq.write_table(pa.table({"n": [1, 2, 3, 4, 5], "text": bad}), tmp_path / "in.parquet")
+    with pytest.raises(InputError, match="in.parquet:4: is not UTF-8; convert it"):
         link(tmp_path / "in.parquet", tmp_path / "out.csv", "text")
     (rejected,) = link(tmp_path / "in.parquet", tmp_path / "out.parquet", "text", reject=True)
-    assert base64.b64decode(rejected["row_base64"]) == b"n: 2 | text: \xff"
-    assert [(row["n"], row["text"]) for row in load(tmp_path / "out.parquet")] == [(1, "a"), (3, "b")]
+    assert base64.b64decode(rejected["row_base64"]) == b"n: 4 | text: \xff"
+    assert [(row["n"], row["text"]) for row in load(tmp_path / "out.parquet")] == [
+        (1, "0"),
+        (2, "0"),
+        (3, "a"),
+        (5, "b"),
+    ]
 
 
 def test_what_is_wrong_with_a_header_is_never_rejected() -> None:

@@ -126,6 +126,25 @@ def test_the_conditions_are_many() -> None:
     assert (len(EVERY), max(left), left.count(0)) == (162, 11, 30)
 
 
+@pytest.mark.parametrize("kind", ["exact", "hnsw"])
+@pytest.mark.parametrize(
+    "condition", [{"languages": ["it"]}, {"sources": ["VOG"]}, {"below": ["ZORB:1"], "leaves": True}]
+)
+def test_k_concepts_come_back_where_k_exist(
+    condition: dict[str, object], kind: str, tiny_bert: SentenceTransformer, tmp_path: Path
+) -> None:
+    """Catches a condition that holds after the best names are taken: three hundred nearer ones do not meet it."""
+    records: list[Record] = [ZORB, SourceInfo("VOG", "Vog"), Term("ZORB:1", "root")]
+    records += [Term(f"ZORB:2.{i}", f"flumpa disease type {i}") for i in range(300)]
+    for i, name in enumerate(("x9", "vogla 77", "a-b-c", "z")):
+        records += [Term(f"ZORB:1.{i}", name, "preferred", "it", "VOG"), Parent(f"ZORB:1.{i}", "ZORB:1")]
+    terminology = Terminology.from_records(records, ZORB)
+    index = ConceptIndex.build(terminology, tiny_bert, tmp_path / "index", kind=kind)
+    for k in (1, 3, 4, 9):
+        found = index.search(["flumpa disease type 7"], k=k, **condition)[0]
+        assert len(found) == min(k, 4) and {match.concept[:7] for match in found} == {"ZORB:1."}
+
+
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
