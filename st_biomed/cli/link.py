@@ -126,14 +126,14 @@ def run(
         linked = files.link_rows(
             rows, lambda texts: opened.search(texts, k, threshold=threshold, **conditions), rows_at_once=at_once
         )
-        for row, matches in tqdm(linked, desc="link", unit="mention", unit_scale=True, disable=None, leave=False):
-            writer.write(row, matches)
-            if output is None and at_once == 1:
-                file.flush()
-            n += 1
-            without_text += not row.text
-            nil += bool(row.text) and not matches
-        writer.close()
+        with writer:
+            for row, matches in tqdm(linked, desc="link", unit="mention", unit_scale=True, disable=None, leave=False):
+                writer.write(row, matches)
+                if output is None and at_once == 1:
+                    file.flush()
+                n += 1
+                without_text += not row.text
+                nil += bool(row.text) and not matches
     seconds = time.perf_counter() - start
     summary = (
         f"{n:,} mentions: {n - nil - without_text:,} linked, {nil:,} without a concept, {without_text:,} without text"

@@ -95,11 +95,10 @@ def link(source: Path, output: Path, column: str = "mention", **options: Any) ->
     rejected = io.BytesIO()
     with byte_sink(output, io.BytesIO()) as file:
         table = read_mentions(source, read_as, column, added=added, same_fields=write_as != "jsonl")
-        writer = row_writer(write_as, file, table, added)
         rows = rejecting(table, Rejects(rejected, print)) if options.get("reject") else stopping(table)
-        for row, matches in link_rows(rows, search, rows_at_once=options.get("rows_at_once", 2)):
-            writer.write(row, matches)
-        writer.close()
+        with row_writer(write_as, file, table, added) as writer:
+            for row, matches in link_rows(rows, search, rows_at_once=options.get("rows_at_once", 2)):
+                writer.write(row, matches)
     return [json.loads(line) for line in rejected.getvalue().decode().splitlines()]
 
 

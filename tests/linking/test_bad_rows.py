@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gc
 import gzip
 import io
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.linking.mention_files import BadRow, Rejects, arrow_rows, read_mentions, rejecting, stopping
+from st_biomed.linking.mention_files import (
+    BadRow,
+    Rejects,
+    arrow_rows,
+    arrow_writing,
+    read_mentions,
+    rejecting,
+    stopping,
+)
 from tests.linking.linked_files import link, load
 
 NOT_UTF8 = "is not UTF-8; convert it"
@@ -142,6 +152,18 @@ def test_a_file_that_is_cut_off_ends_a_job_that_rejects(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="in.parquet: is not a complete parquet file"):
         link(tmp_path / "in.parquet", tmp_path / "out.csv", "text", reject=True)
     assert not list(tmp_path.glob("*out*"))
+
+
+def test_a_parquet_output_that_is_given_up_says_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a footer that is written to a closed file, whose error would be the last line on the screen."""
+    monkeypatch.setattr(arrow_writing, "_ROWS_PER_GROUP", 3)
+    unraisable: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    (tmp_path / "in.csv").write_text("text,n\n" + "a,1\n" * 20 + "b\n")
+    with pytest.raises(InputError, match="in.csv:22: 1 cells"):
+        link(tmp_path / "in.csv", tmp_path / "out.parquet", "text")
+    gc.collect()
+    assert unraisable == [] and not list(tmp_path.glob("*out*"))
 
 
 def test_bad_rows_that_are_written_nowhere_are_said_up_to_ten() -> None:

@@ -173,8 +173,8 @@ def test_what_the_index_does_not_have_is_refused_with_a_hint(
 
 
 def test_an_unknown_condition_is_a_bug_that_is_told(index: ConceptIndex) -> None:
-    with pytest.raises(TypeError, match="leafs"):
-        index.search(["flumpa"], leafs=True)
+    with pytest.raises(TypeError, match="leaf"):
+        index.search(["flumpa"], leaf=True)
 
 
 @pytest.mark.parametrize(

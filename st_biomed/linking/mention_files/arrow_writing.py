@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any, BinaryIO
 
@@ -13,12 +15,13 @@ import pyarrow.parquet as pq
 from st_biomed.linking.concept_search import Match
 from st_biomed.linking.mention_files.arrow_rows import ArrowValues
 from st_biomed.linking.mention_files.records import MentionRow
+from st_biomed.linking.mention_files.row_writer import RowWriter
 
 _ROWS_PER_GROUP = 1 << 16
 _TYPES = (pa.int32(), pa.string(), pa.float32(), pa.string(), pa.string())
 
 
-class ParquetRows:
+class ParquetRows(RowWriter):
     """Columns of the input as they are, or as strings where they have no types, and those that linking adds.
 
     Args:
@@ -29,7 +32,7 @@ class ParquetRows:
     """
 
     def __init__(self, file: BinaryIO, columns: list[str], schema: pa.Schema | None, added: Sequence[str]) -> None:
-        self._file, self._columns, self._added = file, columns, [*map(pa.field, added, _TYPES)]
+        self._sink, self._columns, self._added = _Sink(file), columns, [*map(pa.field, added, _TYPES)]
         self._given = schema
         self._rows: list[tuple[MentionRow, Sequence[Match]]] = []
         self._lines = 0
@@ -47,11 +50,18 @@ class ParquetRows:
         if self._writer is not None:
             self._writer.close()
 
+    def abandon(self) -> None:
+        self._sink.is_muted = True  # arrow writes the end of a file by itself where a writer is forgotten
+        if self._writer is not None:
+            with suppress(pa.ArrowException, OSError):  # the error that led here is the one to tell
+                self._writer.close()
+            self._writer.is_open = False
+
     def _write_group(self) -> None:
         own = self._given if self._given is not None else pa.schema([(name, pa.string()) for name in self._columns])
         schema = pa.schema([*own, *self._added], own.metadata)
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._file, schema)
+            self._writer = pq.ParquetWriter(self._sink, schema)
         repeats = [max(len(matches), 1) for _, matches in self._rows]
         lines = [(row, n) for (row, _), n in zip(self._rows, repeats)]
         kept = _strings(lines, own) if self._given is None else _taken(lines, own)
@@ -59,6 +69,30 @@ class ParquetRows:
         columns = [pa.array([cells[at] for cells in found], kind) for at, kind in enumerate(_TYPES)]
         self._writer.write_table(pa.table([*kept.columns, *columns], schema=schema))
         self._rows, self._lines = [], 0
+
+
+class _Sink(io.RawIOBase):
+    """A stream that arrow writes to and does not close.
+
+    Attributes:
+        is_muted: Whether what comes is passed over.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._n, self.is_muted = file, 0, False
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._n
+
+    def write(self, content: Any) -> int:
+        n = len(content)
+        self._n += n
+        if not self.is_muted:
+            self._file.write(content)
+        return n
 
 
 def _strings(lines: list[tuple[MentionRow, int]], schema: pa.Schema) -> pa.Table:

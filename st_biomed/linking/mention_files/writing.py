@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from st_biomed.errors import InputError
 from st_biomed.linking.concept_search import Match
@@ -14,18 +14,9 @@ from st_biomed.linking.mention_files.arrow_writing import ParquetRows
 from st_biomed.linking.mention_files.delimited import one_cell
 from st_biomed.linking.mention_files.formats import Format
 from st_biomed.linking.mention_files.records import MentionRow, MentionTable
+from st_biomed.linking.mention_files.row_writer import RowWriter
 
 _SPLITTING = re.compile(r"[\t\r\n]+")
-
-
-class RowWriter(Protocol):
-    """Writes mentions with their concepts, one after the other."""
-
-    def write(self, row: MentionRow, matches: Sequence[Match]) -> None:
-        """Write a mention; without a concept (NIL), a table has one line of rank 0."""
-
-    def close(self) -> None:
-        """Write what is left: the header where there is no row, the last rows of parquet."""
 
 
 def row_writer(form: Format, file: BinaryIO, table: MentionTable, added: Sequence[str]) -> RowWriter:
@@ -53,7 +44,7 @@ def row_writer(form: Format, file: BinaryIO, table: MentionTable, added: Sequenc
     return TabbedRows(file, columns, added, header=form == "tsv")
 
 
-class TabbedRows:
+class TabbedRows(RowWriter):
     """TSV, or plain text, which is the same without a header. Tabs and line breaks within a cell become spaces."""
 
     def __init__(self, file: BinaryIO, columns: list[str], added: Sequence[str], *, header: bool) -> None:
@@ -77,7 +68,7 @@ class TabbedRows:
         self._file.write(("\t".join(cells) + "\n").encode())
 
 
-class QuotedRows:
+class QuotedRows(RowWriter):
     """CSV; a cell is quoted where it needs to be, and keeps its line breaks."""
 
     def __init__(self, file: BinaryIO, columns: list[str], added: Sequence[str], delimiter: str) -> None:
@@ -98,7 +89,7 @@ class QuotedRows:
             self._header = False
 
 
-class ObjectRows:
+class ObjectRows(RowWriter):
     """JSON Lines: the fields of the row, and one with the list of its concepts."""
 
     def __init__(self, file: BinaryIO, added: str) -> None:
