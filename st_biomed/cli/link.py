@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Any
 
 import typer
 
@@ -15,26 +14,59 @@ from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, PATH
 
+_STREAM = Path("-")
+
+
+class OnError(StrEnum):
+    """What a row that cannot be read leads to."""
+
+    stop = "stop"
+    reject = "reject"
+
 
 def run(
     index: Annotated[Path, typer.Argument(help="An index: a folder written by `st-biomed index`."), PATH],
     source: Annotated[
-        Path | None, typer.Argument(metavar="INPUT", help="File of mentions; standard input by default.")
+        Path | None, typer.Argument(metavar="INPUT", help="File of mentions; standard input by default, or -.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Output file; standard output by default."), FILE
+        Path | None, typer.Option("--output", "-o", help="Output file; standard output by default, or -."), FILE
     ] = None,
     model: Annotated[str | None, typer.Option(help="The encoder; by default the one recorded in the index.")] = None,
     k: Annotated[int, typer.Option("--concepts", "-k", help="Maximum number of concepts per mention.", min=1)] = 5,
     types: Annotated[str, typer.Option(help="Return only concepts of these semantic types, e.g. T047,T048.")] = "",
+    leaves: Annotated[
+        bool, typer.Option("--leaves", help="Return only concepts without children: the valid codes of ICD-10-CM.")
+    ] = False,
+    below: Annotated[
+        str, typer.Option(help="Return only these concepts and those below them, e.g. ICD10CM:E08-E13.")
+    ] = "",
+    sources: Annotated[str, typer.Option(help="Match only names of these sources, e.g. ICD10CM,MSH.")] = "",
+    languages: Annotated[str, typer.Option(help="Match only names in these languages, e.g. en,it.")] = "",
     threshold: Annotated[
         float | None,
         typer.Option(help="Minimum score (cosines are from -1 to 1); concepts below it are not returned."),
     ] = None,
     form: Annotated[
-        str | None, typer.Option("--format", help="Input format: text, tsv or jsonl; by default from the suffix.")
+        str | None,
+        typer.Option("--format", help="Input format: text, csv, tsv, jsonl or parquet; by default from the suffix."),
     ] = None,
-    column: Annotated[str, typer.Option(help="Column or field that holds the mention, for tsv and jsonl.")] = "text",
+    output_form: Annotated[
+        str | None,
+        typer.Option("--output-format", help="Output format; by default from the suffix, or that of the input."),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(help="Column or field that holds the mention (text by default); not for plain text.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="Text before the names of the added columns, e.g. linked_.")] = "",
+    on_error: Annotated[
+        OnError, typer.Option(help="A row that cannot be read ends the job (stop) or is left out (reject).")
+    ] = OnError.stop,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(help="File for the rows left out, with line and reason, as JSON Lines; needs --on-error reject."),
+        FILE,
+    ] = None,
     at_once: Annotated[
         int, typer.Option(help="Mentions searched at once; 1 answers each line immediately.", min=1)
     ] = 2048,
@@ -43,70 +75,88 @@ def run(
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Verify the checksums of the index, not only its file sizes.")
     ] = True,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files that are written.")] = False,
 ) -> None:
-    """Link mentions in lines, a TSV column or a JSON Lines field. Rows are streamed and keep their order.
+    """Link mentions in lines or in a column of a table. Rows are streamed and keep their order and their columns.
 
-    Text and TSV output has the columns rank, concept, score, name (the matched name) and label (the concept's
-    preferred name), with one line per concept. A mention without a concept has one line of rank 0. Text has no header.
-    JSON Lines output has the field concepts.
+    Formats are plain text, CSV, TSV, JSON Lines and parquet, by suffix (all but parquet also with .gz). Tables get the
+    columns rank, concept, score, name (the matched name) and label (the concept's preferred name), with one line per
+    concept. A mention without a concept has one line of rank 0. Plain text is a TSV without a header. JSON Lines get
+    the field concepts. Conditions hold before the best concepts are taken.
     """
-    if output is not None and output.exists() and not overwrite:
-        raise InputError(f"{output}: already exists; --overwrite replaces it")
-    from st_biomed.files import check_writable
-
-    if output is not None:
-        check_writable(output, file=True)
+    source, output = (None if path == _STREAM else path for path in (source, output))
+    if rejects is not None and on_error == OnError.stop:
+        raise InputError("--rejects: no row is left out with --on-error stop; add --on-error reject")
+    _check_files(source, output, rejects, overwrite)
     from tqdm import tqdm
 
     from st_biomed.linking import ConceptIndex
-    from st_biomed.linking.mention_rows import format_of, header_line, link_rows, read_mentions, written
+    from st_biomed.linking import mention_files as files
     from st_biomed.settings.keyword_options import listed
 
-    kind = format_of(source, form)
-    if output is not None and source is not None and output.exists() and output.samefile(source):
-        raise InputError(f"--output {output}: is also the input file; choose another file")
+    read_as = files.format_of(source, form)
+    write_as = files.output_format(output, output_form, read_as)
+    if read_as == "text" and column is not None:
+        raise InputError(f"--column {column}: plain text has no columns; name another --format, or leave it out")
+    added = files.added_columns(write_as, prefix)
+    given = {"types": types, "below": below, "sources": sources, "languages": languages}
+    conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in given.items() if value}
+    if leaves:
+        conditions["leaves"] = True
     n, without_text, nil = 0, 0, 0
-    with _writer(output) as file:
-        table = read_mentions(typer.get_binary_stream("stdin") if source is None else source, kind, column)
+    with (
+        files.byte_sink(output, typer.get_binary_stream("stdout")) as file,
+        files.rejects_sink(rejects) as aside,
+    ):
+        lines = typer.get_binary_stream("stdin") if source is None else source
+        table = files.read_mentions(lines, read_as, column or "text", added=added, same_fields=write_as != "jsonl")
+        left_out = files.Rejects(aside, lambda line: typer.echo(line, err=True))
+        rows = files.stopping(table) if on_error == OnError.stop else files.rejecting(table, left_out)
+        writer = files.row_writer(write_as, file, table, added)
         opened = ConceptIndex.load(index, verify=verify, trust_remote_code=trust_remote_code)
         name = model or opened.manifest.model
         if not name:
             raise InputError(f"{index}: records no model, because it was built from a model object; pass --model")
         if threshold is not None and opened.manifest.similarity == "cosine" and not -1 <= threshold <= 1:
             raise InputError(f"--threshold {threshold:g}: the scores of {index} are cosines, from -1 to 1")
+        opened.check(**conditions)  # what the index does not have is refused before a mention is read
         opened.use(name, device=device)
-        wanted = listed("--types", types) or None
-        if wanted is not None:
-            opened.catalog.of_types(wanted)  # an unknown type is refused before a mention is read
 
         start = time.perf_counter()
-        file.write(header_line(table))
-        linked = link_rows(
-            table.rows, lambda texts: opened.search(texts, k, types=wanted, threshold=threshold), rows_at_once=at_once
+        linked = files.link_rows(
+            rows, lambda texts: opened.search(texts, k, threshold=threshold, **conditions), rows_at_once=at_once
         )
-        for row, matches in tqdm(linked, desc="link", unit="mention", unit_scale=True, disable=None, leave=False):
-            file.write(written(kind, row, matches))
-            if output is None and at_once == 1:
-                file.flush()
-            n += 1
-            without_text += not row.text
-            nil += bool(row.text) and not matches
+        with writer:
+            for row, matches in tqdm(linked, desc="link", unit="mention", unit_scale=True, disable=None, leave=False):
+                writer.write(row, matches)
+                if output is None and at_once == 1:
+                    file.flush()
+                n += 1
+                without_text += not row.text
+                nil += bool(row.text) and not matches
     seconds = time.perf_counter() - start
-    typer.echo(
-        f"{n:,} mentions: {n - nil - without_text:,} linked, {nil:,} without a concept, {without_text:,} without text; "
-        f"{seconds:.0f} s, {n / max(seconds, 1e-9):,.0f} a second",
-        err=True,
+    summary = (
+        f"{n:,} mentions: {n - nil - without_text:,} linked, {nil:,} without a concept, {without_text:,} without text"
     )
+    if on_error == OnError.reject:
+        summary += f", {left_out.n:,} rows rejected{f' (see {rejects})' if rejects is not None and left_out.n else ''}"
+    typer.echo(f"{summary}; {seconds:.0f} s, {n / max(seconds, 1e-9):,.0f} a second", err=True)
 
 
-@contextmanager
-def _writer(output: Path | None) -> Iterator[TextIO]:
-    """Standard output, or a file that is there once it is whole."""
-    if output is None:
-        yield typer.get_text_stream("stdout", "utf-8")
-        return
-    from st_biomed.files import writing
+def _check_files(source: Path | None, output: Path | None, rejects: Path | None, overwrite: bool) -> None:
+    """Refuse to write what is there, what is read, or the same file twice."""
+    from st_biomed.files import check_writable
 
-    with writing(output) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
-        yield file
+    written = {"--output": output, "--rejects": rejects}
+    for option, path in written.items():
+        if path is None:
+            continue
+        check_writable(path, file=True)
+        if path.exists() and not overwrite:
+            raise InputError(f"{path}: already exists; --overwrite replaces it")
+        if path.exists() and source is not None and source.exists() and path.samefile(source):
+            raise InputError(f"{option} {path}: is also the input file; choose another file")
+    if output is not None and rejects is not None and output.resolve() == rejects.resolve():
+        raise InputError(f"--rejects {rejects}: is also the output file; choose another file")
+    if overwrite and not any(written.values()):
+        raise InputError("--overwrite: no file is written, expected it with --output or --rejects")

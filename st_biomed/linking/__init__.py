@@ -5,7 +5,8 @@ from __future__ import annotations
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.concept_index import ConceptIndex
 from st_biomed.linking.concept_search import Match
+from st_biomed.linking.conditions import Conditions
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.settings import EncodingOptions
 
-__all__ = ["Catalog", "ConceptIndex", "EncodingOptions", "Match", "NameEncoder"]
+__all__ = ["Catalog", "ConceptIndex", "Conditions", "EncodingOptions", "Match", "NameEncoder"]

@@ -1,4 +1,4 @@
-"""The content of an index: names, their concepts, and the label and semantic types of every concept."""
+"""The content of an index: names, their concepts, and label, semantic types and parents of every concept."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import pyarrow.parquet as pq
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
+from st_biomed.linking.origins import ORIGINS, Origins
 from st_biomed.linking_data.records import LinkingDictionary
 from st_biomed.records import SourceInfo
 from st_biomed.terminology import Terminology
 
 NAMES, CONCEPTS = "names.parquet", "concepts.parquet"
+TABLES = (NAMES, CONCEPTS, ORIGINS)
 _DIGESTED = 1 << 16
 
 
@@ -31,6 +33,8 @@ class Catalog:
         labels: Label of each concept, ``[C]``.
         types: Semantic types of each concept, ``[C]``; ``None`` if types are unknown.
         sources: Sources of the names.
+        parents: Concept to its parents by index: C rows; ``None`` if there is no hierarchy.
+        origins: Language and source of each entry of ``name_concepts``; ``None`` if they are unknown.
     """
 
     def __init__(
@@ -41,10 +45,12 @@ class Catalog:
         labels: list[str],
         types: list[list[str]] | None,
         sources: Sequence[SourceInfo] = (),
+        parents: CSR | None = None,
+        origins: Origins | None = None,
     ) -> None:
         self.names = names.cast(pa.large_string())
         self.name_concepts, self.concepts, self.labels, self.types = name_concepts, concepts, labels, types
-        self.sources = list(sources)
+        self.sources, self.parents, self.origins = list(sources), parents, origins
 
     @classmethod
     def of(cls, source: Terminology | LinkingDictionary | Catalog) -> Catalog:
@@ -75,8 +81,13 @@ class Catalog:
             for concept, name in zip(terminology.types["concept"].to_pylist(), terminology.types["type"].to_pylist()):
                 types[concept].append(name)
         labels = texts.take(pa.array(terminology.preferred_texts)).to_pylist()
-        sources = terminology.sources.values()
-        return cls(texts, terminology.text_concepts, terminology.codes, labels, types, list(sources))
+        parents = None
+        if terminology.parents.num_rows:
+            child, parent = (terminology.parents[end].to_numpy() for end in ("child", "parent"))
+            parents = CSR.from_pairs(child, parent, terminology.n_concepts)
+        sources = list(terminology.sources.values())
+        table, origins = terminology.text_concepts, Origins.of(terminology)
+        return cls(texts, table, terminology.codes, labels, types, sources, parents, origins)
 
     @classmethod
     def _of_dictionary(cls, dictionary: LinkingDictionary) -> Catalog:
@@ -114,16 +125,24 @@ class Catalog:
             raise InputError(f"types: no concept has type {missing[0] if missing else ''!r}; there are {shown}")
         return np.array([not wanted.isdisjoint(names) for names in self.types])
 
-    def names_of(self, concepts: np.ndarray) -> np.ndarray:
-        """Names of some concepts, boolean ``[N]``, from a mask ``[C]``."""
-        entries = np.repeat(np.arange(len(self)), self.name_concepts.counts)
-        named = np.zeros(len(self), dtype=bool)
-        named[entries[concepts[self.name_concepts.indices]]] = True
-        return named
+    def place(self, code: str) -> int | None:
+        """The index of a concept by its code; ``None`` if no concept has it."""
+        return self._places.get(code)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {code: i for i, code in enumerate(self.concepts)}
+
+    def names_with(self, entries: np.ndarray) -> CSR:
+        """Name to those of its concepts that are allowed: N rows, from a mask ``[E]`` over ``name_concepts``."""
+        rows = np.repeat(np.arange(len(self)), self.name_concepts.counts)[entries]
+        indptr = np.zeros(len(self) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows, minlength=len(self)), out=indptr[1:])
+        return CSR(indptr, self.name_concepts.indices[entries])
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of names, concepts, labels and types in their order."""
+        """SHA-256 of names, concepts, labels, types, parents and origins in their order."""
         sha = hashlib.sha256()
         for start in range(0, len(self), _DIGESTED):
             sha.update("\0".join([*self.texts(slice(start, start + _DIGESTED)), ""]).encode())
@@ -131,18 +150,28 @@ class Catalog:
             sha.update(array.astype("<i8").tobytes())
         for strings in (self.concepts, self.labels, *(self.types or ())):
             sha.update("\0".join([*strings, "\n"]).encode())
+        for array in self.parents or ():
+            sha.update(array.astype("<i8").tobytes())
+        if self.origins is not None:
+            sha.update("\0".join(self.origins.words()).encode())
+            sha.update(self.origins.of_entry.astype("<i8").tobytes())
         return sha.hexdigest()
 
     # ------------------------------------------------------------------ on disk
 
     def save(self, folder: Path) -> None:
-        """Write :data:`NAMES` and :data:`CONCEPTS`."""
-        indptr, indices = self.name_concepts
-        lists = pa.LargeListArray.from_arrays(pa.array(indptr), pa.array(indices.astype(np.int32)))
-        pq.write_table(pa.table({"name": self.names, "concepts": lists}), folder / NAMES)
-        types = pa.array([None] * len(self.concepts) if self.types is None else self.types, pa.list_(pa.string()))
-        table = pa.table({"concept": self.concepts, "label": self.labels, "types": types})
+        """Write :data:`TABLES`."""
+        names = {"name": self.names, "concepts": _lists(self.name_concepts)}
+        unknown = pa.nulls(len(self), pa.large_list(pa.int32()))
+        if self.origins is not None:
+            unknown = _lists(CSR(self.name_concepts.indptr, self.origins.of_entry))
+        pq.write_table(pa.table({**names, "origins": unknown}), folder / NAMES)
+        n = len(self.concepts)
+        types = pa.array([None] * n if self.types is None else self.types, pa.list_(pa.string()))
+        parents = pa.nulls(n, pa.large_list(pa.int32())) if self.parents is None else _lists(self.parents)
+        table = pa.table({"concept": self.concepts, "label": self.labels, "types": types, "parents": parents})
         pq.write_table(table, folder / CONCEPTS)
+        Origins.save(self.origins, folder)
 
     @classmethod
     def load(cls, folder: Path, sources: Sequence[SourceInfo] = ()) -> Catalog:
@@ -158,8 +187,21 @@ class Catalog:
             except (OSError, pa.ArrowInvalid) as error:
                 raise InputError(f"{folder / file}: missing or damaged; build the index again") from error
         names, concepts = tables[NAMES], tables[CONCEPTS]
-        lists = names["concepts"].combine_chunks()
-        table = CSR(lists.offsets.to_numpy().astype(np.int64), lists.values.to_numpy())
         types = None if concepts["types"].null_count else concepts["types"].to_pylist()
         ids, labels = concepts["concept"].to_pylist(), concepts["label"].to_pylist()
-        return cls(names["name"].combine_chunks(), table, ids, labels, types, sources)
+        parents = None if concepts["parents"].null_count else _rows(concepts["parents"])
+        origins = None
+        if not names["origins"].null_count:
+            origins = Origins.load(folder, _rows(names["origins"]).indices)
+        table = _rows(names["concepts"])
+        return cls(names["name"].combine_chunks(), table, ids, labels, types, sources, parents, origins)
+
+
+def _lists(rows: CSR) -> pa.Array:
+    return pa.LargeListArray.from_arrays(pa.array(rows.indptr), pa.array(rows.indices.astype(np.int32)))
+
+
+def _rows(column: pa.ChunkedArray) -> CSR:
+    """The rows that :func:`_lists` was given."""
+    lists = column.combine_chunks()
+    return CSR(lists.offsets.to_numpy().astype(np.int64), lists.values.to_numpy())

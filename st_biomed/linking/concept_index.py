@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-import numpy as np
-import torch
 from sentence_transformers import SentenceTransformer
 
 from st_biomed.encoder import load_encoder
@@ -17,10 +14,10 @@ from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files import lock, read_whole, replacing
 from st_biomed.linking.catalog import Catalog
-from st_biomed.linking.concept_search import ConceptSearch, Match
 from st_biomed.linking.encode_names import as_begun, encode_names
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.manifest import GRAPH, HEADER, PARTS, Manifest, check_folder
+from st_biomed.linking.mention_search import MentionSearch
 from st_biomed.linking.recall import searchable
 from st_biomed.linking.settings import DEFAULTS, EncodingOptions
 from st_biomed.linking.vector_index import (
@@ -28,7 +25,6 @@ from st_biomed.linking.vector_index import (
     Similarity,
     VectorIndex,
     check_kind,
-    faiss_threads,
 )
 from st_biomed.linking.vectors import PROGRESS, open_matrix
 
@@ -39,15 +35,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class ConceptIndex:
+class ConceptIndex(MentionSearch):
     """Finds the nearest concepts of a mention. Create one with :meth:`build` or :meth:`load`.
 
-    FAISS uses as many threads as torch (``torch.set_num_threads``).
+    :meth:`search` gives all that is known of the matches, :meth:`link` columns for a table of mentions. FAISS uses as many threads as torch (``torch.set_num_threads``).
 
     Attributes:
         folder: The folder of the index: parquet tables, a ``.npy`` matrix, a FAISS file and ``index.json``.
         manifest: Its content, and the recall measured at build time.
-        catalog: Names, concepts, labels and types.
+        catalog: Names, concepts, labels, types, parents, and languages and sources of names.
         vectors: The search index over the matrix.
         trust_remote_code: Whether an encoder that is loaded by name may run third-party code.
 
@@ -63,8 +59,8 @@ class ConceptIndex:
     def __init__(
         self, folder: Path, manifest: Manifest, catalog: Catalog, vectors: VectorIndex, encoder: NameEncoder | None
     ) -> None:
-        self.folder, self.manifest, self.catalog, self.vectors = folder, manifest, catalog, vectors
-        self._encoder, self._concepts = encoder, ConceptSearch(catalog, vectors)
+        super().__init__(catalog, vectors, encoder)
+        self.folder, self.manifest = folder, manifest
         self.trust_remote_code = False
 
     # ------------------------------------------------------------------ making one
@@ -230,46 +226,6 @@ class ConceptIndex:
                     shutil.copyfile(self.folder / name, draft / name)
                 Manifest.read(draft, verify=True)
         return folder
-
-    # ------------------------------------------------------------------ searching
-
-    def search(
-        self, texts: Sequence[str], k: int = 5, *, types: Sequence[str] | None = None, threshold: float | None = None
-    ) -> list[list[Match]]:
-        """The nearest concepts of each text, best first.
-
-        Args:
-            texts: Mentions; equal mentions are encoded once.
-            k: Maximum number of concepts per text.
-            types: Only concepts with one of these semantic types.
-            threshold: Minimum score; a text without such a concept (NIL) gets an empty list.
-
-        Raises:
-            InputError: ``k`` below 1, a text that is not a string, unknown types, or a model other than that of the
-                names.
-        """
-        wrong = [texts] if isinstance(texts, str) else [text for text in texts if not isinstance(text, str)]
-        if wrong:
-            raise InputError(f"texts: expected a list of strings, found {wrong[0]!r}")
-        if not len(texts):
-            return []
-        place: dict[str, int] = {}
-        rows = [place.setdefault(text, len(place)) for text in texts]
-        encoder = self._encoder or self._recorded_encoder()
-        vectors = encoder.encode(list(place), task="query")
-        found = self.search_vectors(vectors, k, types=types, threshold=threshold)
-        return [found[row] for row in rows]
-
-    def search_vectors(
-        self, vectors: np.ndarray, k: int = 5, *, types: Sequence[str] | None = None, threshold: float | None = None
-    ) -> list[list[Match]]:
-        """The same for existing vectors ``[Q, D]``.
-
-        Raises:
-            InputError: Vectors of another dimension or not finite, ``k`` below 1, or unknown types.
-        """
-        with faiss_threads(torch.get_num_threads()):
-            return self._concepts.search(vectors, k, types=types, threshold=threshold)
 
     # ------------------------------------------------------------------ looking at it
 

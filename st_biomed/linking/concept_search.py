@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.linking.catalog import Catalog
+from st_biomed.linking.conditions import Conditions
 from st_biomed.linking.pooling import Pooled, pool_names
 from st_biomed.linking.vector_index import VectorIndex, unit_rows
 
@@ -33,6 +35,20 @@ class Match(NamedTuple):
     types: tuple[str, ...] = ()
 
 
+class Allowed(NamedTuple):
+    """The part of an index that is searched.
+
+    Attributes:
+        table: Name to its concepts that may be found: N rows.
+        names: Rows of the names that have one, sorted; ``None`` for all.
+        n_concepts: Number of concepts that may be found.
+    """
+
+    table: CSR
+    names: np.ndarray | None
+    n_concepts: int
+
+
 class ConceptSearch:
     """Search for concepts by vectors.
 
@@ -43,10 +59,10 @@ class ConceptSearch:
 
     def __init__(self, catalog: Catalog, vectors: VectorIndex) -> None:
         self.catalog, self.vectors = catalog, vectors
-        self._filter: tuple[tuple[str, ...], np.ndarray, np.ndarray] | None = None
+        self._allowed = Conditions(), Allowed(catalog.name_concepts, None, len(catalog.concepts))
 
     def search(
-        self, vectors: np.ndarray, k: int, *, types: Sequence[str] | None = None, threshold: float | None = None
+        self, vectors: np.ndarray, k: int, conditions: Conditions, *, threshold: float | None = None
     ) -> list[list[Match]]:
         """See :meth:`st_biomed.linking.ConceptIndex.search_vectors`."""
         if k < 1:
@@ -59,11 +75,11 @@ class ConceptSearch:
             )
         if not np.isfinite(vectors).all():
             raise InputError("vectors: hold NaN or infinity")
-        allowed, rows = self._allowed(types)
+        allowed = self.allowed(conditions)
         out: list[list[Match]] = [[] for _ in vectors]
         for start in range(0, len(vectors), _QUERIES_AT_ONCE):
             block = unit_rows(vectors[start : start + _QUERIES_AT_ONCE], self.vectors.similarity)
-            for found in self._pooled(block, k, allowed, rows):
+            for found in self._pooled(block, k, allowed):
                 names = self.catalog.texts(found.name)
                 columns = (found.query.tolist(), found.concept.tolist(), found.score.tolist(), names)
                 for query, concept, score, name in zip(*columns):
@@ -71,16 +87,14 @@ class ConceptSearch:
                         out[start + query].append(self._match(concept, score, name))
         return out
 
-    def _pooled(
-        self, queries: np.ndarray, k: int, allowed: np.ndarray | None, rows: np.ndarray | None
-    ) -> Iterator[Pooled]:
+    def _pooled(self, queries: np.ndarray, k: int, allowed: Allowed) -> Iterator[Pooled]:
         """The concepts of each query; names are taken until they stand for k concepts."""
-        n_names = len(self.catalog) if rows is None else len(rows)
-        enough = min(k, len(self.catalog.concepts) if allowed is None else int(allowed.sum()))
+        n_names = len(self.catalog) if allowed.names is None else len(allowed.names)
+        enough = min(k, allowed.n_concepts)
         pending, depth = np.arange(len(queries)), max(4 * k, 16)
         while len(pending):
-            scores, names = self.vectors.search(queries[pending], depth, rows)
-            pooled = pool_names(scores, names, self.catalog.name_concepts, k, allowed)
+            scores, names = self.vectors.search(queries[pending], depth, allowed.names)
+            pooled = pool_names(scores, names, allowed.table, k)
             counts = np.bincount(pooled.query, minlength=len(pending))
             whole = (counts >= enough) | (depth >= n_names)
             kept = whole[pooled.query]
@@ -88,17 +102,20 @@ class ConceptSearch:
             yield Pooled(pending[query], *columns)
             pending, depth = pending[~whole], depth * 4
 
-    def _allowed(self, types: Sequence[str] | None) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Concepts of some types as a mask ``[C]``, and the rows of their names; those of the last call are kept."""
-        if types is None:
-            return None, None
-        if isinstance(types, str):
-            raise InputError(f"types: expected a list of semantic types, found {types!r}")
-        key = tuple(types)
-        if self._filter is None or self._filter[0] != key:
-            concepts = self.catalog.of_types(key)
-            self._filter = key, concepts, np.flatnonzero(self.catalog.names_of(concepts))
-        return self._filter[1:]
+    def allowed(self, conditions: Conditions) -> Allowed:
+        """What may be found under some conditions; that of the last call is kept.
+
+        Raises:
+            InputError: See :meth:`Conditions.entries`.
+        """
+        if conditions != self._allowed[0]:
+            if conditions == Conditions():
+                found = Allowed(self.catalog.name_concepts, None, len(self.catalog.concepts))
+            else:
+                table = self.catalog.names_with(conditions.entries(self.catalog))
+                found = Allowed(table, np.flatnonzero(table.counts), len(np.unique(table.indices)))
+            self._allowed = conditions, found
+        return self._allowed[1]
 
     def _match(self, concept: int, score: float, name: str) -> Match:
         types = () if self.catalog.types is None else tuple(self.catalog.types[concept])

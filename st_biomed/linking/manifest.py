@@ -11,13 +11,13 @@ from st_biomed import __version__
 from st_biomed.errors import InputError
 from st_biomed.files import begun_in, check_output
 from st_biomed.files.sealed import Seal
-from st_biomed.linking.catalog import CONCEPTS, NAMES
+from st_biomed.linking.catalog import TABLES
 from st_biomed.linking.vectors import MATRIX, PROGRESS, read_progress
 from st_biomed.records import SourceInfo
 
 HEADER, GRAPH, PARTS = "index.json", "vectors.faiss", "parts"
 _SEAL = Seal(
-    HEADER, 2, "ConceptIndex.build or `st-biomed index`", "build the index again (`st-biomed index --overwrite`)"
+    HEADER, 3, "ConceptIndex.build or `st-biomed index`", "build the index again (`st-biomed index --overwrite`)"
 )
 
 
@@ -32,7 +32,7 @@ class Manifest:
         bf16: Whether the names were encoded under bfloat16 autocast.
         model: Folder or id of the encoder; empty if it was given as an object.
         model_sha256: Its digest.
-        catalog_sha256: Digest of names, concepts, labels and types.
+        catalog_sha256: Digest of names, concepts, labels, types, parents and origins.
         recall: The recall measured at build time.
         sources: Sources of the names, and their licenses.
         files: Name of each other file to its size and checksum.
@@ -87,7 +87,7 @@ class Manifest:
     @property
     def _needed(self) -> list[str]:
         """The files of an index of this kind."""
-        return [NAMES, CONCEPTS, MATRIX, *([] if self.kind == "exact" else [GRAPH])]
+        return [*TABLES, MATRIX, *([] if self.kind == "exact" else [GRAPH])]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -104,5 +104,5 @@ def check_folder(folder: Path, *, overwrite: bool) -> Path:
     Raises:
         InputError: See :func:`~st_biomed.files.check_output`.
     """
-    own = {HEADER, PROGRESS, NAMES, CONCEPTS, MATRIX, GRAPH}
+    own = {HEADER, PROGRESS, *TABLES, MATRIX, GRAPH}
     return check_output(folder, what="an index", is_own=own.__contains__, marker=HEADER, overwrite=overwrite)

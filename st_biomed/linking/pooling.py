@@ -23,24 +23,18 @@ class Pooled(NamedTuple):
     score: np.ndarray
 
 
-def pool_names(
-    scores: np.ndarray, names: np.ndarray, name_concepts: CSR, k: int, allowed: np.ndarray | None = None
-) -> Pooled:
+def pool_names(scores: np.ndarray, names: np.ndarray, name_concepts: CSR, k: int) -> Pooled:
     """The best k concepts of each query by their best name.
 
     Args:
         scores: float32 ``[Q, R]``, best first.
         names: Name of each score, ``[Q, R]``, padded with -1.
-        name_concepts: Name to its concepts; several concepts of a name keep their order.
+        name_concepts: Name to its concepts, or to those that are allowed; several concepts of a name keep their order.
         k: Maximum number of concepts per query.
-        allowed: Allowed concepts, boolean ``[C]``; all by default.
     """
     flat = np.flatnonzero(names.ravel() >= 0)
     position, concept = name_concepts.take(names.ravel()[flat])
     place = flat[position]
-    if allowed is not None:
-        kept = allowed[concept]
-        place, concept = place[kept], concept[kept]
     query = place // max(names.shape[1], 1)
     width = int(concept.max(initial=0)) + 1
     first = np.sort(np.unique(query * width + concept, return_index=True)[1])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -46,7 +50,7 @@ def test_the_recall_that_was_measured_is_printed(
 
 
 def test_a_text_is_linked_line_by_line(run: Callable, index: Path, tmp_path: Path) -> None:
-    mentions, out = tmp_path / "mentions.txt", tmp_path / "out" / "linked.tsv"
+    mentions, out = tmp_path / "mentions.txt", tmp_path / "out" / "linked.txt"
     mentions.write_text("flumpa disease\n\ngradtha\n")
     result = run("link", index, mentions, "-o", out, "-k", 2)
     assert result.exit_code == 0, result.output
@@ -85,6 +89,67 @@ def test_tsv_and_jsonl_keep_their_rows(run: Callable, index: Path, tmp_path: Pat
     assert "0 linked, 1 without a concept" in result.stderr
 
 
+def test_a_csv_is_linked_by_its_column(run: Callable, index: Path, tmp_path: Path) -> None:
+    """Catches a CSV that is linked line by line as plain text, its header too."""
+    table = tmp_path / "terms.csv"
+    table.write_text('id,term\n7,"flumpa disease"\n8,"of the\nflumpa, nobody\'s"\n')
+    result = run("link", index, table, "--column", "term", "-k", 1, "--output", "-")
+    assert result.exit_code == 0, result.output
+    rows = list(csv.reader(io.StringIO(result.stdout, newline="")))
+    assert rows[0] == ["id", "term", "rank", "concept", "score", "name", "label"]
+    assert rows[1] == ["7", "flumpa disease", "1", "TOY:D0", "1.0000", "flumpa disease", "flumpa disease"]
+    assert rows[2][:3] == ["8", "of the\nflumpa, nobody's", "1"] and len(rows) == 3
+    for name in ("linked.parquet", "linked.jsonl.gz"):
+        assert run("link", index, table, "--column", "term", "-o", tmp_path / name).exit_code == 0
+    assert pq.read_table(tmp_path / "linked.parquet")["id"].to_pylist() == ["7"] * 5 + ["8"] * 5
+    objects = gzip.decompress((tmp_path / "linked.jsonl.gz").read_bytes()).decode().splitlines()
+    assert [len(json.loads(line)["concepts"]) for line in objects] == [5, 5]
+    parquet = CliRunner().invoke(
+        app, ["link", str(index), "--format", "csv", "--output-format", "parquet", "--column", "term"],
+        input=table.read_bytes(),
+    )  # fmt: skip
+    assert pq.read_table(io.BytesIO(parquet.stdout_bytes)).equals(pq.read_table(tmp_path / "linked.parquet"))
+
+
+def test_conditions_leave_their_concepts_alone(run: Callable, index: Path, tmp_path: Path) -> None:
+    mentions = tmp_path / "mentions.jsonl"
+    mentions.write_text('{"text": "flumpa disease"}\n')
+
+    def found(*words: object) -> list[str]:
+        result = run("link", index, mentions, "-k", 99, *words)
+        assert result.exit_code == 0, result.output
+        return [concept["concept"] for concept in json.loads(result.stdout)["concepts"]]
+
+    below = found("--below", "TOY:D0.1")
+    assert sorted(below) == ["TOY:D0.1", "TOY:D0.1.0", "TOY:D0.1.1", "TOY:D0.1.2"]
+    assert sorted(found("--below", "TOY:D0.1,TOY:D0.2", "--leaves")) == [
+        *(f"TOY:D0.1.{i}" for i in range(3)),
+        *(f"TOY:D0.2.{i}" for i in range(3)),
+    ]
+    assert found("--sources", "TOY", "--languages", "en") == found()
+
+
+def test_a_bad_row_is_left_out_and_counted(run: Callable, index: Path, tmp_path: Path) -> None:
+    """Catches a job of a night that ends at its last row, and a row that is in no file."""
+    table, out, rejects = (tmp_path / name for name in ("terms.csv", "linked.csv", "rejects.jsonl"))
+    table.write_bytes(b"id,text\n1,flumpa\n2\n3,\xe9\n4,gradtha\n")
+    words = ("link", index, table, "-k", 1, "-o", out)
+    assert run(*words).exit_code == 2 and not out.exists()
+    result = run(*words, "--on-error", "reject", "--rejects", rejects)
+    assert result.exit_code == 0, result.output
+    assert (
+        f"2 mentions: 2 linked, 0 without a concept, 0 without text, 2 rows rejected (see {rejects});" in result.stderr
+    )
+    assert [line.split(",")[0] for line in out.read_text().splitlines()] == ["id", "1", "4"]
+    assert [json.loads(line)["line"] for line in rejects.read_text().splitlines()] == [3, 4]
+    assert f"{rejects}: already exists" in run(*words[:-2], "--on-error", "reject", "--rejects", rejects).stderr
+    output = run(*words[:-2], "--on-error", "reject").stderr
+    assert f"rejected: {table}:3: 1 cells, expected 2" in output and "2 rows rejected;" in output
+    table.write_text("text\nflumpa\n")
+    result = run(*words, "--overwrite", "--on-error", "reject", "--rejects", rejects)
+    assert "0 rows rejected;" in result.stderr and rejects.read_bytes() == b""
+
+
 def test_standard_input_is_read_where_no_file_is_given(index: Path) -> None:
     result = CliRunner().invoke(app, ["link", str(index), "-k", "1"], input="flumpa disease\n")
     assert result.stdout.startswith("flumpa disease\t1\tTOY:D0\t")
@@ -104,7 +169,7 @@ def test_mistakes_are_one_line(
     mentions.write_text("id\tstring\n1\tflumpa\n")
     assert "no such file" in refused("link", index, tmp_path / "nowhere.txt")
     assert "no column 'text'" in refused("link", index, mentions)
-    assert "unknown format 'csv'" in refused("link", index, mentions, "--format", "csv")
+    assert "unknown format 'xml'" in refused("link", index, mentions, "--format", "xml")
     assert "no concept has type 'gland'" in refused("link", index, mentions, "--column", "string", "--types", "gland")
     assert "no index.json in it" in refused("link", toy_folder, mentions, "--column", "string")
     assert "already contains an index; choose another folder, or replace it with --overwrite" in refused(

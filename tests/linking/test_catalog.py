@@ -7,11 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.linking import Catalog
 from st_biomed.linking.catalog import CONCEPTS, NAMES
+from st_biomed.linking.origins import ORIGINS, Origin
 from st_biomed.linking_data.records import LinkingDictionary
 from st_biomed.terminology import Terminology
+
+
+def tree(parents: list[list[int]]) -> CSR:
+    pairs = [(child, parent) for child, above in enumerate(parents) for parent in above]
+    return CSR.from_pairs(*np.array(pairs, dtype=np.int64).reshape(-1, 2).T, len(parents))
 
 
 def entries(catalog: Catalog) -> list[tuple[str, list[str]]]:
@@ -53,6 +60,10 @@ def test_saved_and_loaded_is_the_same(zorb: Terminology, dictionary: LinkingDict
             catalog.types,
         )
         assert loaded.digest == catalog.digest
+        assert (loaded.parents is None, loaded.origins is None) == (catalog.parents is None, catalog.origins is None)
+        if catalog.origins is not None and loaded.origins is not None:
+            assert loaded.origins.sets == catalog.origins.sets
+            assert loaded.origins.of_entry.tolist() == catalog.origins.of_entry.tolist()
 
 
 def test_the_digest_names_every_part(zorb: Terminology) -> None:
@@ -72,15 +83,20 @@ def test_the_digest_names_every_part(zorb: Terminology) -> None:
         Catalog(names, table, concepts[::-1], labels, types),
         Catalog(names, table, concepts, labels[::-1], types),
         Catalog(names, table, concepts, labels, None),
+        Catalog(names, table, concepts, labels, types),
+        Catalog(names, table, concepts, labels, types, parents=tree([[], [0], [], []])),
+        Catalog(names, table, concepts, labels, types, parents=tree([[], [], [0], []])),
+        Catalog(names, table, concepts, labels, types, origins=whole.origins._replace(sets=[(Origin("it", "ZORB"),)])),
     ]
-    assert len({whole.digest, *(other.digest for other in others)}) == 6
+    assert len({whole.digest, *(other.digest for other in others)}) == 1 + len(others)
 
 
 def test_types_choose_concepts_and_their_names(zorb: Terminology, dictionary: LinkingDictionary) -> None:
     catalog = Catalog.of(zorb)
     organs = catalog.of_types(["organ"])
     assert organs.tolist() == [False, False, True, True]
-    named = catalog.texts(np.flatnonzero(catalog.names_of(organs)))
+    table = catalog.names_with(organs[catalog.name_concepts.indices])
+    named = catalog.texts(np.flatnonzero(table.counts))
     assert sorted(named) == ["flumpa", "flumpitis", "mimpic gradtha"]
     with pytest.raises(InputError, match="no concept has type 'gland'; there are disorder, organ"):
         catalog.of_types(["organ", "gland"])
@@ -92,7 +108,7 @@ def test_other_objects_and_damaged_tables_are_refused(zorb: Terminology, tmp_pat
     with pytest.raises(InputError, match="expected a Terminology or a LinkingDictionary, found list"):
         Catalog.of(["flumpa"])  # type: ignore[arg-type]
     Catalog.of(zorb).save(tmp_path)
-    for name in (NAMES, CONCEPTS):
+    for name in (NAMES, CONCEPTS, ORIGINS):
         (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-20])
         with pytest.raises(InputError, match=f"{name}: missing or damaged; build the index again"):
             Catalog.load(tmp_path)

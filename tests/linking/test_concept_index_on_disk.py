@@ -22,6 +22,7 @@ def test_no_file_is_a_pickle_and_a_copy_is_an_index(index: ConceptIndex, tmp_pat
         "concepts.parquet",
         "index.json",
         "names.parquet",
+        "origins.parquet",
         "vectors.npy",
     ]
     assert ConceptIndex.load(copy).search(["flumpa"]) == index.search(["flumpa"])
@@ -36,7 +37,9 @@ def test_another_model_is_refused(index: ConceptIndex, tiny_bert: SentenceTransf
         ConceptIndex.load(tmp_path / "index", tiny_bert)
 
 
-@pytest.mark.parametrize("name", ["names.parquet", "concepts.parquet", "vectors.npy", "vectors.faiss"])
+@pytest.mark.parametrize(
+    "name", ["names.parquet", "concepts.parquet", "origins.parquet", "vectors.npy", "vectors.faiss"]
+)
 def test_a_file_that_is_not_the_one_that_was_written_is_named(
     zorb: Terminology, tiny_bert: SentenceTransformer, tmp_path: Path, name: str
 ) -> None:
@@ -58,7 +61,7 @@ def test_a_file_that_is_not_the_one_that_was_written_is_named(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"format": 2', '"format": 7', "is of format 7, this version reads 2; build the index again"),
+        ('"format": 3', '"format": 2', "is of format 2, this version reads 3; build the index again"),
         ('"names"', '"nouns"', r"index.json: damaged or edited"),
         ("{", "[", r"index.json: damaged \(JSONDecodeError\)"),
         ('"names": 7', '"names": 8', "index.json: damaged or edited"),

@@ -10,13 +10,13 @@ from st_biomed.csr import CSR
 from st_biomed.linking.pooling import pool_names
 
 
-def naive(scores, names, table: CSR, k: int, allowed) -> list[tuple[int, int, int, float]]:
+def naive(scores, names, table: CSR, k: int) -> list[tuple[int, int, int, float]]:
     out = []
     for query, row in enumerate(names):
         seen: list[int] = []
         for score, name in zip(scores[query], row):
             for concept in table.row(name).tolist() if name >= 0 else []:
-                if concept not in seen and len(seen) < k and (allowed is None or allowed[concept]):
+                if concept not in seen and len(seen) < k:
                     seen.append(concept)
                     out.append((query, concept, int(name), float(score)))
     return out
@@ -32,7 +32,6 @@ def test_pooling_is_that_of_a_loop(data: st.DataObject) -> None:
     names = rng.integers(-1, n_names, (n_queries, depth))
     scores = -np.sort(-rng.random((n_queries, depth)).astype(np.float32), axis=1)
     k = data.draw(st.integers(1, 4))
-    allowed = rng.random(n_concepts) < 0.6 if data.draw(st.booleans()) else None
-    pooled = pool_names(scores, names, table, k, allowed)
+    pooled = pool_names(scores, names, table, k)
     found = list(zip(*(column.tolist() for column in (pooled.query, pooled.concept, pooled.name, pooled.score))))
-    assert found == naive(scores, names, table, k, allowed)
+    assert found == naive(scores, names, table, k)

@@ -1,0 +1,59 @@
+"""Mentions out of a column of any library, and matches as columns: what stands between a data frame and a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from st_biomed.errors import InputError, shown
+from st_biomed.linking.concept_search import Match
+
+COLUMNS = ("concept", "label", "name", "score")
+"""The fields of a match that become columns."""
+
+_MISSING = ("NAType", "NaTType")
+"""Types of pandas for a missing value, which compare with nothing."""
+
+
+def mentions_of(texts: Iterable[Any]) -> list[str | None]:
+    """The texts of a column without the spaces around them; ``None`` for a missing or blank one.
+
+    Args:
+        texts: A list, or a column of pandas, arrow, numpy, polars or datasets.
+
+    Raises:
+        InputError: A table or a string in place of a column, or a value that is not a string.
+    """
+    if isinstance(texts, str | bytes | Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
+        what = shown(texts) if isinstance(texts, str | bytes) else f"a {type(texts).__name__}"
+        raise InputError(f'texts: expected one column of strings, e.g. frame["term"], found {what}')
+    listed = next((method for name in ("to_pylist", "tolist") if (method := getattr(texts, name, None))), None)
+    values = list(texts) if listed is None else listed()
+    return [_mention(value, row) for row, value in enumerate(values)]
+
+
+def _mention(value: Any, row: int) -> str | None:
+    if isinstance(value, str):
+        return value.strip() or None
+    if value is None or type(value).__name__ in _MISSING:
+        return None
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return None
+    raise InputError(f"texts: expected strings, None or NaN, found {shown(value)} in row {row}")
+
+
+def wide(found: Sequence[Sequence[Match] | None], k: int, prefix: str = "") -> dict[str, list[Any]]:
+    """Matches as columns, one row per text.
+
+    Args:
+        found: The matches of each text; ``None`` for a text that is missing.
+        k: If 1, a cell is a value; otherwise the list of the values of all matches.
+        prefix: Text before the names of the columns.
+    """
+    columns: dict[str, list[Any]] = {}
+    for field in COLUMNS:
+        lists = [None if matches is None else [getattr(match, field) for match in matches] for matches in found]
+        columns[f"{prefix}{field}"] = lists if k > 1 else [values[0] if values else None for values in lists]
+    return columns

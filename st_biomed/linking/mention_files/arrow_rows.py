@@ -1,0 +1,178 @@
+"""Mentions in a parquet file, read batch by batch; a row knows its batch, so that its types are kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from st_biomed.errors import InputError
+from st_biomed.files.delimited import check_file
+from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns
+
+_ROWS = 4096
+
+
+class Batch:
+    """Rows of a parquet file.
+
+    Args:
+        rows: The rows.
+    """
+
+    def __init__(self, rows: pa.RecordBatch) -> None:
+        self.rows = rows
+
+    @cached_property
+    def plain(self) -> list[list[Any]]:
+        """Each column as values that JSON has."""
+        return [plain(column) for column in self.rows.columns]
+
+
+class ArrowValues(Sequence[Any]):
+    """The values of one row of a batch, converted only where they are asked for.
+
+    Attributes:
+        batch: The batch.
+        row: The row in it.
+    """
+
+    def __init__(self, batch: Batch, row: int) -> None:
+        self.batch, self.row = batch, row
+
+    def __len__(self) -> int:
+        return self.batch.rows.num_columns
+
+    @overload
+    def __getitem__(self, place: int) -> Any: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Any]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return [column[self.row] for column in self.batch.plain[place]]
+        return self.batch.plain[place][self.row]
+
+
+def read_parquet(path: Path, column: str, added: Sequence[str]) -> MentionTable:
+    """Rows with typed columns; the memory does not grow with the number of rows.
+
+    Args:
+        path: The file.
+        column: The column of mentions, of strings.
+        added: The columns that linking adds.
+
+    Raises:
+        InputError: No such file, not a parquet file, a column of another type, or see
+            :func:`~st_biomed.linking.mention_files.records.check_columns`.
+    """
+    try:
+        file = pq.ParquetFile(check_file(path))
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(path, error) from error
+    schema = file.schema_arrow
+    place = check_columns(str(path), schema.names, column, added)
+    kind = schema.field(place).type
+    value_type = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type) or pa.types.is_null(value_type)):
+        raise InputError(f"{path}: column {column!r} is of type {kind}, expected strings")
+    return MentionTable(str(path), "parquet", schema.names, _mentions(path, file, place), schema=schema)
+
+
+def _mentions(path: Path, file: pq.ParquetFile, place: int) -> Iterator[MentionRow | BadRow]:
+    names, first = file.schema_arrow.names, 1
+    with file:
+        batches = file.iter_batches(_ROWS)
+        while (rows := _next(path, batches)) is not None:
+            yield from _of_batch(Batch(rows), names, place, first)
+            first += rows.num_rows
+
+
+def _next(path: Path, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    try:
+        return next(batches, None)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(path, error) from error
+
+
+def _of_batch(batch: Batch, names: list[str], place: int, first: int) -> Iterator[MentionRow | BadRow]:
+    flaws = _flaws(batch.rows)
+    if flaws:
+        valid = [row for row in range(batch.rows.num_rows) if row not in flaws]
+        kept = Batch(batch.rows.take(pa.array(valid, pa.int64())))
+        places = {row: at for at, row in enumerate(valid)}
+    else:
+        kept, places = batch, {}
+    texts = plain(kept.rows.column(place))
+    for row in range(batch.rows.num_rows):
+        if row in flaws:
+            yield BadRow(first + row, "is not UTF-8; convert it", flaws[row])
+        else:
+            at = places.get(row, row)
+            yield MentionRow((texts[at] or "").strip(), names, ArrowValues(kept, at))
+
+
+def _flaws(rows: pa.RecordBatch) -> dict[int, str]:
+    """The rows with strings that are not UTF-8, which parquet does not check, and what stands in them."""
+    try:
+        rows.validate(full=True)
+    except pa.ArrowInvalid:
+        pass
+    else:
+        return {}
+    flaws = {}
+    for row in range(rows.num_rows):
+        single = rows.take(pa.array([row]))
+        try:
+            single.validate(full=True)
+        except pa.ArrowInvalid:
+            flaws[row] = " | ".join(
+                f"{name}: {_shown(single.column(at))}" for at, name in enumerate(rows.schema.names)
+            )
+    return flaws
+
+
+def _shown(value: pa.Array) -> str:
+    kind = value.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        large = pa.types.is_large_string(kind)
+        content = value.view(pa.large_binary() if large else pa.binary())[0].as_py()
+        return "" if content is None else content.decode("utf-8", "surrogateescape")
+    return str(value[0])
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return InputError(f"{path}: is not a complete parquet file ({reason})")
+
+
+def plain(column: pa.Array) -> list[Any]:
+    """A column as strings, numbers, lists and objects: dates and decimals as text, bytes as hexadecimal digits."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return plain(column.dictionary_decode())
+    if pa.types.is_temporal(kind) or pa.types.is_decimal(kind):
+        try:
+            return column.cast(pa.string()).to_pylist()
+        except pa.ArrowNotImplementedError:
+            return [None if value is None else str(value) for value in column.to_pylist()]
+    return [_for_json(value) for value in column.to_pylist()]
+
+
+def _for_json(value: Any) -> Any:
+    """A value that JSON has; NaN and infinities are null."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(name): _for_json(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_for_json(member) for member in value]
+    return str(value)

@@ -1,0 +1,102 @@
+"""Mentions in CSV (RFC 4180): cells in double quotes may hold delimiters, doubled quotes and line breaks."""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from st_biomed.errors import InputError
+from st_biomed.linking.mention_files.delimited import header_of, wrong_width
+from st_biomed.linking.mention_files.lines import flaw
+from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns
+
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
+"""In the order of trial: the delimiter is the first at which the header has the column of mentions."""
+
+
+def read_csv(lines: Iterator[str], name: str, column: str, added: Sequence[str]) -> MentionTable:
+    """A header and rows of as many cells. A blank line is a row without text.
+
+    Args:
+        lines: The lines with their ends.
+        name: The file, for errors.
+        column: The column of mentions.
+        added: The columns that linking adds.
+
+    Raises:
+        InputError: No header, or see :func:`~st_biomed.linking.mention_files.records.check_columns`.
+    """
+    number, header = header_of(lines, name, column)
+    fits = (mark for mark in _DELIMITERS if column in next(csv.reader([header], delimiter=mark)))
+    delimiter = next(fits, ",")
+    rows = _Rows(chain([header], lines), delimiter, number)
+    first = next(rows)
+    if isinstance(first, BadRow):
+        raise InputError(f"{name}:{first.line}: {first.reason}")
+    _, columns, _ = first
+    place = check_columns(f"{name}:{number}", columns, column, added, f"split at {_DELIMITERS[delimiter]} ")
+    return MentionTable(name, "csv", columns, _mentions(rows, columns, place, delimiter), delimiter)
+
+
+def _mentions(rows: _Rows, columns: list[str], place: int, delimiter: str) -> Iterator[MentionRow | BadRow]:
+    for row in rows:
+        if isinstance(row, BadRow):
+            yield row
+            continue
+        number, found, content = row
+        cells = found or [""] * len(columns)
+        if problem := wrong_width(len(cells), len(columns), _DELIMITERS[delimiter]):
+            yield BadRow(number, problem, content)
+        else:
+            yield MentionRow(cells[place].strip(), columns, cells)
+
+
+class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
+    """The rows of a CSV with the line at which each begins, its cells, and its lines as they stand in the file.
+
+    A row that cannot be split gives up its first line alone: a stray quote, which swallows all that follows up to the
+    next one, spoils one row and not the rest of the file.
+
+    Args:
+        lines: The lines with their ends.
+        delimiter: What separates two cells.
+        number: The number of the first line.
+    """
+
+    def __init__(self, lines: Iterator[str], delimiter: str, number: int) -> None:
+        self._lines, self._number = _Lines(lines), number
+        self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
+
+    def __next__(self) -> tuple[int, list[str], str] | BadRow:
+        number, taken = self._number, self._lines.taken
+        taken.clear()
+        try:
+            cells = next(self._reader)
+        except csv.Error as error:
+            self._number += 1
+            first = taken[0]
+            self._lines.again.extendleft(reversed(taken[1:]))
+            return BadRow(number, f"{error} (a stray double quote?)", first)
+        self._number += len(taken)
+        content = "".join(taken)
+        problem = flaw(content)
+        return BadRow(number, problem, content) if problem else (number, cells, content)
+
+
+class _Lines(Iterator[str]):
+    """Lines that are remembered and can be given again, also after the last one.
+
+    Attributes:
+        taken: The lines of the current row.
+        again: Lines that come before the next one.
+    """
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines, self.taken, self.again = lines, list[str](), deque[str]()
+
+    def __next__(self) -> str:
+        line = self.again.popleft() if self.again else next(self._lines)
+        self.taken.append(line)
+        return line

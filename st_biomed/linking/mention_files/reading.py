@@ -1,0 +1,51 @@
+"""Opens a file or a stream of mentions in any format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.linking.mention_files.arrow_rows import read_parquet
+from st_biomed.linking.mention_files.delimited import read_text, read_tsv
+from st_biomed.linking.mention_files.formats import Format
+from st_biomed.linking.mention_files.jsonl import read_jsonl
+from st_biomed.linking.mention_files.lines import raw_lines
+from st_biomed.linking.mention_files.quoted import read_csv
+from st_biomed.linking.mention_files.records import MentionTable
+
+_STREAM = "standard input"
+
+
+def read_mentions(
+    source: Path | Iterable[bytes],
+    form: Format,
+    column: str = "text",
+    *,
+    added: Sequence[str] = (),
+    same_fields: bool = False,
+) -> MentionTable:
+    """Open a table of mentions. Rows are read when they are asked for.
+
+    Args:
+        source: A file (``*.gz`` is decompressed), or the lines of a stream.
+        form: Its format.
+        column: Column or field that holds the mention; not used for text.
+        added: The columns that linking adds; they must not be there.
+        same_fields: Whether the output has the same columns in every row, see
+            :func:`~st_biomed.linking.mention_files.jsonl.read_jsonl`.
+
+    Raises:
+        InputError: No such file or column, no header, a column that linking adds, a parquet file that is none or comes
+            from a stream; while reading, a file that is not complete.
+    """
+    if form == "parquet":
+        if not isinstance(source, Path):
+            raise InputError(f"{_STREAM}: parquet is read from a file only; expected the path of one")
+        return read_parquet(source, column, added)
+    name, lines = str(source) if isinstance(source, Path) else _STREAM, raw_lines(source)
+    if form == "jsonl":
+        return read_jsonl(lines, name, column, added, same_fields=same_fields)
+    if form == "text":
+        return read_text(lines, name)
+    return (read_tsv if form == "tsv" else read_csv)(lines, name, column, added)

@@ -1,0 +1,116 @@
+"""The calls that search an index of concepts: by texts, by vectors, and for the columns of a table of mentions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from st_biomed.errors import InputError
+from st_biomed.linking.catalog import Catalog
+from st_biomed.linking.concept_search import ConceptSearch, Match
+from st_biomed.linking.conditions import Conditions
+from st_biomed.linking.encoding import NameEncoder
+from st_biomed.linking.match_columns import mentions_of, wide
+from st_biomed.linking.vector_index import VectorIndex, faiss_threads
+
+
+class MentionSearch(ABC):
+    """Search of an index; :class:`~st_biomed.linking.ConceptIndex` tells how one is made.
+
+    Args:
+        catalog: Names and their concepts.
+        vectors: The search index over the names.
+        encoder: The encoder of the mentions, if it is loaded.
+    """
+
+    def __init__(self, catalog: Catalog, vectors: VectorIndex, encoder: NameEncoder | None) -> None:
+        self.catalog, self.vectors = catalog, vectors
+        self._encoder, self._concepts = encoder, ConceptSearch(catalog, vectors)
+
+    @abstractmethod
+    def _recorded_encoder(self) -> NameEncoder:
+        """Load the encoder of the names."""
+
+    def link(
+        self, texts: Iterable[Any], k: int = 1, *, threshold: float | None = None, prefix: str = "", **conditions: Any
+    ) -> dict[str, list[Any]]:
+        """The best concept of each text as columns, which fit beside the texts in a table.
+
+        Args:
+            texts: A column of mentions: a list, a Series of pandas, an array of arrow, a column of a dataset. A
+                missing (None, NaN) or blank text has None in every column.
+            k: Maximum number of concepts per text. If it is above 1, each cell is a list, best first, and a text
+                without a concept has empty lists.
+            threshold: Minimum score. With ``k=1``, a text without such a concept has None in every column.
+            prefix: Text before the names of the columns, where the table has one of these names already.
+            **conditions: See :class:`~st_biomed.linking.Conditions`.
+
+        Returns:
+            The columns ``concept``, ``label``, ``name`` (the matched name) and ``score``, one row per text.
+
+        Raises:
+            InputError: As in :meth:`search`; a table in place of a column.
+
+        Example:
+            ::
+
+                frame = frame.assign(**index.link(frame["term"], leaves=True))
+                dataset = dataset.map(lambda batch: index.link(batch["term"]), batched=True)
+        """
+        mentions = mentions_of(texts)
+        found = iter(
+            self.search([text for text in mentions if text is not None], k, threshold=threshold, **conditions)
+        )
+        return wide([None if text is None else next(found) for text in mentions], k, prefix)
+
+    def search(
+        self, texts: Sequence[str], k: int = 5, *, threshold: float | None = None, **conditions: Any
+    ) -> list[list[Match]]:
+        """The nearest concepts of each text, best first.
+
+        Args:
+            texts: Mentions; equal mentions are encoded once.
+            k: Maximum number of concepts per text.
+            threshold: Minimum score; a text without such a concept (NIL) gets an empty list.
+            **conditions: ``types``, ``leaves``, ``below``, ``sources`` and ``languages``, see
+                :class:`~st_biomed.linking.Conditions`; the k best concepts are those that meet all of them.
+
+        Raises:
+            InputError: ``k`` below 1, a text that is not a string, unknown types, codes, sources or languages, or a
+                model other than that of the names.
+        """
+        wrong = [texts] if isinstance(texts, str) else [text for text in texts if not isinstance(text, str)]
+        if wrong:
+            raise InputError(f"texts: expected a list of strings, found {wrong[0]!r}")
+        if not len(texts):
+            self.check(**conditions)
+            return []
+        place: dict[str, int] = {}
+        rows = [place.setdefault(text, len(place)) for text in texts]
+        encoder = self._encoder or self._recorded_encoder()
+        vectors = encoder.encode(list(place), task="query")
+        found = self.search_vectors(vectors, k, threshold=threshold, **conditions)
+        return [found[row] for row in rows]
+
+    def search_vectors(
+        self, vectors: np.ndarray, k: int = 5, *, threshold: float | None = None, **conditions: Any
+    ) -> list[list[Match]]:
+        """The same for existing vectors ``[Q, D]``.
+
+        Raises:
+            InputError: Vectors of another dimension or not finite, ``k`` below 1, or conditions as in :meth:`search`.
+        """
+        with faiss_threads(torch.get_num_threads()):
+            return self._concepts.search(vectors, k, Conditions(**conditions), threshold=threshold)
+
+    def check(self, **conditions: Any) -> int:
+        """The number of concepts that meet some conditions.
+
+        Raises:
+            InputError: Conditions as in :meth:`search`.
+        """
+        return self._concepts.allowed(Conditions(**conditions)).n_concepts

@@ -1,0 +1,176 @@
+"""Rows that cannot be read: the first one is told with its line, or each is kept aside and nothing is lost."""
+
+from __future__ import annotations
+
+import base64
+import gc
+import gzip
+import io
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.linking.mention_files import (
+    BadRow,
+    Rejects,
+    arrow_rows,
+    arrow_writing,
+    read_mentions,
+    rejecting,
+    stopping,
+)
+from tests.linking.linked_files import link, load
+
+NOT_UTF8 = "is not UTF-8; convert it"
+CASES = {
+    # format: content, line and reason of each bad row, the mentions that are left
+    "text": (b"a\n\xff\nb\nc\0\n", {2: NOT_UTF8, 4: "contains a NUL character"}, ["a", "b"]),
+    "tsv": (
+        b"id\ttext\n1\ta\n2\n3\tb\tc\n\n4\t\xe9\n5\td\n",
+        {3: "1 cells, expected 2, split at tabs", 4: "3 cells, expected 2", 6: NOT_UTF8},
+        ["a", "", "d"],
+    ),
+    "csv": (
+        b'id,text\n1,"a\nb"\n2\n3,"c" d\n4,e,f\n5,\xe9\n6,"g""h"\n7,"open\n8,i\n',
+        {
+            4: "1 cells, expected 2, split at commas",
+            5: "',' expected after '\"' (a stray double quote?)",
+            6: "3 cells, expected 2",
+            7: NOT_UTF8,
+            9: "unexpected end of data (a stray double quote?)",
+        },
+        ["a\nb", 'g"h', "i"],
+    ),
+    "jsonl": (
+        b'{"text": "a"}\n\n{"text"\n[1]\n{"name": "b"}\n{"text": 3}\n{"text": "\\ud800"}\n{"text": "b", "concepts": []}\n'
+        b'{"text": "\xff"}\n{"text": null}\n{"text": "c"}\n',
+        {
+            3: "is not JSON",
+            4: "expected a JSON object, found list",
+            5: "no field 'text'; the object has ['name']",
+            6: "field 'text' must be a string, found 3",
+            7: "contains half a character",
+            8: "field 'concepts' exists already",
+            9: NOT_UTF8,
+        },
+        ["a", "", "c"],
+    ),
+}
+
+
+@pytest.mark.parametrize("form", CASES)
+def test_a_bad_row_stops_with_its_line(form: str) -> None:
+    content, reasons, _ = CASES[form]
+    lines = content.splitlines(keepends=True)
+    first = form in ("tsv", "csv")
+    for number, reason in reasons.items():
+        alone = lines[:first] + lines[number - 1 : number]
+        with pytest.raises(InputError) as caught:
+            list(stopping(read_mentions(io.BytesIO(b"".join(alone)), form, added=["concepts"])))
+        assert str(caught.value).startswith(f"standard input:{len(alone)}: {reason}")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", CASES)
+def test_rejected_rows_are_all_there_with_line_and_reason(form: str) -> None:
+    """Catches a row that is in neither file, and a row behind a bad one that is taken with it."""
+    content, reasons, mentions = CASES[form]
+    rejected: list[BadRow] = []
+    rejects = Rejects(None, lambda line: None)
+    rejects.add = lambda name, row: rejected.append(row)  # type: ignore[method-assign]
+    table = read_mentions(io.BytesIO(content), form, added=["concepts"])
+    assert [row.text for row in rejecting(table, rejects)] == mentions
+    assert [row.line for row in rejected] == list(reasons)
+    for row, reason in zip(rejected, reasons.values()):
+        assert row.reason.startswith(reason)
+    lines = content.splitlines(keepends=True)
+    for row in rejected:
+        assert row.content.encode("utf-8", "surrogateescape") == lines[row.line - 1]
+
+
+def test_the_file_of_rejects_holds_the_bytes_as_they_were(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(CASES["csv"][0])
+    rejected = link(tmp_path / "in.csv", tmp_path / "out.csv", "text", reject=True)
+    assert [row["line"] for row in rejected] == list(CASES["csv"][1])
+    assert {row["file"] for row in rejected} == {str(tmp_path / "in.csv")}
+    assert rejected[0]["row"] == "2\n"
+    assert base64.b64decode(rejected[3]["row_base64"]) == b"5,\xe9\n" and "row" not in rejected[3]
+    assert [row["text"] for row in load(tmp_path / "out.csv") if row["rank"] != "2"] == ["a\nb", 'g"h', "i"]
+
+
+def test_a_quote_that_never_ends_spoils_one_row_of_many(tmp_path: Path) -> None:
+    """Catches a stray quote at the beginning of a file that takes all the rest with it."""
+    (tmp_path / "in.csv").write_text('text\n"open\n' + "".join(f"flumpa{i}\n" for i in range(30_000)))
+    rejected = link(tmp_path / "in.csv", tmp_path / "out.csv", "text", reject=True, rows_at_once=5000)
+    assert [row["line"] for row in rejected] == [2]
+    assert len(load(tmp_path / "out.csv")) == 30_000
+    with pytest.raises(InputError, match=r"in.csv:2: .* \(a stray double quote\?\)"):
+        link(tmp_path / "in.csv", tmp_path / "other.csv", "text")
+
+
+def test_strings_of_parquet_that_are_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parquet itself does not check them, so that they would end in a traceback when they are written."""
+    monkeypatch.setattr(arrow_rows, "_ROWS", 2)
+    bad = pa.array([b"0", b"0", b"a", b"\xff", b"b"]).view(pa.string())
+    pq.write_table(pa.table({"n": [1, 2, 3, 4, 5], "text": bad}), tmp_path / "in.parquet")
+    with pytest.raises(InputError, match="in.parquet:4: is not UTF-8; convert it"):
+        link(tmp_path / "in.parquet", tmp_path / "out.csv", "text")
+    (rejected,) = link(tmp_path / "in.parquet", tmp_path / "out.parquet", "text", reject=True)
+    assert base64.b64decode(rejected["row_base64"]) == b"n: 4 | text: \xff"
+    assert [(row["n"], row["text"]) for row in load(tmp_path / "out.parquet")] == [
+        (1, "0"),
+        (2, "0"),
+        (3, "a"),
+        (5, "b"),
+    ]
+
+
+def test_what_is_wrong_with_a_header_is_never_rejected() -> None:
+    for form, content, message in (
+        ("tsv", b"id\tname\n", "standard input:1: no column 'text'; split at tabs the columns are ['id', 'name']"),
+        ("tsv", b"", "standard input: is empty, a header with the column 'text' is needed"),
+        ("csv", b"\xff,text\n", "standard input:1: is not UTF-8"),
+        ("csv", b'"text\n', "standard input:1: unexpected end of data"),
+        ("csv", b"id;name\n", "no column 'text'; split at commas the columns are ['id;name']"),
+    ):
+        with pytest.raises(InputError) as caught:
+            read_mentions(io.BytesIO(content), form)
+        assert message in str(caught.value)
+
+
+def test_a_file_that_is_cut_off_ends_a_job_that_rejects(tmp_path: Path) -> None:
+    """Catches a download that ended early and looks whole when bad rows are left out."""
+    (tmp_path / "in.csv.gz").write_bytes(gzip.compress(b"text\n" + b"flumpa\n" * 99999)[:-20])
+    with pytest.raises(InputError, match="in.csv.gz: is not a complete gzip file"):
+        link(tmp_path / "in.csv.gz", tmp_path / "out.csv", "text", reject=True)
+    pq.write_table(pa.table({"text": ["flumpa"] * 99}), tmp_path / "in.parquet")
+    (tmp_path / "in.parquet").write_bytes((tmp_path / "in.parquet").read_bytes()[:-20])
+    with pytest.raises(InputError, match="in.parquet: is not a complete parquet file"):
+        link(tmp_path / "in.parquet", tmp_path / "out.csv", "text", reject=True)
+    assert not list(tmp_path.glob("*out*"))
+
+
+def test_a_parquet_output_that_is_given_up_says_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a footer that is written to a closed file, whose error would be the last line on the screen."""
+    monkeypatch.setattr(arrow_writing, "_ROWS_PER_GROUP", 3)
+    unraisable: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    (tmp_path / "in.csv").write_text("text,n\n" + "a,1\n" * 20 + "b\n")
+    with pytest.raises(InputError, match="in.csv:22: 1 cells"):
+        link(tmp_path / "in.csv", tmp_path / "out.parquet", "text")
+    gc.collect()
+    assert unraisable == [] and not list(tmp_path.glob("*out*"))
+
+
+def test_bad_rows_that_are_written_nowhere_are_said_up_to_ten() -> None:
+    said: list[str] = []
+    rejects = Rejects(None, said.append)
+    table = read_mentions(io.BytesIO(b"\xff\n" * 99), "text")
+    assert list(rejecting(table, rejects)) == []
+    assert (rejects.n, len(said)) == (99, 11)
+    assert said[1] == "rejected: standard input:2: is not UTF-8; convert it"
+    assert "--rejects FILE" in said[-1]

@@ -1,0 +1,109 @@
+"""Columns in and columns out: the call for people with data frames and datasets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.linking import ConceptIndex
+from st_biomed.linking.match_columns import mentions_of
+
+MENTIONS = ["flumpa disease", None, "  ", "gradthitis ", float("nan")]
+
+
+class Series:
+    """A column of a library that is not installed: it has values and, like pandas, an index of its own."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    def tolist(self) -> list[Any]:
+        return self.values
+
+    def __iter__(self):
+        raise AssertionError("a column is taken as a whole")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        MENTIONS,
+        tuple(MENTIONS),
+        Series(MENTIONS),
+        np.array(MENTIONS, dtype=object),
+        pa.array(["flumpa disease", None, "  ", "gradthitis ", None]),
+        pa.chunked_array([["flumpa disease", None], ["  ", "gradthitis ", None]]),
+        (text for text in MENTIONS),
+    ],
+    ids=["list", "tuple", "series", "numpy", "arrow", "chunked", "generator"],
+)
+def test_every_kind_of_column_gives_the_same_columns(column: Any, index: ConceptIndex) -> None:
+    """Catches a missing value that is linked as the text `nan`, and rows that slip behind one."""
+    found = index.link(column)
+    assert found["concept"] == ["ZORB:1", None, None, "ZORB:2", None]
+    assert found["label"] == ["flumpa disease", None, None, "gradtha disease", None]
+    assert found["name"] == ["flumpa disease", None, None, "gradthitis", None]
+    scores = found["score"]
+    assert scores[0] == pytest.approx(1, abs=1e-2) and scores[1] is None and len(scores) == 5
+    assert list(found) == ["concept", "label", "name", "score"]
+
+
+def test_several_concepts_are_lists(index: ConceptIndex) -> None:
+    best = index.search(["flumpa disease"], k=2)[0]
+    found = index.link(["flumpa disease", ""], k=2, prefix="linked_")
+    assert found == {
+        f"linked_{name}": [[getattr(match, name) for match in best], None]
+        for name in ("concept", "label", "name", "score")
+    }
+    assert index.link(["flumpa"], k=2, threshold=1.5)["concept"] == [[]]
+    assert index.link(["flumpa"], threshold=1.5)["concept"] == [None]
+    assert index.link(["flumpitis"], types=["organ"])["concept"] == ["ZORB:4"]
+    assert index.link([], k=3) == {"concept": [], "label": [], "name": [], "score": []}
+
+
+def test_a_data_frame_gets_the_columns_whatever_its_index(index: ConceptIndex) -> None:
+    """Catches columns that are aligned by an index of 0, 1, 2 and land beside other rows."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"term": ["gradthitis", None, "flumpa disease"], "n": [1, 2, 3]}, index=[7, 5, 6])
+    linked = frame.assign(**index.link(frame["term"]))
+    assert list(linked.columns) == ["term", "n", "concept", "label", "name", "score"]
+    assert linked.index.tolist() == [7, 5, 6]
+    assert linked["concept"].tolist()[0::2] == ["ZORB:2", "ZORB:1"] and pandas.isna(linked["concept"][5])
+    for kind in ("string", "category", "object"):
+        assert index.link(frame["term"].astype(kind))["concept"] == ["ZORB:2", None, "ZORB:1"]
+    assert mentions_of(pandas.Series([pandas.NA, pandas.NaT, "a"], dtype=object)) == [None, None, "a"]
+    with pytest.raises(
+        InputError, match=r'texts: expected one column of strings, e.g. frame\["term"\], found a DataFrame'
+    ):
+        index.link(frame)
+
+
+def test_a_dataset_gets_the_columns_by_map(index: ConceptIndex) -> None:
+    from datasets import Dataset
+
+    dataset = Dataset.from_dict({"term": ["gradthitis", "", "flumpa disease", None] * 3, "n": list(range(12))})
+    linked = dataset.map(lambda batch: index.link(batch["term"]), batched=True, batch_size=5)
+    assert linked["concept"][:] == ["ZORB:2", None, "ZORB:1", None] * 3
+    assert linked["n"][:] == list(range(12))
+    several = dataset.map(lambda batch: index.link(batch["term"], k=2), batched=True, batch_size=5)
+    assert several["concept"][0] == [match.concept for match in index.search(["gradthitis"], k=2)[0]]
+    assert index.link(dataset["term"])["concept"] == linked["concept"][:]
+    with pytest.raises(InputError, match="found a Dataset"):
+        index.link(dataset)
+
+
+@pytest.mark.parametrize("column", ["flumpa", b"flumpa", {"term": ["flumpa"]}, pa.table({"term": ["flumpa"]})])
+def test_what_is_no_column_is_refused(column: Any, index: ConceptIndex) -> None:
+    """Catches a string that is linked letter by letter, and the names of columns linked in place of their values."""
+    with pytest.raises(InputError, match=r'texts: expected one column of strings, e.g. frame\["term"\], found '):
+        index.link(column)
+
+
+@pytest.mark.parametrize("value", [3, b"flumpa", ["flumpa"], True])
+def test_a_value_that_is_no_text_is_refused_with_its_row(value: Any, index: ConceptIndex) -> None:
+    with pytest.raises(InputError, match="texts: expected strings, None or NaN, found .* in row 1"):
+        index.link(["flumpa", value])
