@@ -103,7 +103,13 @@ def train(recipe: FewShotArguments, training: SentenceTransformerTrainingArgumen
     if recipe.smoke:
         training.num_train_epochs, recipe.hidden = 2, [8]
     training = with_precision(training, recipe.precision)
-    with output_folders(training, "fewshot_names", recipe.overwrite, base_model=recipe.base_model) as folders:
+    with output_folders(
+        training,
+        "fewshot_names",
+        recipe.overwrite,
+        base_model=recipe.base_model,
+        base_is_model=not recipe.input_form().is_table,
+    ) as folders:
         if folders.push is not None and recipe.unit == "name":
             raise InputError(
                 "push_to_hub: with --unit name nothing is released, since the table of the input holds whole names"

@@ -87,6 +87,7 @@ def output_folders(
     overwrite: bool,
     *,
     base_model: str = "",
+    base_is_model: bool = True,
     is_own: Callable[[str], bool] = may_leave,
     in_phases: bool = False,
 ) -> Iterator[OutputFolders]:
@@ -99,7 +100,8 @@ def output_folders(
             to the checkpoint that was found.
         name: The recipe's name; the default of ``output_dir`` is ``out/<name>``.
         overwrite: Whether to replace an earlier run's release, or a model that it trained but did not release.
-        base_model: The model that training starts from; it must be available.
+        base_model: The model that training starts from.
+        base_is_model: Whether it is a model, which must be available, and not a table of word vectors.
         is_own: Whether a relative path in the release folder is that of a release file.
         in_phases: Whether :class:`~st_biomed.training.phases.Phases` finds the checkpoint of a resumed run.
 
@@ -126,6 +128,8 @@ def output_folders(
             check_output(release, what="a release", is_own=is_own, marker="run.json", overwrite=overwrite)
             _check_base_model(base_model, work)
         folders.checkpoint = None if in_phases else _checkpoint_to_resume(training, work)
+        if base_model and base_is_model and not in_phases:
+            find_model(base_model)
         training.output_dir = str(work)
         if is_main(training):
             _check_trained(folders, overwrite or (in_phases and bool(resume_point(training))))
@@ -186,11 +190,9 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
 
 
 def _check_base_model(base_model: str, work: Path) -> None:
-    """Raise InputError if the base model is in a folder that this run replaces, or is not available."""
+    """Raise InputError if the base model is in a folder that this run replaces."""
     if base_model and Path(base_model).exists() and work.resolve() in Path(base_model).resolve().parents:
         raise InputError(f"base_model {base_model}: is in {work}, which this run replaces; choose another output_dir")
-    if base_model:
-        find_model(base_model)
 
 
 def _check_trained(folders: OutputFolders, overwrite: bool) -> None:

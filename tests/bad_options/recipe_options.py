@@ -170,7 +170,11 @@ RECIPES: list[tuple[str, str, str]] = [
     ("knowledge_injection", "--temperature 0", "temperature"),
     ("knowledge_injection", "--masked_share 1.5", "masked_share"),
     ("knowledge_injection", "--linking_weight nan", "linking_weight"),
-    ("knowledge_injection", "--terminology toy --corpus {file} --kge {missing} --output_dir {new}", "missing"),
+    (
+        "knowledge_injection",
+        "--base_model sentence-transformers/all-MiniLM-L6-v2 --terminology toy --corpus {file} --kge {missing} --output_dir {new}",
+        "missing",
+    ),
     ("knowledge_injection", "--terminology toy --corpus {missing} --output_dir {new}", "missing"),
     ("italian_kge", "--stage injekt", "stage"),
     ("italian_kge", "--window 0", "window"),
