@@ -68,12 +68,8 @@ class BergamotArguments(DistillationArguments, GraphArguments, TranslationArgume
     )
     text_weight: float = field(default=1.0, metadata=about("weight of the term-term loss (2); 0 for none", WEIGHT))
     node_weight: float = field(default=1.0, metadata=about("weight of the node-node loss (2); 0 for none", WEIGHT))
-    intermodal_weight: float = field(
-        default=1.0, metadata=about("weight of the intermodal loss (2); 0 for none", WEIGHT)
-    )
-    dgi_weight: float = field(
-        default=0.1, metadata=about("weight of deep graph infomax, lambda (2); 0 for none", WEIGHT)
-    )
+    intermodal_weight: float = field(default=1.0, metadata=about("weight of the intermodal loss (2); 0: none", WEIGHT))
+    dgi_weight: float = field(default=0.1, metadata=about("lambda, weight of deep graph infomax (2); 0: none", WEIGHT))
     cross_view: bool = field(
         default=False,
         metadata={"help": "pair a text with the graph of the other view (GEBERT), not with that of its own view (2)"},
@@ -97,16 +93,11 @@ class BergamotArguments(DistillationArguments, GraphArguments, TranslationArgume
     )
     linking: list[str] = field(
         default_factory=list,
-        metadata=about(
-            "entity linking benchmarks, measured before, during and after training: names or files", BENCHMARK
-        ),
+        metadata=about("linking benchmarks measured before, during and after training: names or files", BENCHMARK),
     )
     benchmarks: list[str] = field(
         default_factory=list,
-        metadata=about(
-            "benchmarks measured before and after training: names or files of evaluation/benchmarks; none for none",
-            BENCHMARK,
-        ),
+        metadata=about("benchmarks measured before and after training: names or files; none for none", BENCHMARK),
     )
 
 

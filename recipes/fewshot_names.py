@@ -103,12 +103,9 @@ def train(recipe: FewShotArguments, training: SentenceTransformerTrainingArgumen
     if recipe.smoke:
         training.num_train_epochs, recipe.hidden = 2, [8]
     training = with_precision(training, recipe.precision)
+    base, is_model = recipe.base_model, not recipe.input_form().is_table
     with output_folders(
-        training,
-        "fewshot_names",
-        recipe.overwrite,
-        base_model=recipe.base_model,
-        base_is_model=not recipe.input_form().is_table,
+        training, "fewshot_names", recipe.overwrite, base_model=base, base_is_model=is_model
     ) as folders:
         if folders.push is not None and recipe.unit == "name":
             raise InputError(

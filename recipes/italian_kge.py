@@ -63,15 +63,11 @@ class ItalianArguments(
 
     stage: str = field(default="all", metadata=about(f"all, or one of {', '.join(STAGES)}", one_of("all", *STAGES)))
     earlier: str = field(
-        default="",
-        metadata={"help": "output_dir of another run, whose earlier stages are used; by default those of this run"},
+        default="", metadata={"help": "output_dir of the run of the earlier stages; this run by default"}
     )
     base_model: str = field(
         default="dbmdz/bert-base-italian-cased",
-        metadata=about(
-            "model that the vocabulary stage starts from, and later stages if the vocabulary stage was not run (3)",
-            PATH,
-        ),
+        metadata=about("model that the vocabulary stage starts from; without that stage, the later ones (3)", PATH),
     )
     pooling: str = field(
         default="mean",
@@ -88,17 +84,12 @@ class ItalianArguments(
     neighbors: int = field(default=30, metadata=about("possible negatives of a prototype, m (4)", COUNT))
     benchmarks: list[str] = field(
         default_factory=list,
-        metadata=about(
-            "benchmarks measured before and after training: names or files of evaluation/benchmarks; none for none",
-            BENCHMARK,
-        ),
+        metadata=about("benchmarks measured before and after training: names or files; none for none", BENCHMARK),
     )
-    vocabulary_settings: str = field(
-        default="extend_bert_paper.yaml", metadata=about("settings file of the vocabulary stage", PATH)
-    )
-    kge_settings: str = field(default="kge_paper.yaml", metadata=about("settings file of the kge stage", PATH))
+    vocabulary_settings: str = field(default="extend_bert_paper.yaml", metadata=about("settings of that stage", PATH))
+    kge_settings: str = field(default="kge_paper.yaml", metadata=about("settings of that stage", PATH))
     inject_settings: str = field(
-        default="knowledge_injection_paper.yaml", metadata=about("settings file of the inject stage", PATH)
+        default="knowledge_injection_paper.yaml", metadata=about("settings of that stage", PATH)
     )
 
 
@@ -128,8 +119,7 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
     """Raise InputError if the arguments do not fit together.
 
     Raises:
-        InputError: All stages run in several processes, a needed argument is missing, or the stage cannot be published
-            or resumed.
+        InputError: All stages in several processes, a missing argument, or a stage that cannot be published or resumed.
     """
     if recipe.stage == "all" and get_world_size() > 1:
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
