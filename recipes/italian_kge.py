@@ -75,7 +75,7 @@ class ItalianArguments(
     )
     max_length: int = field(
         default=48,
-        metadata=about("maximum number of tokens of a context, with markers and special tokens", at_least(3)),
+        metadata=about("maximum number of tokens of a context, with its markers", at_least(3)),
     )
     terminology: list[str] = field(
         default_factory=list,

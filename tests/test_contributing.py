@@ -40,7 +40,11 @@ def test_the_example_reads_names_and_parents(glands: types.ModuleType, tmp_path:
 
 @pytest.mark.parametrize(
     ("row", "message"),
-    [("1,x,,", ":4: expected a unique code"), (",x,,", ":4: expected a unique code"), ("3,x,,9", ":4: parent '9' of 3")],
+    [
+        ("1,x,,", ":4: expected a unique code"),
+        (",x,,", ":4: expected a unique code"),
+        ("3,x,,9", ":4: parent '9' of 3"),
+    ],
 )
 def test_the_example_names_the_line(glands: types.ModuleType, tmp_path: Path, row: str, message: str):
     (tmp_path / "glands.csv").write_text(TABLE + row + "\n")
