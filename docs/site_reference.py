@@ -44,13 +44,13 @@ def rows_of(recipe: str) -> Iterator[str]:
     (own,) = (kind for kind in kinds if dataclasses.is_dataclass(kind) and kind.__name__.endswith("Arguments"))
     shared = {name for base in own.__mro__[1:] if dataclasses.is_dataclass(base) for name in base.__annotations__}
     fields = dataclasses.fields(own)
-    for one in sorted(fields, key=lambda field: field.name in shared and field.name not in own.__annotations__):
-        said = one.metadata.get("help", "").replace("%%", "%").replace("|", "\\|")
-        yield f"| `--{one.name}` | {shown(one)} | {said} |"
+    for argument in sorted(fields, key=lambda field: field.name in shared and field.name not in own.__annotations__):
+        text = argument.metadata.get("help", "").replace("%%", "%").replace("|", "\\|")
+        yield f"| `--{argument.name}` | {shown(argument)} | {text} |"
 
 
 def shown(field: dataclasses.Field[Any]) -> str:
-    """A default as one writes it behind the argument."""
+    """A default as it is written after the argument."""
     value = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
     if isinstance(value, (list, tuple)):
         value = " ".join(map(str, value))
@@ -59,7 +59,7 @@ def shown(field: dataclasses.Field[Any]) -> str:
 
 
 def write_pages(app: Any = None) -> None:
-    """Write the pages, where they are not there as they are to be."""
+    """Write the pages that are missing or out of date."""
     FOLDER.mkdir(exist_ok=True)
     for name, text in (("commands", commands()), ("recipe_arguments", recipe_arguments())):
         path = FOLDER / f"{name}.md"

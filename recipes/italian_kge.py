@@ -203,8 +203,7 @@ def run(
 
     # Data.
     rows, coverage = recipe.rows(terminology, model.tokenizer)
-    if recipe.smoke:
-        rows = rows.select(range(min(len(rows), 500)))
+    rows = rows.select(range(min(len(rows), 500))) if recipe.smoke else rows
     plan = recipe.hard_negative_plan()
     training.per_device_train_batch_size = plan.batch_size
     training.batch_sampler = HardNegativeBatches.of(terminology, folders.work / "terminology", dataset=rows, plan=plan)

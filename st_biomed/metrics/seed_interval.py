@@ -25,7 +25,7 @@ def seed_interval(values: Sequence[float], *, level: float = 0.95) -> Interval:
         InputError: Fewer than two values, or a level outside (0, 1).
 
     Example:
-        >>> [round(one, 3) for one in seed_interval([0.1, 0.2, 0.3])]
+        >>> [round(bound, 3) for bound in seed_interval([0.1, 0.2, 0.3])]
         [0.2, -0.048, 0.448]
     """
     if len(values) < 2:

@@ -34,7 +34,7 @@ import numpy
 from sentence_transformers import SentenceTransformer
 
 name, out, revisions, terms = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
-vectors = [SentenceTransformer(name, device="cpu", revision=one).encode(terms) for one in revisions]
+vectors = [SentenceTransformer(name, device="cpu", revision=revision).encode(terms) for revision in revisions]
 assert "st_biomed" not in sys.modules
 numpy.save(out, numpy.stack(vectors))
 """
