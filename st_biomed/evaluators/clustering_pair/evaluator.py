@@ -12,6 +12,7 @@ import numpy as np
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.clustering_pair.term_rows import one_term_per_wording, split_rows
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.files.delimited import read_table
 from st_biomed.metrics.clustering_pair import PUBLISHED_THETAS, clustering_pair_metrics, concept_counts
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
 
 _EXACT_TERMS = 50_000  # 1.2 billion pairs: half a minute on one core
-_PUBLISHED = {"mode": "top_k", "k": 29, "min_length": 4, "theta_search": "grid", "theta": None}
+_PUBLISHED = {"mode": "top_k", "k": 29, "min_length": 4, "theta_search": "grid", "theta": None} | {
+    "distinct": False,
+    "validation": 0.0,
+}
 
 
 class ClusteringPairEvaluator(EmbeddingEvaluator):
@@ -33,8 +37,9 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
     Two terms that share a concept are a gold pair; two terms whose cosine is above theta are a predicted pair. The
     metrics are those of :func:`~st_biomed.metrics.clustering_pair.clustering_pair_metrics`, the F1 first, and
     ``n_short``. A threshold that is searched on the measured terms, as in the papers, overestimates the F1. For a fair
-    figure, pass a ``theta`` that was found on other terms. The papers' accuracy over all pairs is 100% for any model
-    and is left out.
+    figure, pass a ``theta`` that was found on other terms, or keep some terms as ``validation``. Synonyms that differ
+    only in case or punctuation are found by string comparison; ``distinct`` takes them out. The papers' accuracy over
+    all pairs is 100% for any model and is left out.
 
     Args:
         terms, concepts: A term and a concept that it names, ``[M]`` each; a term of several concepts is repeated.
@@ -45,6 +50,10 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         theta_search: ``"exact"`` finds the best of all thresholds, ``"grid"`` the best of 0.98, 0.96, ..., 0.60; by
             default exact. Among equally good thresholds the highest is used.
         theta: A fixed threshold, without a search.
+        distinct: Whether terms that differ only in case, accents, punctuation or spaces are one term, the first.
+        validation: Share of the terms on which theta is searched; they are not measured. 0 to search it on the
+            measured terms.
+        validation_seed: Seed of the draw of the validation terms.
         as_published: Score like the script of CODER++: the grid, and the top 30 without the first, which is the term
             itself, so k is 29. Terms that are too short are not measured but keep their ranks among the 30. (The
             script also cleans the terms; the readers' normalizer ``coder`` does the same.)
@@ -55,10 +64,12 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         texts: The measured terms, ``[N]``.
         short: The terms that are left out.
         gold: The gold pairs.
+        validation: The evaluator that finds theta; ``None`` without validation terms.
+        n_equal: Terms that ``distinct`` left out.
 
     Raises:
-        InputError: Lists of different lengths, an argument out of range or in conflict with ``as_published``, or no
-            gold pair.
+        InputError: Lists of different lengths, an argument out of range or in conflict with ``as_published`` or
+            ``validation``, or no gold pair.
     """
 
     def __init__(
@@ -71,6 +82,9 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         min_length: int = 4,
         theta_search: str | None = None,
         theta: float | None = None,
+        distinct: bool = False,
+        validation: float = 0.0,
+        validation_seed: int = 0,
         as_published: bool = False,
         device: str | None = None,
         **options: Unpack[EvaluatorOptions],
@@ -80,8 +94,29 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
             raise InputError(f"terms and concepts must be equally many, found {len(terms):,} and {len(concepts):,}")
         if no_texts := [term for term in terms if not isinstance(term, str)]:
             raise InputError(f"terms: expected texts, found {no_texts[0]!r}")
-        settings = {"mode": mode, "k": k, "min_length": min_length, "theta_search": theta_search, "theta": theta}
-        _check(settings, as_published)
+        settings: dict[str, Any] = {
+            "mode": mode,
+            "k": k,
+            "min_length": min_length,
+            "theta_search": theta_search,
+            "theta": theta,
+        }
+        _check(settings | {"distinct": distinct or None, "validation": validation or None}, as_published)
+        if validation and theta is not None:
+            raise InputError(f"expected either theta or validation, found theta {theta} and validation {validation}")
+        rows = list(zip(terms, concepts))
+        if distinct:
+            rows = one_term_per_wording(rows)
+        self.distinct, self.n_equal = distinct, len(set(terms)) - len({term for term, _ in rows})
+        self.validation: ClusteringPairEvaluator | None = None
+        self._split = (validation, validation_seed)
+        if validation:
+            drawn, rows = split_rows([row for row in rows if len(row[0]) >= min_length], validation, validation_seed)
+            found = f"{len(drawn):,} validation terms"
+            try:
+                self.validation = ClusteringPairEvaluator(*zip(*drawn), **settings, device=device)
+            except (InputError, TypeError):
+                raise InputError(f"validation: no two of {found} share a concept; choose a larger share") from None
         self.as_published, self.min_length, self.theta, self.device = as_published, min_length, theta, device
         self.k = (29 if as_published else 30) if k is None else k
         self.theta_search = theta_search or ("grid" if as_published else "exact")
@@ -89,7 +124,7 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         concept_of: dict[str, int] = {}
         named = [
             (text_of.setdefault(term, len(text_of)), concept_of.setdefault(concept, len(concept_of)))
-            for term, concept in zip(terms, concepts)
+            for term, concept in rows
             if len(term) >= min_length
         ]
         self.texts = list(text_of)
@@ -179,7 +214,8 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         else:
             levels = ListedPairLevels(vectors, self.gold, self._neighbors(vectors, embed))
         searched = PUBLISHED_THETAS if self.theta_search == "grid" else None
-        metrics = clustering_pair_metrics(levels, searched if self.theta is None else [self.theta])
+        theta = self.theta if self.validation is None else self.validation.observe(embed).metrics["theta"]
+        metrics = clustering_pair_metrics(levels, searched if theta is None else [theta])
         rows = concept_counts(levels, self.gold, self.concepts, metrics["theta"])
         return Observation(metrics | {"n_short": float(len(self.short))}, {"f1": Units("concept", rows, "f1")})
 
@@ -214,6 +250,8 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
             "as_published": self.as_published,
             "n_terms": len(self.texts),
             "n_short": len(self.short),
+            **({"distinct": True, "n_equal": self.n_equal} if self.distinct else {}),
+            **({"validation": self._split[0], "validation_seed": self._split[1]} if self.validation else {}),
             "n_concepts": int(self.concepts.indices.max()) + 1,
             "n_gold_pairs": len(self.gold.left),
             "terms_sha256": self.terms_digest,

@@ -22,8 +22,8 @@ class ClusteringPairSettings:
         languages: Only terms of these languages; empty for all.
         below: Codes of roots: only these and the concepts below them; empty for all.
         sample: Number of concepts to draw; 0 for all.
-        seed: Seed of the draw.
-        mode, k, min_length, theta_search, theta: See
+        seed: Seed of both draws, of concepts and of validation terms.
+        mode, k, min_length, theta_search, theta, distinct, validation: See
             :class:`~st_biomed.evaluators.clustering_pair.evaluator.ClusteringPairEvaluator`, whose defaults apply to
             an empty mode or search, to 0 neighbors, and to no ``theta``.
     """
@@ -40,6 +40,8 @@ class ClusteringPairSettings:
     min_length: int = 4
     theta_search: str = ""
     theta: float | None = None
+    distinct: bool = False
+    validation: float = 0.0
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
@@ -57,6 +59,9 @@ class ClusteringPairSettings:
             "min_length": self.min_length,
             "theta_search": self.theta_search or None,
             "theta": self.theta,
+            "distinct": self.distinct,
+            "validation": self.validation,
+            "validation_seed": self.seed,
         }
         settings = {"as_published": True} if as_published else scoring
         options["name"] = self.name
