@@ -17,7 +17,7 @@ train() { # name, seed, arguments
     fi
 }
 scorecard() { # folder, models
-    st-biomed evaluate base=$base "${@:2}" --scorecard --base base --bf16 --data "$ST_BIOMED_DATA" -o $out/"$1"
+    st-biomed evaluate "${@:2}" --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o $out/"$1"
 }
 third="--max_steps $(python -c "
 import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['max_steps'] // 3)")"
