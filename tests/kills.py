@@ -8,6 +8,8 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 
+from tests.forks import one_thread
+
 STEPS = ("mkdir", "rename", "replace", "unlink", "rmdir", "fsync", "truncate", "link", "symlink")
 """What changes names or makes content last; a kill between two of them sees what a kill of the machine would."""
 
@@ -27,6 +29,7 @@ def killed_at(step: int, action: Callable[[], object]) -> bool:
     child = os.fork()
     if child == 0:
         try:
+            one_thread()
             _count_down(step)
             action()
         except BaseException:
@@ -35,7 +38,7 @@ def killed_at(step: int, action: Callable[[], object]) -> bool:
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
-        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert os.WTERMSIG(status) == signal.SIGKILL, f"the action died of signal {os.WTERMSIG(status)}"
         return True
     assert os.WEXITSTATUS(status) == 0, "the action failed before it was killed"
     return False
