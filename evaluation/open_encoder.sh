@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
+# The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
 # Usage: bash evaluation/open_encoder.sh [all | data | train | scorecard | curve | ablations | controls]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,11 +14,12 @@ fi
 train() { # name, seed, arguments
     if [ ! -f $out/"$1"-"$2"/run.json ]; then
         python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml --disable_tqdm true --seed "$2" \
-            --output_dir $out/"$1"-"$2" --overwrite true "${@:3}"
+            --output_dir $out/"$1"-"$2" --overwrite true --cache_dir $out/evaluation/vectors "${@:3}"
     fi
 }
-scorecard() { # folder, models
-    st-biomed evaluate "${@:2}" --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o $out/"$1"
+scorecard() { # name, models; vectors and figures of earlier steps are used again
+    st-biomed evaluate "${@:2}" --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o $out/evaluation
+    for file in $out/evaluation/scorecard.*; do cp "$file" "$out/$1.${file##*.}"; done
 }
 third="--max_steps $(python -c "
 import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['max_steps'] // 3)")"

@@ -15,6 +15,8 @@ _OF_A_RUN = {
     "data_seed",
     "seeds",
     "output_dir",
+    "cache_dir",
+    "keep_trained",
     "logging_dir",
     "run_name",
     "overwrite",

@@ -220,7 +220,8 @@ def test_other_runs_are_not_taken_together(runs: dict[str, RunData]):
 
 
 def test_arguments_of_a_run_make_no_other_recipe():
-    runs = {"s0": run_of_seed(0, seeds=[0, 1], overwrite=True), "s1": run_of_seed(1, seeds=[1], overwrite=False)}
+    first = run_of_seed(0, seeds=[0, 1], overwrite=True, cache_dir="out/vectors", keep_trained=True)
+    runs = {"s0": first, "s1": run_of_seed(1, seeds=[1], overwrite=False, cache_dir=None, keep_trained=False)}
     assert len(recipe_scorecards(three_seeds()[:2], runs)) == 1
 
 
