@@ -56,6 +56,10 @@ class ExtendBERTArguments(CorpusArguments):
         ),
     )
     trust_remote_code: bool = field(default=False, metadata={"help": FLAG_HELP})
+    new_head: bool = field(
+        default=False,
+        metadata={"help": "train a random head for masked tokens if the base model has none, as in a sentence encoder"},
+    )
     vocabulary_size: int = field(
         default=SIZE, metadata=about("pieces trained on the corpus; 0 adds none", at_least(0))
     )
@@ -109,7 +113,9 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
     set_seed(training.seed)
 
     # Model, with the vocabulary of the corpus.
-    model, tokenizer = load_masked_model(recipe.base_model, trust_remote_code=recipe.trust_remote_code)
+    model, tokenizer = load_masked_model(
+        recipe.base_model, trust_remote_code=recipe.trust_remote_code, new_head=recipe.new_head
+    )
     results: dict[str, Any] = {}
     if recipe.vocabulary_size:
         pieces = train_pieces(

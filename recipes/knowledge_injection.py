@@ -49,6 +49,10 @@ class InjectionArguments(CorpusArguments, EncoderArguments):
     """Arguments from the paper; the help names its sections."""
 
     base_model: str = field(default="out/extend_bert", metadata=about("ext-BERT (3): a folder or a Hub id", PATH))
+    new_head: bool = field(
+        default=False,
+        metadata={"help": "train a random head for masked tokens if the base model has none, as in a sentence encoder"},
+    )
     pooling: str = field(
         default="mean",
         metadata=about("mean: over the tokens of the mention (3.2); cls: the first token (4)", one_of("mean", "cls")),
@@ -158,7 +162,9 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
     # Loss.
     head = None
     if recipe.masked_weight:
-        masked, _ = load_masked_model(recipe.base_model, trust_remote_code=recipe.trust_remote_code)
+        masked, _ = load_masked_model(
+            recipe.base_model, trust_remote_code=recipe.trust_remote_code, new_head=recipe.new_head
+        )
         head = MaskedLanguageHead(masked, model)
     loss = KnowledgeInjectionLoss(
         model,

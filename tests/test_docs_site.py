@@ -146,7 +146,12 @@ SMALL: dict[str, dict[str, Any]] = {
         "training_sets": ["I=toy", "D=toy#TOY:D0"],
     },
     "biolord": {**SHORT, "benchmarks": [], "smoke": True},
-    "extend_bert": {**{key: value for key, value in SHORT.items() if key != "precision"}, **TEXT, "smoke": True},
+    "extend_bert": {
+        **{key: value for key, value in SHORT.items() if key != "precision"},
+        **TEXT,
+        "new_head": True,
+        "smoke": True,
+    },
     "italian_kge": {
         **SHORT,
         "language": "en",
@@ -157,7 +162,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "vocabulary_settings": "extend_bert_smoke.yaml",
         "inject_settings": "knowledge_injection_smoke.yaml",
     },
-    "knowledge_injection": {**SHORT, "layer": 1, "candidates": 3, "smoke": True},
+    "knowledge_injection": {**SHORT, "new_head": True, "layer": 1, "candidates": 3, "smoke": True},
     "kge": {"models": ["complex"], "dimension": 8, "epochs": 2, "least_triples": 5, "batch_size": 64, "device": "cpu"},
 }
 """What the settings of a recipe are in a block that is run small; arguments of the command win over them."""

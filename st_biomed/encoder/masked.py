@@ -14,17 +14,18 @@ if TYPE_CHECKING:
 
 
 def load_masked_model(
-    name: str | Path, *, trust_remote_code: bool = False
+    name: str | Path, *, trust_remote_code: bool = False, new_head: bool = False
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A checkpoint as a masked language model; transformers adds and reports a new head if there is none.
+    """A checkpoint as a masked language model.
 
     Args:
         name: A local folder or a Hub id; for a sentence-transformers model, its first checkpoint.
         trust_remote_code: Whether a checkpoint may run its own code.
+        new_head: Whether a checkpoint without a head for masked tokens, such as a sentence encoder, gets a random one.
 
     Raises:
         ForeignCode: It needs foreign code that is not allowed.
-        InputError: The checkpoint is not available, or damaged.
+        InputError: The checkpoint is not available, damaged, or has no trained head and ``new_head`` is false.
     """
     source = find_model(name)
     from transformers import AutoModelForMaskedLM, AutoTokenizer
@@ -47,8 +48,14 @@ def load_masked_model(
         model: Any
         model, report = AutoModelForMaskedLM.from_pretrained(where, output_loading_info=True, **options)
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(where, **options)
-    if lost := sorted(name for name in report["missing_keys"] if name.startswith(f"{model.base_model_prefix}.")):
+    encoder = f"{model.base_model_prefix}."
+    if lost := sorted(name for name in report["missing_keys"] if name.startswith(encoder)):
         raise InputError(
             f"{source.folder}: the weights lack {shown(lost)}, which transformers would initialize at random"
+        )
+    if not new_head and (untrained := sorted(report["missing_keys"])):
+        raise InputError(
+            f"{name}: a checkpoint with a trained head for masked tokens is needed, its weights lack {shown(untrained)}; "
+            "new_head=True starts from a random head"
         )
     return model, tokenizer

@@ -166,8 +166,17 @@ def test_a_masked_language_model_without_its_encoder_is_refused(bert: Path, tmp_
     _as_masked(folder)
     assert load_masked_model(folder)[0].config.vocab_size == 111
     tensors_changed(lambda tensors: tensors.pop(f"bert.{QUERY}"))(folder)
-    with pytest.raises(InputError, match=f"the weights lack bert.{QUERY}"):
-        load_masked_model(folder)
+    for new_head in (False, True):
+        with pytest.raises(InputError, match=f"the weights lack bert.{QUERY}"):
+            load_masked_model(folder, new_head=new_head)
+
+
+def test_a_sentence_encoder_has_no_head_for_masked_tokens(bert: Path) -> None:
+    """Catches a random head that is trained as if it were the checkpoint's."""
+    with pytest.raises(InputError, match="with a trained head for masked tokens is needed, its weights lack cls") as error:
+        load_masked_model(bert)
+    assert "\n" not in str(error.value)
+    assert load_masked_model(bert, new_head=True)[0].config.vocab_size == 111
 
 
 def test_trying_a_model_leaves_it_as_it_was(folder: Path) -> None:

@@ -28,7 +28,7 @@ ENTRIES: dict[str, Callable[[str], Any]] = {
     "evaluate": lambda name: OpenModel(MeasuredModel("x", name), "cpu"),
     "recipe": lambda name: EncoderArguments(base_model=name, pooling="own_or_cls").encoder(),
     "few shots": lambda name: InputForm(name).load(),
-    "masked language model": lambda name: load_masked_model(name),
+    "masked language model": lambda name: load_masked_model(name, new_head=True),
 }
 """Every path by which a model comes in; the commands are fronts of these."""
 

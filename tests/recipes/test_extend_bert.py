@@ -52,6 +52,11 @@ def test_the_model_loads_with_its_new_pieces(run, corpus: Path, tiny_bert_folder
     assert SentenceTransformer(str(folder), device="cpu").encode("flumpaterkia").shape == (16,)
 
 
+def test_a_base_model_without_a_head_is_refused(run, corpus: Path):
+    with pytest.raises(InputError, match="a trained head for masked tokens is needed"):
+        run("--corpus", corpus, "--new_head", "false")
+
+
 def test_without_a_terminology_and_without_pieces(run, corpus: Path):
     folder = run("--corpus", corpus.parent, "--vocabulary_size", 0)
     record = json.loads((folder / "corpus.json").read_text())
