@@ -20,6 +20,7 @@ from typing import Any
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
+from st_biomed.encoder.text_limit import limited_preprocess
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
@@ -164,11 +165,12 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     )
 
     # Loss.
-    loss = recipe.distilled(graph_loss(recipe, model, graph, training.seed), model, train.strings, bf16=training.bf16)
+    loss = graph_loss(recipe, model, graph, training.seed)
     reads_graph = any(weight for name, weight in loss.weights.items() if name != "text")
+    loss = recipe.distilled(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
     collator = GraphCollator(
         graph,
-        model.preprocess,
+        limited_preprocess(model, recipe.max_length),
         max_neighbors=recipe.max_neighbors if reads_graph else (),  # embed no text that no loss uses
         seed=training.seed,
     )

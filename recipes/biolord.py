@@ -195,7 +195,7 @@ def run(
     )
 
     # Train, phase 2: new copies of the base model learn the vectors of the first model.
-    vectors = TeacherVectors(model, part.rows["text"], bf16=training.bf16)
+    vectors = TeacherVectors(model, part.rows["text"], max_length=recipe.max_length, bf16=training.bf16)
     teacher = main_components(vectors[:], recipe.components) if recipe.components else vectors
     students: dict[str, SentenceTransformer] = {}
     for i, rate in enumerate(recipe.student_learning_rates, 1):

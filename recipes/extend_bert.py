@@ -58,7 +58,9 @@ class ExtendBERTArguments(CorpusArguments):
     trust_remote_code: bool = field(default=False, metadata={"help": FLAG_HELP})
     new_head: bool = field(
         default=False,
-        metadata={"help": "train a random head for masked tokens if the base model has none, as in a sentence encoder"},
+        metadata={
+            "help": "train a random head for masked tokens if the base model has none, as in a sentence encoder"
+        },
     )
     vocabulary_size: int = field(
         default=SIZE, metadata=about("pieces trained on the corpus; 0 adds none", at_least(0))

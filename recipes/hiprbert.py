@@ -119,7 +119,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
         for name in recipe.parts
         if name != "relations" or train.relations.num_rows
     }
-    losses = recipe.distilled_parts(parts, model, train, bf16=training.bf16)
+    losses = recipe.distilled_parts(parts, model, train, max_length=recipe.max_length, bf16=training.bf16)
     recipe.mix(training, parts)
 
     # Train.

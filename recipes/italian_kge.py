@@ -75,7 +75,7 @@ class ItalianArguments(
     )
     max_length: int = field(
         default=48,
-        metadata=about("maximum number of tokens of a context, with its markers", at_least(3)),
+        metadata=about("maximum number of tokens of a context in training, with its markers", at_least(3)),
     )
     terminology: list[str] = field(
         default_factory=list,
@@ -210,7 +210,7 @@ def run(
 
     # Loss.
     loss = recipe.italian_loss(model, terminology, left.graph, gather_across_devices=recipe.gather_across_devices)
-    rows, loss = recipe.distilled_rows(loss, model, rows, bf16=training.bf16)
+    rows, loss = recipe.distilled_rows(loss, model, rows, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.
     folders.begin_in_main(training, terminology)
@@ -227,8 +227,8 @@ def run(
         readings=italian_readings(recipe, pipelined),
         headline=suite.headline,
     )
-    digest, negatives = TerminologyDigestCallback(loss), HardNegativeCallback(recipe.refresh_steps or None)
-    trainer = train_encoder(model, recipe, training, rows, loss, record, digest, negatives)
+    refresh = HardNegativeCallback(recipe.refresh_steps or None, max_length=recipe.max_length)
+    trainer = train_encoder(model, recipe, training, rows, loss, record, TerminologyDigestCallback(loss), refresh)
 
     # Measure and release.
     measure_and_release(

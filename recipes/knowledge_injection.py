@@ -51,14 +51,17 @@ class InjectionArguments(CorpusArguments, EncoderArguments):
     base_model: str = field(default="out/extend_bert", metadata=about("ext-BERT (3): a folder or a Hub id", PATH))
     new_head: bool = field(
         default=False,
-        metadata={"help": "train a random head for masked tokens if the base model has none, as in a sentence encoder"},
+        metadata={
+            "help": "train a random head for masked tokens if the base model has none, as in a sentence encoder"
+        },
     )
     pooling: str = field(
         default="mean",
         metadata=about("mean: over the tokens of the mention (3.2); cls: the first token (4)", one_of("mean", "cls")),
     )
     max_length: int = field(
-        default=128, metadata=about("maximum number of tokens of a sequence; not stated in the paper", at_least(3))
+        default=128,
+        metadata=about("maximum number of tokens of a training sequence; not stated in the paper", at_least(3)),
     )
     kge: str = field(default="out/kge/complex", metadata=about("folder of a table of graph embeddings (3.2)", PATH))
     terminology: list[str] = field(

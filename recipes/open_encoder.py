@@ -156,7 +156,7 @@ def run(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArgum
     parts = {
         name: recipe.part(name, model, train, folders.work / "terminology", training.seed) for name in recipe.parts
     }
-    losses = recipe.distilled_parts(parts, model, train, bf16=training.bf16)
+    losses = recipe.distilled_parts(parts, model, train, max_length=recipe.max_length, bf16=training.bf16)
     recipe.mix(training, parts)
 
     # Train.

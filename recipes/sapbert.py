@@ -196,7 +196,7 @@ def run(
     # Loss.
     options: dict[str, Any] = {**recipe.embedding(), **parse_loss_options(recipe.loss_options)}
     loss = loss_by_name(recipe.loss, model, miner=recipe.miner, lookup=train, **options)
-    loss = recipe.distilled(loss, model, train.strings, bf16=training.bf16)
+    loss = recipe.distilled(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.
     if before is None:
@@ -223,7 +223,9 @@ def run(
         loss,
         record,
         TerminologyDigestCallback(loss),
-        HardNegativeCallback(recipe.refresh_steps or None) if recipe.neighbors else EpochCallback(),
+        HardNegativeCallback(recipe.refresh_steps or None, max_length=recipe.max_length)
+        if recipe.neighbors
+        else EpochCallback(),
         dev=measured_in_training(training, suite.dev),
     )
 

@@ -203,7 +203,7 @@ def run(
     # Loss.
     known = pairs.terminology
     loss = loss_by_name(recipe.loss, model, miner=recipe.miner, lookup=known, **recipe.embedding())
-    loss = recipe.distilled(loss, model, known.strings, bf16=training.bf16)
+    loss = recipe.distilled(loss, model, known.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.
     averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)

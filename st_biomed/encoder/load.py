@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from st_biomed.encoder.foreign_code import ForeignCode, code_of_others
 from st_biomed.encoder.sources import Source, find_model
+from st_biomed.encoder.text_limit import check_limit
 from st_biomed.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def load_encoder(
     """
     if pooling is not None and pooling not in POOLINGS:
         raise unknown_name("pooling", pooling, POOLINGS)
-    if max_length is not None and max_length < 3:
-        raise InputError(f"max_length must leave room for a token between [CLS] and [SEP], found {max_length}")
+    if max_length is not None:
+        check_limit(max_length)
     model = load_model(name, device=device, card=card, trust_remote_code=trust_remote_code)
     from sentence_transformers.sentence_transformer.modules import Pooling
 

@@ -88,7 +88,7 @@ def _same(first: MeasuredModel, second: MeasuredModel) -> bool:
 
 
 def _base_of(run: RunData) -> MeasuredModel:
-    """The base of the first stage, with the settings of its recipe, or of a known baseline if other runs were in between."""
+    """The base of the first stage, with the pooling of its recipe, or of a known baseline if other runs were in between."""
     model = began_from(run)
     known = [baseline for baseline in read_known_models().values() if baseline.model == model]
     name = next((baseline.name for baseline in known), Path(model).name)
@@ -96,12 +96,7 @@ def _base_of(run: RunData) -> MeasuredModel:
         return (
             MeasuredModel(name, model, known[0].pooling, known[0].max_length) if known else MeasuredModel(name, model)
         )
-    pooling, length = run["configuration"].get("pooling"), run["configuration"].get("max_length")
+    pooling = run["configuration"].get("pooling")
     if pooling == "own_or_cls":
         pooling = "own" if has_own_pooling(model) else "cls"
-    return MeasuredModel(
-        name,
-        model,
-        pooling if pooling in POOLINGS else "",
-        length if isinstance(length, int) and not isinstance(length, bool) else 0,
-    )
+    return MeasuredModel(name, model, pooling if pooling in POOLINGS else "")

@@ -23,7 +23,7 @@ class GraphCollator:
     Rows come in pairs, two names of one concept, from :class:`~st_biomed.samplers.graph.GraphBatchSampler`. A target's
     node has the first name in view u and the second name in view v. Every other node gets a name for each view, drawn
     uniformly from its names in the graph's languages. All distinct texts are tokenized once and truncated to the
-    length of the encoder (``model.max_seq_length``).
+    length limit of ``preprocess``.
 
     The draw depends only on the seed and the texts of the rows. It is therefore the same in every process and data
     loader worker, and a resumed run gets exactly the steps of an uninterrupted one. Epochs differ because the sampler
@@ -31,7 +31,8 @@ class GraphCollator:
 
     Args:
         graph: The source of neighbors and their names.
-        preprocess: Maps texts to features, including tensors ``[T, ...]``: ``model.preprocess``.
+        preprocess: Maps texts to features, including tensors ``[T, ...]``: ``model.preprocess``, or
+            :func:`~st_biomed.encoder.text_limit.limited_preprocess`.
         max_neighbors: Maximum number of neighbors of a node, for each hop; empty for the targets alone.
         seed: Random seed.
 

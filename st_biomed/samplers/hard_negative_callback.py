@@ -17,6 +17,7 @@ from sentence_transformers.util import get_rank, get_world_size
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.encoder.digest import model_digest
+from st_biomed.encoder.text_limit import text_limit
 from st_biomed.errors import InputError, check_whole
 from st_biomed.files import lock
 from st_biomed.samplers.epoch_callback import EpochCallback
@@ -53,6 +54,7 @@ class HardNegativeCallback(EpochCallback):
     Args:
         every: Steps between refreshes; ``None`` for the start of every epoch.
         prompt: The prefix that the trainer adds to each text (``prompts`` of the training arguments).
+        max_length: Maximum number of tokens of a text, that of the training; ``None`` for the model's own limit.
         batch_size: Number of texts embedded at once.
         folder: Folder for the vectors and the table, which are memory-mapped, for datasets of many millions of rows.
             Every process must see it, and no other training may use it. By default everything is in memory.
@@ -63,11 +65,17 @@ class HardNegativeCallback(EpochCallback):
     """
 
     def __init__(
-        self, every: int | None = None, *, prompt: str = "", batch_size: int = 128, folder: str | Path | None = None
+        self,
+        every: int | None = None,
+        *,
+        prompt: str = "",
+        max_length: int | None = None,
+        batch_size: int = 128,
+        folder: str | Path | None = None,
     ) -> None:
         check_whole("every", every, or_none=True)
         check_whole("batch_size", batch_size)
-        self.every, self.prompt, self.batch_size = every, prompt, batch_size
+        self.every, self.prompt, self.max_length, self.batch_size = every, prompt, max_length, batch_size
         self.folder = None if folder is None else Path(folder)
         self._held = ExitStack()
 
@@ -148,7 +156,8 @@ class HardNegativeCallback(EpochCallback):
         logger.info("step %s: encoding %s texts for hard negatives", step, f"{len(sampler.dataset):,}")
         with _first_process(model) as first, torch.autocast(model.device.type, torch.bfloat16, enabled=bf16):
             if first:
-                vectors = self._vectors(sampler, model, folder)
+                with text_limit(model, self.max_length):
+                    vectors = self._vectors(sampler, model, folder)
                 rows = nearest_rows(vectors, sampler.prototypes, sampler.width, device=model.device)
                 table = NeighborTable(rows, sampler.items, model_digest(model), step, epoch)
                 if folder is not None:

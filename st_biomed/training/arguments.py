@@ -12,6 +12,7 @@ from torch import nn
 from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.encoder.foreign_code import FLAG_HELP
+from st_biomed.encoder.text_limit import LEAST
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
@@ -51,7 +52,13 @@ class EncoderArguments(AveragingArguments):
             one_of(*POOLINGS, "own", "own_or_cls"),
         ),
     )
-    max_length: int = field(default=25, metadata=about("maximum number of tokens of a name", at_least(3)))
+    max_length: int = field(
+        default=25,
+        metadata=about(
+            "maximum number of tokens of a name in training; measured and released with the base model's own limit",
+            at_least(LEAST),
+        ),
+    )
     dropout: float | None = field(
         default=None, metadata=about("dropout in training; the base model's by default", DROPOUT)
     )
@@ -108,7 +115,6 @@ class EncoderArguments(AveragingArguments):
         model = load_encoder(
             self.base_model,
             pooling=pooling,
-            max_length=self.max_length,
             card=BiomedCard(),
             trust_remote_code=self.trust_remote_code,
         )

@@ -13,7 +13,7 @@ LONGEST = 128
 
 
 @contextmanager
-def eager_attention(model: SentenceTransformer, *, bf16: bool) -> Iterator[None]:
+def eager_attention(model: SentenceTransformer, *, bf16: bool, max_length: int | None = None) -> Iterator[None]:
     """Compute attention by plain matrix products while an encoder of short texts is trained on a CPU in bfloat16.
 
     On a CPU, the backward pass of PyTorch's fused attention multiplies one small matrix for each text and head, and
@@ -24,8 +24,9 @@ def eager_attention(model: SentenceTransformer, *, bf16: bool) -> Iterator[None]
     Args:
         model: The encoder; its attention is restored at the end.
         bf16: Whether the training computes in bfloat16.
+        max_length: Maximum number of tokens of a text in training; ``None`` for the model's own limit.
     """
-    length = model.max_seq_length
+    length = model.max_seq_length if max_length is None else max_length
     short = length is not None and length <= LONGEST
     fused = [
         module

@@ -46,7 +46,13 @@ class DistillationArguments:
     )
 
     def distilled(
-        self, loss: nn.Module, model: SentenceTransformer, texts: Sequence[str], *, bf16: bool = False
+        self,
+        loss: nn.Module,
+        model: SentenceTransformer,
+        texts: Sequence[str],
+        *,
+        max_length: int | None = None,
+        bf16: bool = False,
     ) -> Any:
         """The loss with self-distillation of its batches, or the loss itself if the weight is 0.
 
@@ -54,34 +60,47 @@ class DistillationArguments:
             loss: A loss whose labels are positions in ``texts``.
             model: The encoder before training; it becomes the teacher.
             texts: The training texts.
+            max_length: Maximum number of tokens of a text in training; ``None`` for the model's own limit.
             bf16: Whether the teacher computes in bfloat16.
         """
-        return self._held(loss, self._teacher(model, texts, bf16)) if self.distillation else loss
+        return self._held(loss, self._teacher(model, texts, max_length, bf16)) if self.distillation else loss
 
     def distilled_rows(
-        self, loss: nn.Module, model: SentenceTransformer, rows: Dataset, *, bf16: bool = False
+        self,
+        loss: nn.Module,
+        model: SentenceTransformer,
+        rows: Dataset,
+        *,
+        max_length: int | None = None,
+        bf16: bool = False,
     ) -> tuple[Dataset, nn.Module]:
         """The rows and the loss to train with if several texts share a label, as contexts of a term do.
 
         Args:
             loss: A loss of the labels of the rows.
-            model, bf16: As for :meth:`distilled`.
+            model, max_length, bf16: As for :meth:`distilled`.
             rows: The dataset, with columns ``text`` and ``label``.
         """
         if not self.distillation:
             return rows, loss
         places = RowLabels(rows)
-        teacher = self._teacher(model, places.texts, bf16)
+        teacher = self._teacher(model, places.texts, max_length, bf16)
         return places.dataset(rows), self._held(loss, teacher, labels=places.labels)
 
     def distilled_parts(
-        self, parts: Mapping[str, Part], model: SentenceTransformer, train: Terminology, *, bf16: bool = False
+        self,
+        parts: Mapping[str, Part],
+        model: SentenceTransformer,
+        train: Terminology,
+        *,
+        max_length: int | None = None,
+        bf16: bool = False,
     ) -> dict[str, nn.Module]:
         """The losses of the parts with self-distillation; all share one table of the teacher's vectors.
 
         Args:
             parts: Name to part.
-            model, bf16: As for :meth:`distilled`.
+            model, max_length, bf16: As for :meth:`distilled`.
             train: The terminology of the parts.
         """
         losses = {name: part.loss for name, part in parts.items()}
@@ -90,11 +109,13 @@ class DistillationArguments:
         with_texts = [part.rows["text"] for part in parts.values() if "text" in part.rows.column_names]
         # Rows of definitions start with the rows of names.
         longest: Any = max(with_texts, key=len, default=train.strings)
-        teacher = self._teacher(model, longest, bf16)
+        teacher = self._teacher(model, longest, max_length, bf16)
         return {name: self._held(losses[name], teacher, rows=part.texts_of) for name, part in parts.items()}
 
-    def _teacher(self, model: SentenceTransformer, texts: Sequence[str], bf16: bool) -> TeacherVectors:
-        return TeacherVectors(model, texts, bf16=bf16, removed=self.distillation_removed)
+    def _teacher(
+        self, model: SentenceTransformer, texts: Sequence[str], max_length: int | None, bf16: bool
+    ) -> TeacherVectors:
+        return TeacherVectors(model, texts, max_length=max_length, bf16=bf16, removed=self.distillation_removed)
 
     def _held(self, loss: nn.Module, teacher: TeacherVectors, **maps: LabelMap | None) -> Any:
         return with_distillation(loss, teacher, weight=self.distillation, target=self.distillation_target, **maps)

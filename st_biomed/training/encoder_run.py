@@ -10,6 +10,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 from torch import nn
 from transformers import TrainerCallback, TrainingArguments
 
+from st_biomed.encoder.text_limit import limited_preprocess
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.release.run_record import RunRecord
@@ -80,7 +81,8 @@ def train_encoder(
 ) -> SentenceTransformerTrainer:
     """Train an encoder with complete checkpoints, or continue its training from one.
 
-    With ``--adapter lora`` low-rank updates are added before training and merged after it. With ``--ema_decay`` the
+    Texts are cut after ``max_length`` tokens while a batch is made of them, and only then: the encoder is measured, saved
+    and released with its own limit. With ``--adapter lora`` low-rank updates are added before training and merged after it. With ``--ema_decay`` the
     encoder has the moving average of the weights at the end.
 
     Args:
@@ -92,7 +94,7 @@ def train_encoder(
         record: The record to which the trainer's arguments and figures are added.
         *callbacks: Additional callbacks; the files that they write into a checkpoint belong to it.
         dev: The evaluator during training.
-        collator: Replaces the trainer's data collator.
+        collator: Replaces the trainer's data collator, and cuts its texts itself.
 
     Returns:
         The trainer, after training.
@@ -116,9 +118,11 @@ def train_encoder(
         data_collator=collator,
         callbacks=whole_checkpoints(record.callback(), *callbacks, *averages),
     )
+    if collator is None:
+        trainer.data_collator.preprocess_fn = limited_preprocess(model, recipe.max_length)
     if recipe.layer_decay != 1:
         decay_layers(trainer.create_optimizer(), model, recipe.layer_decay)
-    with eager_attention(model, bf16=training.bf16):
+    with eager_attention(model, bf16=training.bf16, max_length=recipe.max_length):
         trainer.train(resume_from_checkpoint=resume_point(training))
     if recipe.adapter == "lora":
         merge_lora(model)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from st_biomed.encoder.text_limit import limited_preprocess
 from st_biomed.errors import InputError
 from st_biomed.losses.embed import embed_columns
 from st_biomed.training.all_but_the_top import AllButTheTop, check_removed
@@ -30,7 +31,7 @@ class TeacherVectors:
     A row is embedded when it is first requested, by a frozen copy of the encoder on the encoder's device. It is stored
     in float16 on the CPU. Texts that are in no batch are never embedded. Each process has its own table.
 
-    The texts are embedded as the trainer embeds them: cut at the length limit, without a prompt of the model, sorted
+    The texts are embedded as the trainer embeds them: cut after ``max_length`` tokens, without a prompt of the model, sorted
     by length. If a text is embedded together with other texts, as in a resumed run, its vector is equal up to
     rounding.
 
@@ -39,6 +40,7 @@ class TeacherVectors:
     Args:
         model: The teacher; it is copied, so training does not change it.
         texts: N texts; each is read when its row is requested.
+        max_length: Maximum number of tokens of a text, that of the training; ``None`` for the model's own limit.
         bf16: Whether to compute in bfloat16.
         removed: Center the vectors and remove this number of leading principal components, see
             :class:`~st_biomed.training.all_but_the_top.AllButTheTop`. They are computed from a sample of the texts,
@@ -57,9 +59,16 @@ class TeacherVectors:
     ndim = 2
 
     def __init__(
-        self, model: SentenceTransformer, texts: Sequence[str], *, bf16: bool = False, removed: int | None = None
+        self,
+        model: SentenceTransformer,
+        texts: Sequence[str],
+        *,
+        max_length: int | None = None,
+        bf16: bool = False,
+        removed: int | None = None,
     ) -> None:
         self._student, self._encoder = model, _frozen(model, bf16=bf16)
+        self._preprocess = limited_preprocess(self._encoder, max_length)
         self._texts, self._bf16 = texts, bf16
         self._removed = removed
         self._map: AllButTheTop | None = None
@@ -130,7 +139,7 @@ class TeacherVectors:
         found = []
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=self._bf16):
             for start in range(0, len(texts), PIECE):
-                features = self._encoder.preprocess(texts[start : start + PIECE])
+                features = self._preprocess(texts[start : start + PIECE])
                 on_device = {
                     name: value.to(device) if isinstance(value, Tensor) else value for name, value in features.items()
                 }

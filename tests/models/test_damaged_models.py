@@ -173,7 +173,9 @@ def test_a_masked_language_model_without_its_encoder_is_refused(bert: Path, tmp_
 
 def test_a_sentence_encoder_has_no_head_for_masked_tokens(bert: Path) -> None:
     """Catches a random head that is trained as if it were the checkpoint's."""
-    with pytest.raises(InputError, match="with a trained head for masked tokens is needed, its weights lack cls") as error:
+    with pytest.raises(
+        InputError, match="with a trained head for masked tokens is needed, its weights lack cls"
+    ) as error:
         load_masked_model(bert)
     assert "\n" not in str(error.value)
     assert load_masked_model(bert, new_head=True)[0].config.vocab_size == 111

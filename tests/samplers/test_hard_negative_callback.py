@@ -109,6 +109,14 @@ def test_texts_get_the_prompt_of_the_training_and_no_other(tiny_bert):
     assert seen == ["", "term: "]
 
 
+def test_texts_are_cut_as_in_training(tiny_bert):
+    limits, encode, own = [], tiny_bert.encode, tiny_bert.max_seq_length
+    tiny_bert.encode = lambda texts, **options: limits.append(tiny_bert.max_seq_length) or encode(texts, **options)
+    for max_length in (None, 5):
+        HardNegativeCallback(max_length=max_length).refresh(sampler(), tiny_bert)
+    assert limits == [own, 5] and tiny_bert.max_seq_length == own
+
+
 class Recorder(nn.Module):
     """A loss that keeps the labels of every batch and changes the model."""
 
