@@ -17,9 +17,14 @@ train() { # name, seed, arguments
             --output_dir $out/"$1"-"$2" --overwrite true --cache_dir $out/evaluation/vectors "${@:3}"
     fi
 }
-scorecard() { # name, models; vectors and figures of earlier steps are used again
+scorecard() { # name, models and options; vectors and figures of earlier steps are used again
     st-biomed evaluate "${@:2}" --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o $out/evaluation
     for file in $out/evaluation/scorecard.*; do cp "$file" "$out/$1.${file##*.}"; done
+}
+# shellcheck disable=SC2046
+few() { # name, models; a benchmark or two of each family
+    scorecard "$@" --selection $(printf -- "--benchmark %s " ncbi_disease mayosrs umnsrs_similarity_modified \
+        umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit clustering_doid clustering_hpo)
 }
 third="--max_steps $(python -c "
 import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['max_steps'] // 3)")"
@@ -44,7 +49,7 @@ curve) # shares of the trained weights of the first seed
         st-biomed average $base $out/full-0-training/trained --weights "$(python -c "print(1 - $share)"),$share" \
             --output $out/share-$share --overwrite
     done
-    scorecard curve $(for share in 0.25 0.5 0.75 1; do echo share-$share=$out/share-$share; done)
+    few curve $(for share in 0.25 0.5 0.75 1; do echo share-$share=$out/share-$share; done)
     ;;
 ablations) # each part left out, on a third of the steps
     for seed in $seeds; do
@@ -61,16 +66,20 @@ ablations) # each part left out, on a third of the steps
         }
     done
     # shellcheck disable=SC2046
-    scorecard ablations $(models third no_definitions no_hierarchy no_relations no_distillation no_averaging synonyms_alone hierarchy_alone)
+    few ablations $(models third no_definitions no_hierarchy no_relations no_distillation no_averaging synonyms_alone hierarchy_alone)
     ;;
 controls) # the same training on names that belong to other concepts, and the base model without its first component
-    python evaluation/open_encoder_controls.py shuffled out/open_terminology --output $out/shuffled_terminology
-    python evaluation/open_encoder_controls.py untrained out/open_terminology --output $out/untrained
+    for control in shuffled untrained; do
+        if [ ! -d $out/$control ]; then
+            python evaluation/open_encoder_controls.py $control out/open_terminology --output $out/$control
+        fi
+    done
     for seed in $seeds; do
         # shellcheck disable=SC2086
-        train shuffled "$seed" $third --terminology $out/shuffled_terminology
+        train third "$seed" $third
+        train shuffled "$seed" $third --terminology $out/shuffled
     done
     # shellcheck disable=SC2046
-    scorecard controls untrained=$out/untrained $(models shuffled third)
+    few controls untrained=$out/untrained $(models shuffled third)
     ;;
 esac
