@@ -48,7 +48,7 @@ class RelatedPairs:
         terminology: Concepts, names, relations, parents and types.
         concepts: Indices of concepts, or a mask ``[C]``, that both ends of every pair belong to, e.g. concepts held
             out of training, or concepts with a vector in a table; all by default. Relatedness is always determined in
-            the whole terminology.
+            the whole terminology. With names as keys, concepts without a name are left out.
         keys: ``"names"`` or ``"codes"``: the content of a pair.
         names_per_pair: Number of name pairs per pair of concepts, drawn without repeats from all their names; by
             default one, the preferred names.
@@ -75,6 +75,8 @@ class RelatedPairs:
             raise InputError(f"seed must not be negative, found {seed}")
         self.terminology, self.keys, self.names_per_pair, self.seed = terminology, keys, names_per_pair, seed
         self._chosen = mask(concepts, terminology.n_concepts, "concepts")
+        if keys == "names":
+            self._chosen = self._chosen & terminology.has_name
         if self._chosen.sum() < 2:
             raise InputError(f"concepts: at least two are needed, found {int(self._chosen.sum())}")
         rows, parents = terminology.relations, terminology.parents
