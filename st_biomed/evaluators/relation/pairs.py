@@ -12,6 +12,7 @@ import numpy as np
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.records import Tally
+from st_biomed.terminology.hierarchical_relations import PARENT_RELATIONS
 from st_biomed.terminology.subset import mask
 from st_biomed.training_data.draws import draw_distinct, pair_of
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
 
 KEYS = ("names", "codes")
-PARENT_RELATIONS = {"isa": ("child", "parent"), "inverse_isa": ("parent", "child")}
-"""Relations that the parents of a terminology represent, with their head and tail."""
 
 _TRIES = 20  # candidates for each pair that is wanted: enough unless more than 95% of them are related
 
