@@ -41,7 +41,7 @@ def main() -> None:
 def names_in(terminology: Terminology, language: str) -> dict[str, str]:
     """Any name of a concept in lower case to its preferred name in a language; of an ambiguous name the first concept's."""
     own = terminology.subset(languages=[language])
-    preferred = {code: own.strings[int(text)] for code, text in zip(own.codes, own.preferred_texts)}
+    preferred = {code: own.strings[int(text)] for code, text in zip(own.codes, own.preferred_texts) if text >= 0}
     found: dict[str, str] = {}
     codes, concepts = terminology.codes, terminology.text_concepts
     for text, name in enumerate(terminology.strings):

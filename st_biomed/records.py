@@ -1,4 +1,4 @@
-"""What a reader yields: six small record types, the description of a source, and the tally of what became of each row."""
+"""What a reader yields: seven small record types, the description of a source, and the tally of what became of each row."""
 
 from __future__ import annotations
 
@@ -85,6 +85,19 @@ class Definition(NamedTuple):
     source: str = ""
 
 
+class Grouping(NamedTuple):
+    """A concept without a name that may stand in the hierarchy, e.g. a category that a source states by its code alone.
+
+    A terminology keeps it if a concept with a name is below it. Only parents point at it: it has no string, no relation, no
+    type, no cross-reference and no definition. A concept that a term names is no grouping node.
+
+    Attributes:
+        code: The concept, a CURIE.
+    """
+
+    code: str
+
+
 def single_spaced(text: str) -> str:
     """A definition with one space where there is white space, also where its source breaks a line, and none at the ends."""
     return " ".join(text.split())
@@ -121,6 +134,7 @@ TABLE_OF: dict[type, str] = {
     Type: "types",
     Xref: "xrefs",
     Definition: "definitions",
+    Grouping: "groupings",
 }
 """The table that records of a kind become rows of."""
 
@@ -145,7 +159,7 @@ class Rows(NamedTuple):
         yield from map(kind, *(self.columns[name].to_pylist() for name in COLUMNS[self.table]))
 
 
-Record: TypeAlias = Term | Parent | Relation | Type | Xref | Definition | Rows | SourceInfo
+Record: TypeAlias = Term | Parent | Relation | Type | Xref | Definition | Grouping | Rows | SourceInfo
 """A reader may yield a ``SourceInfo`` to complete its module's ``SOURCE`` (say, with the file's version) or to add one."""
 
 

@@ -30,7 +30,7 @@ class Catalog:
         names: The names, arrow strings ``[N]``, each once.
         name_concepts: Name to its concepts by index: N rows.
         concepts: Ids, ``[C]``.
-        labels: Label of each concept, ``[C]``.
+        labels: Label of each concept, ``[C]``; empty for a concept without a name.
         types: Semantic types of each concept, ``[C]``; ``None`` if types are unknown.
         sources: Sources of the names.
         parents: Concept to its parents by index: C rows; ``None`` if there is no hierarchy.
@@ -73,14 +73,15 @@ class Catalog:
 
     @classmethod
     def _of_terminology(cls, terminology: Terminology) -> Catalog:
-        """Labels are the preferred terms."""
+        """Labels are the preferred terms. Concepts without a name are there as parents; nothing finds them."""
         texts = terminology.texts["text"].combine_chunks()
         types: list[list[str]] | None = None
         if terminology.types.num_rows:
             types = [[] for _ in range(terminology.n_concepts)]
             for concept, name in zip(terminology.types["concept"].to_pylist(), terminology.types["type"].to_pylist()):
                 types[concept].append(name)
-        labels = texts.take(pa.array(terminology.preferred_texts)).to_pylist()
+        preferred = pa.array(terminology.preferred_texts, mask=~terminology.has_name)
+        labels = texts.take(preferred).fill_null("").to_pylist()
         parents = None
         if terminology.parents.num_rows:
             child, parent = (terminology.parents[end].to_numpy() for end in ("child", "parent"))
@@ -104,6 +105,11 @@ class Catalog:
     def __len__(self) -> int:
         """Number of names, N."""
         return len(self.names)
+
+    @cached_property
+    def n_named(self) -> int:
+        """Number of concepts with a name."""
+        return int(np.count_nonzero(np.bincount(self.name_concepts.indices)))
 
     def texts(self, rows: np.ndarray | slice) -> list[str]:
         """The names of some rows."""

@@ -59,7 +59,7 @@ class ConceptSearch:
 
     def __init__(self, catalog: Catalog, vectors: VectorIndex) -> None:
         self.catalog, self.vectors = catalog, vectors
-        self._allowed = Conditions(), Allowed(catalog.name_concepts, None, len(catalog.concepts))
+        self._allowed = Conditions(), Allowed(catalog.name_concepts, None, catalog.n_named)
 
     def search(
         self, vectors: np.ndarray, k: int, conditions: Conditions, *, threshold: float | None = None
@@ -110,7 +110,7 @@ class ConceptSearch:
         """
         if conditions != self._allowed[0]:
             if conditions == Conditions():
-                found = Allowed(self.catalog.name_concepts, None, len(self.catalog.concepts))
+                found = Allowed(self.catalog.name_concepts, None, self.catalog.n_named)
             else:
                 table = self.catalog.names_with(conditions.entries(self.catalog))
                 found = Allowed(table, np.flatnonzero(table.counts), len(np.unique(table.indices)))

@@ -60,7 +60,7 @@ def hold_out_names(
             f"n_dictionary={n_dictionary}"
         )
     kept = np.zeros(terminology.n_texts, dtype=bool)
-    kept[terminology.preferred_texts] = True
+    kept[terminology.preferred_texts[terminology.has_name]] = True
     kept[terminology.ambiguous_texts] = True
     names = terminology.concept_texts
     rows = np.repeat(np.arange(terminology.n_concepts), names.counts)
@@ -86,9 +86,9 @@ def hold_out_names(
     tally.drop("names that stay in the dictionary", terminology.n_texts - len(chosen))
     splits = {"dev": mentions[:n_dev], "test": mentions[n_dev:]}
     linked = train
-    if 0 < n_dictionary < train.n_concepts:
+    if 0 < n_dictionary < train.n_concepts - train.n_nameless:
         meant = [train.concept(codes[rows[i]]) for i in chosen]
-        others = np.setdiff1d(np.arange(train.n_concepts), meant)
+        others = np.setdiff1d(np.flatnonzero(train.has_name), meant)
         drawn = rng.choice(others, n_dictionary - len(meant), replace=False)
         linked = train.subset(np.concatenate([meant, drawn]))
     dictionary = LinkingDictionary.from_terminology(linked)

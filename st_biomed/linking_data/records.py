@@ -109,8 +109,16 @@ class LinkingDictionary:
 
     @classmethod
     def from_terminology(cls, terminology: Terminology) -> LinkingDictionary:
-        """Every text of a terminology with the codes of its concepts; equal names are already one entry."""
-        return cls(terminology.strings, terminology.codes, terminology.text_concepts)
+        """Every text of a terminology with the codes of its concepts; equal names are already one entry.
+
+        A concept without a name is no id.
+        """
+        entry_concepts = terminology.text_concepts
+        if not terminology.n_nameless:
+            return cls(terminology.strings, terminology.codes, entry_concepts)
+        place = np.cumsum(terminology.has_name) - 1
+        ids = [code for code, has_name in zip(terminology.codes, terminology.has_name) if has_name]
+        return cls(terminology.strings, ids, CSR(entry_concepts.indptr, place[entry_concepts.indices]))
 
     def __len__(self) -> int:
         return len(self.names)

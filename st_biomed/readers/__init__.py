@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from st_biomed.records import Definition, Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
+from st_biomed.records import Definition, Grouping, Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
 from st_biomed.settings.keyword_options import parsed
 from st_biomed.settings.registry import Registry
 
 __all__ = [
     "Definition",
+    "Grouping",
     "Parent",
     "Reader",
     "Record",

@@ -10,7 +10,8 @@ from pathlib import Path
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files.delimited import check_file, read_table
 from st_biomed.files.encodings import settled
-from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.readers._grouping_nodes import grouping_nodes
+from st_biomed.records import Grouping, Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
@@ -28,6 +29,8 @@ _DESCRIPTION = (
 )
 _PROCEDURE = re.compile(r"\d{4}[0-9A-Z]")
 _CURIE_PART = re.compile(r"[\w.-]+")
+_NOT_A_CODE = "contains characters other than letters, digits, '.', '-' and '_'"
+_MISSING = ("error", "drop", "group")
 
 
 def records(
@@ -46,7 +49,9 @@ def records(
     The columns are named ``code``, ``parent`` and ``description``, or by one of the usual other names (``CPT code``,
     ``parent code``, ``long description``...). Every row has a name and, unless it is a root, a parent. A code of
     five characters is a procedure (99213, 0001F, 0075T); any other, a range or a number of the table itself, is a
-    heading. A code may have several rows, with several parents or with further descriptions, which are synonyms.
+    heading. A code may have several rows, with several parents or with further descriptions, which are synonyms. Where
+    procedures hang under categories that have a code alone, as under those of CCS in HiPrBERT's table, ``missing=group``
+    keeps the categories as grouping nodes: they are part of the hierarchy and have no name.
 
     Args:
         path: A table with a header.
@@ -57,19 +62,25 @@ def records(
         hierarchy: Whether the table has a column of parents; on by default.
         headings: Whether headings are concepts; on by default. Otherwise, their rows and the parents that are headings
             are counted.
-        missing: The treatment of a parent without its own row: ``"error"`` (default), or ``"drop"``, which leaves
-            the parent out and counts it.
+        missing: The treatment of a parent without its own row: ``"error"`` (default), ``"drop"``, which leaves
+            the parent out and counts it, or ``"group"``, which makes a grouping node of it, and of a code whose rows have
+            no description.
         encoding: Encoding of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 if it begins with a byte order
             mark.
 
     Raises:
         InputError: With file and line: a code without a description, a description without a code, a code that is its
-            own parent, a parent without a row, a malformed row. Also: no such file, no such column.
+            own parent, a parent without a row or with characters that no code has, a malformed row. Also: no such file,
+            no such column, grouping nodes without headings.
     """
     if path is None:
         raise InputError("reader 'cpt' needs the path of your own table with the columns code, parent and description")
-    if missing not in ("error", "drop"):
-        raise unknown_name("missing of reader 'cpt'", missing, ("error", "drop"))
+    if missing not in _MISSING:
+        raise unknown_name("missing of reader 'cpt'", missing, _MISSING)
+    if missing == "group" and not headings:
+        raise InputError(
+            "missing=group of reader 'cpt' keeps headings without a name, which headings=false leaves out"
+        )
     path = check_file(path)
     further = listed("synonyms", synonyms)
     columns = [_CODE, _DESCRIPTION, *([_PARENT] if hierarchy else []), *((name,) for name in further)]
@@ -80,14 +91,17 @@ def records(
     for line, row in read_table(path, columns, dialect=dialect, encoding=settled(path, encoding, tally)):
         code, description, *others = (cell.strip() for cell in row)
         parent = others.pop(0) if hierarchy else ""
-        _check(f"{path}:{line}", code, description, parent)
+        bare = missing == "group" and not any((description, *others))
+        _check(f"{path}:{line}", code, description or bare, parent)
         tally.read(1 + len(others) + bool(parent))
         if not headings and not _PROCEDURE.fullmatch(code):
             left_out.add(code)
             tally.drop("headings", 1 + len(others))
             tally.drop("parents of headings", int(bool(parent)))
             continue
-        for name in (description, *others):
+        if bare:
+            tally.drop("empty names", 1 + len(others))
+        for name in () if bare else (description, *others):
             known = names.setdefault(code, set())
             if not name or name in known:
                 tally.drop("repeated names of a code" if name else "empty names")
@@ -99,24 +113,34 @@ def records(
             tally.drop("repeated parents of a code")
         elif parent:
             parents[code, parent] = line
+    nameless = grouping_nodes(names, parents) if missing == "group" else set()
     for (code, parent), line in parents.items():
-        if parent in names:
+        if missing == "group" and not _CURIE_PART.fullmatch(parent):
+            raise InputError(f"{path}:{line}: parent {parent!r} {_NOT_A_CODE}")
+        if all(end in names or end in nameless for end in (code, parent)):
             tally.keep()
             yield Parent(f"{SOURCE.name}:{code}", f"{SOURCE.name}:{parent}")
         elif parent in left_out:
             tally.drop("parents that are headings")
+        elif missing == "group":
+            tally.drop("parents of codes without a described code below them")
         elif missing == "drop":
             tally.drop("parents without a row of their own")
         else:
-            raise InputError(f"{path}:{line}: parent {parent!r} of {code!r} has no row; missing=drop leaves it out")
+            raise InputError(
+                f"{path}:{line}: parent {parent!r} of {code!r} has no row; missing=drop leaves it out, missing=group keeps "
+                "it without a name"
+            )
+    for code in sorted(nameless):
+        yield Grouping(f"{SOURCE.name}:{code}")
 
 
-def _check(where: str, code: str, description: str, parent: str) -> None:
+def _check(where: str, code: str, description: str | bool, parent: str) -> None:
     """Reject a row that does not describe a concept."""
     if not code:
         raise InputError(f"{where}: description {description!r} has no code")
     if not _CURIE_PART.fullmatch(code):
-        raise InputError(f"{where}: code {code!r} contains characters other than letters, digits, '.', '-' and '_'")
+        raise InputError(f"{where}: code {code!r} {_NOT_A_CODE}")
     if not description:
         raise InputError(f"{where}: code {code!r} has an empty description")
     if code == parent:

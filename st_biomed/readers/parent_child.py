@@ -16,8 +16,9 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.files.delimited import check_file, dialect_name, read_header, read_table
 from st_biomed.files.encodings import settled
 from st_biomed.files.gzipped import opened
+from st_biomed.readers._grouping_nodes import grouping_nodes
 from st_biomed.readers._once import Once
-from st_biomed.records import Definition, Parent, Record, Relation, SourceInfo, Tally, Term, single_spaced
+from st_biomed.records import Definition, Grouping, Parent, Record, Relation, SourceInfo, Tally, Term, single_spaced
 
 SOURCE = SourceInfo(
     name="PARENT_CHILD",
@@ -38,6 +39,8 @@ _USUAL_NAMES = {
     "relation": ("relation", "predicate", "predicate_id", "rela", "rel"),
     "tail": ("tail", "object", "object_id", "target"),
 }
+_MISSING = ("error", "drop", "group")
+_REMEDY = "missing=drop drops such rows, missing=group keeps such parents without a name"
 
 
 def records(  # noqa: PLR0913 - all differences between users' tables
@@ -99,7 +102,9 @@ def records(  # noqa: PLR0913 - all differences between users' tables
             code-string table sets it for each string; this value is for empty cells.
         redistributable: Whether the strings may appear in a released file; off by default.
         missing: The treatment of a row of the map or of the relations whose code has no string: ``"error"`` (default),
-            or ``"drop"``, which leaves the row out and counts it.
+            ``"drop"``, which leaves the row out and counts it, or ``"group"``, which makes a grouping node of the code if
+            the map has a code with a string below it: it is part of the hierarchy and has no name. Other rows are left
+            out and counted, relations among them.
         encoding: Encoding of all tables, e.g. ``cp1252``; by default each is UTF-8, or UTF-16 if it begins with a byte
             order mark.
 
@@ -108,8 +113,8 @@ def records(  # noqa: PLR0913 - all differences between users' tables
             is its own parent, an incomplete triple, a malformed row. Also: no table, no such column, no row
             with a parent in a map or in a named column of parents.
     """
-    if missing not in ("error", "drop"):
-        raise unknown_name("missing of reader 'parent_child'", missing, ("error", "drop"))
+    if missing not in _MISSING:
+        raise unknown_name("missing of reader 'parent_child'", missing, _MISSING)
     tables = [check_file(table) for table in (path, strings) if table is not None]
     if not tables:
         raise InputError("reader 'parent_child' needs the path of a code-string table, or of a map with strings=TABLE")
@@ -143,7 +148,7 @@ def records(  # noqa: PLR0913 - all differences between users' tables
             yield Definition(f"{name}:{concept}", meaning, spoken, name)
     for table in triples:
         rows = _rows(table, {role: _USUAL_NAMES[role] for role in ("head", "relation", "tail")}, forms[table])
-        for head, relation, tail in _triples(rows, tally, known, None if missing == "drop" else tables[-1]):
+        for head, relation, tail in _triples(rows, tally, known, tables[-1] if missing == "error" else None):
             yield Relation(f"{name}:{head}", relation, f"{name}:{tail}", name)
     columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or _USUAL_NAMES["child"]}
     if len(tables) == 1:
@@ -152,11 +157,14 @@ def records(  # noqa: PLR0913 - all differences between users' tables
         columns["child"] = child or code or _USUAL_NAMES["code"]
     empty = len(tables) > 1 or parent is not None
     rows = _rows(tables[0], columns, forms[tables[0]])
-    for above, below in _pairs(rows, tally, known, None if missing == "drop" else tables[-1]):
+    nameless = _nameless(_rows(tables[0], columns, forms[tables[0]]), known) if missing == "group" else set()
+    for above, below in _pairs(rows, tally, known | nameless, tables[-1] if missing == "error" else None):
         yield Parent(f"{name}:{below}", f"{name}:{above}", name)
         empty = False
     if empty:
         raise InputError(f"{tables[0]}: no row has a parent and a child; the hierarchy is empty")
+    for concept in sorted(nameless):
+        yield Grouping(f"{name}:{concept}")
 
 
 def _content_version(tables: Sequence[Path]) -> str:
@@ -239,6 +247,11 @@ def _strings(
         yield code, string, spoken, definition
 
 
+def _nameless(rows: Iterator[tuple[str, Sequence[str]]], known: set[str]) -> set[str]:
+    """The codes of the map without a string that are above a code with one."""
+    return grouping_nodes(known, ((child, parent) for _, (parent, child) in rows if parent and child))
+
+
 def _pairs(
     rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
 ) -> Iterator[tuple[str, str]]:
@@ -252,7 +265,7 @@ def _pairs(
             raise InputError(f"{where}: code {child!r} is its own parent")
         unknown = [code for code in (parent, child) if code and code not in known]
         if unknown and strings is not None:
-            raise InputError(f"{where}: code {unknown[0]!r} has no string in {strings}; missing=drop drops such rows")
+            raise InputError(f"{where}: code {unknown[0]!r} has no string in {strings}; {_REMEDY}")
         if unknown:
             tally.drop("map rows of a code without a string")
         elif not parent:

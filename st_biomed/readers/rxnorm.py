@@ -10,11 +10,12 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.files.delimited import read_table
-from st_biomed.files.gzipped import plain_name, plain_or_gzipped
+from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.readers._once import Once
+from st_biomed.readers._rxnorm_files import rrf_folder, rrf_rows
 from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
 from st_biomed.settings.keyword_options import listed
 
@@ -26,15 +27,6 @@ SOURCE = SourceInfo(
     redistributable=True,
 )
 
-_HEADERS = {
-    "RXNCONSO.RRF": "RXCUI LAT TS LUI STT SUI ISPREF RXAUI SAUI SCUI SDUI SAB TTY CODE STR SRL SUPPRESS CVF",
-    "RXNREL.RRF": "RXCUI1 RXAUI1 STYPE1 REL RXCUI2 RXAUI2 STYPE2 RELA RUI SRUI SAB SL DIR RG SUPPRESS CVF",
-    "RXNSTY.RRF": "RXCUI TUI STN STY ATUI CVF",
-    "RXNSAB.RRF": (
-        "VCUI RCUI VSAB RSAB SON SF SVER VSTART VEND IMETA RMETA SLC SCC SRL TFR CFR CXTY TTYL ATNL LAT CENC CURVER "
-        "SABIN SSN SCIT"
-    ),
-}
 # The one name that RxNorm creates for a concept, then prescribable names and synonyms.
 _PREFERRED = (
     *("IN", "PIN", "MIN", "BN", "SCD", "SBD", "GPCK", "BPCK", "SCDC", "SBDC", "SCDF", "SBDF", "SCDFP", "SBDFP"),
@@ -43,6 +35,16 @@ _PREFERRED = (
 _LANGUAGES = {"ENG": "en", "SPA": "es"}
 _HIPRBERT = "consists_of,has_precise_ingredient,has_part,has_ingredient,form_of"
 _CURRENT = ("", "N")  # of SUPPRESS
+
+PARENTS = {"hiprbert": tuple(_HIPRBERT.split(","))}
+"""Presets of the relations that are parents."""
+
+
+def resolved(**options: Any) -> dict[str, Any]:
+    """Expand the presets of ``parents`` into their relations."""
+    if "parents" not in options:
+        return options
+    return {**options, "parents": _above(options["parents"])}
 
 
 def records(
@@ -53,14 +55,21 @@ def records(
     term_types: str | Sequence[str] = "all",
     keep_suppressed: bool = False,
     relations: str | Sequence[str] = _HIPRBERT,
+    parents: str | Sequence[str] = "isa",
 ) -> Iterator[Record]:
-    """Read names, relations, ``isa`` as parents, semantic types and the version.
+    """Read names, relations, parents, semantic types and the version.
 
     The preferred name of a concept is the first by source (in the order of ``sources``; RXNORM first if all are read),
     then by suppression (names that are not suppressed come first), then by term type (``IN PIN MIN BN SCD SBD GPCK
     BPCK SCDC SBDC SCDF SBDF SCDFP SBDFP SCDG SBDG SCDGP DF DFG PSN SY TMSY ET``, then any other), then by position in
     the file. All other names are synonyms. Names and relations of sources other than RXNORM have their own source,
     e.g. ``RXNORM_MTHSPL``, which may not be redistributed.
+
+    ``isa`` alone gives RxNorm few parents. HiPrBERT (arXiv:2307.00266, section 3.1) represents it "as forests" of 192,683
+    nodes and does not state the relations. Its published preprocessing reads rows "rxcui2 rela rxcui1", such as a drug
+    that ``has_precise_ingredient`` a substance, and makes the second concept the parent: "two drugs containing same
+    ingredient are similar". ``parents=hiprbert`` does the same with the five relations above; that these five and no
+    other make the forest is a reading. A concept may have several parents.
 
     Args:
         path: The folder with ``RXNCONSO.RRF``, or the folder above its ``rrf``; the files may be gzipped.
@@ -74,24 +83,29 @@ def records(
             default.
         relations: The relations (RELA, or REL for rows without one) to read, e.g. ``"has_ingredient,tradename_of"``.
             ``"all"`` reads each in both directions, ``""`` none. By default those of HiPrBERT: ``consists_of``,
-            ``has_precise_ingredient``, ``has_part``, ``has_ingredient`` and ``form_of``. Parents are always read.
-            Relations between single names (RXAUI) are counted. Each named relation must occur.
+            ``has_precise_ingredient``, ``has_part``, ``has_ingredient`` and ``form_of``. Relations between single names
+            (RXAUI) are counted. Each named relation must occur.
+        parents: The relations that make the second concept of a triple a parent of the first, e.g.
+            ``"isa,has_ingredient"``; they are no relations then, even if ``relations`` has them. ``"hiprbert"`` stands
+            for the five relations of HiPrBERT; ``""`` reads no parents. By default ``isa``. Each named relation must
+            occur, apart from ``isa`` and those of the preset.
 
     Raises:
-        InputError: No such folder; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty, no ``RXNREL.RRF``. With file
-            and line: an empty code or name, a malformed row. A source, term type or relation that no row has.
+        InputError: No such folder; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty and ``parents`` is ``isa`` or
+            empty, no ``RXNREL.RRF``. With file and line: an empty code or name, a malformed row. A source, term type or
+            relation that no row has.
     """
     if path is None:
         raise InputError("reader 'rxnorm' needs the path of the folder with RXNCONSO.RRF")
-    folder = _folder(Path(path))
-    wanted, asked = _chosen(sources), _chosen(relations)
+    folder = rrf_folder(Path(path))
+    wanted, asked, above = _chosen(sources), _chosen(relations), _above(parents)
     if not wanted:
         raise InputError("sources of reader 'rxnorm' needs at least one source, e.g. RXNORM")
     conso, related = (plain_or_gzipped(folder / name) for name in ("RXNCONSO.RRF", "RXNREL.RRF"))
     if conso is None:
         raise InputError(f"{folder}: contains no RXNCONSO.RRF")
-    if related is None and asked:
-        raise InputError(f"{folder}: contains no RXNREL.RRF; an empty value of relations reads only names")
+    if related is None and (asked or set(above) - {"isa"}):
+        raise InputError(f"{folder}: contains no RXNREL.RRF; empty values of relations and parents read only names")
     suppressed = ("", *"NOEY") if keep_suppressed else _CURRENT
     described = _described(plain_or_gzipped(folder / "RXNSAB.RRF"))
     yield described.get(SOURCE.name, SOURCE)
@@ -99,7 +113,8 @@ def records(
     names = _names(conso, tally, wanted, _chosen(term_types), suppressed)
     streams: list[Iterator[Term | Parent | Relation]] = [_terms(names, tally)]
     if related is not None:
-        streams.append(_relations(related, tally, wanted, asked, suppressed, names))
+        required = {*(() if isinstance(asked, _All) or asked == _chosen(_HIPRBERT) else asked), *_named(parents)}
+        streams.append(_relations(related, tally, wanted, asked, above, required, suppressed, names))
     for stream in streams:
         for record in stream:
             if record.source not in used:
@@ -126,18 +141,15 @@ def _chosen(value: str | Sequence[str]) -> _All | tuple[str, ...]:
     return _All() if value == "all" else listed("option", value)
 
 
-def _folder(path: Path) -> Path:
-    if not path.is_dir():
-        raise InputError(f"{path}: no such folder; expected the folder with RXNCONSO.RRF")
-    below = path / "rrf"
-    return below if below.is_dir() and plain_or_gzipped(path / "RXNCONSO.RRF") is None else path
+def _above(parents: str | Sequence[str]) -> tuple[str, ...]:
+    """The relations that are parents, presets expanded."""
+    members = (PARENTS.get(member, (member,)) for member in listed("parents", parents))
+    return tuple(dict.fromkeys(relation for relations in members for relation in relations))
 
 
-def _rows(path: Path, *columns: str) -> Iterator[tuple[str, Sequence[str]]]:
-    """``file:line`` and the stripped cells of each row."""
-    header = _HEADERS[plain_name(path)].split()
-    for line, cells in read_table(path, columns, dialect="rrf", header=header):
-        yield f"{path}:{line}", [cell.strip() for cell in cells]
+def _named(parents: str | Sequence[str]) -> set[str]:
+    """The relations that are parents and were named by the user."""
+    return set(listed("parents", parents)) - {"isa", *PARENTS}
 
 
 def _source(sab: str) -> str:
@@ -152,7 +164,7 @@ def _imported(sab: str, title: str = "", version: str = "", level: str = "") -> 
 def _described(path: Path | None) -> dict[str, SourceInfo]:
     """Name to description of the sources in RXNSAB; empty if there is no such file."""
     sources: dict[str, SourceInfo] = {}
-    rows = iter(()) if path is None else _rows(path, "RSAB", "SON", "SVER", "SRL", "CURVER")
+    rows = iter(()) if path is None else rrf_rows(path, "RSAB", "SON", "SVER", "SRL", "CURVER")
     for where, (sab, title, version, level, current) in rows:
         if not sab:
             raise InputError(f"{where}: a source has no RSAB")
@@ -179,7 +191,9 @@ def _names(
     order = {SOURCE.name: 0} if isinstance(wanted, _All) else {sab: rank for rank, sab in enumerate(wanted)}
     names: dict[str, list[_Name]] = {}
     met: dict[str, set[str]] = {"sources": set(), "term_types": set()}
-    for where, (code, language, sab, tty, text, mark) in _rows(path, "RXCUI", "LAT", "SAB", "TTY", "STR", "SUPPRESS"):
+    for where, (code, language, sab, tty, text, mark) in rrf_rows(
+        path, "RXCUI", "LAT", "SAB", "TTY", "STR", "SUPPRESS"
+    ):
         tally.read()
         if not code.isdecimal() or not sab:
             raise InputError(f"{where}: RXCUI must be a number and SAB a source, found {code!r} and {sab!r}")
@@ -218,15 +232,17 @@ def _relations(
     path: Path,
     tally: Tally,
     wanted: Container[str],
-    asked: _All | tuple[str, ...],
+    asked: Container[str],
+    above: Container[str],
+    required: set[str],
     suppressed: Container[str],
     names: Container[str],
 ) -> Iterator[Parent | Relation]:
-    """The requested rows, and always ``isa``."""
+    """The requested rows; those of the relations ``above`` are parents, and those ``required`` must occur."""
     relations = Once(tally, "repeated relations")
     listed_relations: set[str] = set()
     columns = ("RXCUI1", "STYPE1", "REL", "RXCUI2", "STYPE2", "RELA", "SAB", "SUPPRESS")
-    for where, (second, stype1, rel, first, stype2, named, sab, mark) in _rows(path, *columns):
+    for where, (second, stype1, rel, first, stype2, named, sab, mark) in rrf_rows(path, *columns):
         relation = named or rel
         tally.read()
         if not relation:
@@ -238,7 +254,7 @@ def _relations(
             tally.drop("relations between single names")
         elif mark not in suppressed:
             tally.drop("suppressed relations")
-        elif relation != "isa" and relation not in asked:
+        elif relation not in above and relation not in asked:
             tally.drop("relations not asked for")
         elif first not in names or second not in names:
             tally.drop("relations of a concept without a name")
@@ -247,16 +263,16 @@ def _relations(
         elif relations.keeps(first, relation, second, sab):
             head, tail = f"{SOURCE.name}:{first}", f"{SOURCE.name}:{second}"
             yield (
-                Parent(head, tail, _source(sab)) if relation == "isa" else Relation(head, relation, tail, _source(sab))
+                Parent(head, tail, _source(sab)) if relation in above else Relation(head, relation, tail, _source(sab))
             )
-    for relation in () if isinstance(asked, _All) or asked == _chosen(_HIPRBERT) else asked:
+    for relation in sorted(required):
         if relation not in listed_relations:
             raise unknown_name(f"relation of {path}:", relation, listed_relations)
 
 
 def _types(path: Path, tally: Tally, names: Container[str]) -> Iterator[Type]:
     types = Once(tally, "repeated types")
-    for where, (code, type_) in _rows(path, "RXCUI", "TUI"):
+    for where, (code, type_) in rrf_rows(path, "RXCUI", "TUI"):
         tally.read()
         if not type_:
             raise InputError(f"{where}: RXCUI {code} has an empty TUI")

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from st_biomed.readers._normalizers import single_spaced_column
 from st_biomed.records import COLUMNS, TABLE_OF, Record, Rows, SourceInfo, Tally
+from st_biomed.terminology.groupings import with_groupings
 
 _BLOCK = 1 << 16  # single records that are put into columns together
 _ENCODED = pa.dictionary(pa.int32(), pa.string())
@@ -43,8 +44,8 @@ def assemble(
 ) -> tuple[dict[str, pa.Table], dict[str, SourceInfo], dict[str, Tally]]:
     """Sort codes, texts and rows, and replace codes and texts by their indices.
 
-    A parent, relation, type, cross-reference or definition of a concept without any term is dropped and counted, and so
-    are repeated records, a synonym that equals its concept's preferred term, self-loops, empty texts and empty
+    A parent, relation, type, cross-reference or definition of a concept without any term is dropped and counted, except
+    parents of grouping nodes that have a concept with a term below them; and so are repeated records, a synonym that equals its concept's preferred term, self-loops, empty texts and empty
     definitions. White space within a definition becomes one space, as sources break its lines.
 
     Args:
@@ -59,9 +60,15 @@ def assemble(
     tally = Tally()
     columns, sources = _collect(records, source, tally)
     tables = _names(columns.pop("terms"), tally)
-    codes = tables["concepts"]["code"].combine_chunks()
+    named = codes = tables["concepts"]["code"].combine_chunks()
+    groupings = columns.pop("groupings")["code"]
+    if len(groupings):
+        tables = with_groupings(tables, groupings, columns["parents"], tally)
+        codes = tables["concepts"]["code"].combine_chunks()
+    has_name = pc.is_in(codes, value_set=named).to_numpy(zero_copy_only=False)
     for name in _ENDS:
-        tables[name] = _links(name, columns.pop(name), codes, tally)
+        may_point_at = np.ones_like(has_name) if name == "parents" else has_name
+        tables[name] = _links(name, columns.pop(name), codes, may_point_at, tally)
     return tables, sources_of(tables, sources, {source.name, *of_codes}), {"records": tally}
 
 
@@ -192,8 +199,10 @@ def _filled(table: str, columns: dict[str, pa.ChunkedArray], tally: Tally) -> di
     return {**columns, "text": columns["text"].dictionary_encode()}
 
 
-def _links(table: str, columns: dict[str, pa.ChunkedArray], codes: pa.Array, tally: Tally) -> pa.Table:
-    """A table whose rows point at concepts: those that do, each once."""
+def _links(
+    table: str, columns: dict[str, pa.ChunkedArray], codes: pa.Array, may_point_at: np.ndarray, tally: Tally
+) -> pa.Table:
+    """A table whose rows point at concepts: those that do, each once; the mask ``[C]`` has the concepts they may point at."""
     ends, order = _ENDS[table], _ORDER[table]
     if "text" in columns:
         columns = _filled(table, columns, tally)
@@ -203,6 +212,7 @@ def _links(table: str, columns: dict[str, pa.ChunkedArray], codes: pa.Array, tal
     rows = dict(zip(COLUMNS[table], index))
     for name, final in ends.items():
         concept = pc.index_in(names[name], codes).fill_null(-1).to_numpy()
+        concept = np.where(np.append(may_point_at, False)[concept], concept, -1)
         rows[final] = concept[rows.pop(name)]
         known &= rows[final] >= 0
         sizes[final] = len(codes)

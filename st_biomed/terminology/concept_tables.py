@@ -48,6 +48,18 @@ class TerminologyTables:
         return self.definitions.num_rows
 
     @cached_property
+    def has_name(self) -> np.ndarray:
+        """Whether a concept has a name, boolean ``[C]``; a grouping node of the hierarchy has none."""
+        out = np.zeros(self.n_concepts, dtype=bool)
+        out[self.terms["concept"].to_numpy()] = True
+        return out
+
+    @cached_property
+    def n_nameless(self) -> int:
+        """How many concepts are grouping nodes, which have no name."""
+        return self.n_concepts - int(self.has_name.sum())
+
+    @cached_property
     def codes(self) -> list[str]:
         """The code of each concept, ``[C]``."""
         return self.concepts["code"].to_pylist()
@@ -95,7 +107,8 @@ class TerminologyTables:
     def preferred_texts(self) -> np.ndarray:
         """One text id per concept, int32 ``[C]``: a preferred term before others, then English, the shortest, the first.
 
-        A merged concept has a preferred term of each terminology, and of each language where translations were added.
+        A merged concept has a preferred term of each terminology, and of each language where translations were added. A
+        concept without a name has -1.
         """
         preferred, english = (
             pc.equal(self.terms[column], value).to_numpy()
@@ -105,7 +118,9 @@ class TerminologyTables:
         length = np.array([len(string) for string in self.strings])[text]
         order = np.lexsort((text, length, ~english, ~preferred, concept))
         first = np.r_[True, concept[order][1:] != concept[order][:-1]]
-        return text[order][first]
+        out = np.full(self.n_concepts, -1, dtype=np.int32)
+        out[concept[order][first]] = text[order][first]
+        return out
 
     @cached_property
     def ambiguous_texts(self) -> np.ndarray:
@@ -143,8 +158,8 @@ class TerminologyTables:
         return digest_of(self.tables, self.sources)
 
     def stats(self) -> dict[str, Any]:
-        """Counts that describe the terminology, ready to print or to save."""
-        names = self.concept_texts.counts
+        """Counts that describe the terminology, ready to print or to save; ``nameless concepts`` only if there are any."""
+        names = self.concept_texts.counts[self.has_name]
         count = {
             column: {
                 entry["values"]: entry["counts"]
@@ -154,6 +169,7 @@ class TerminologyTables:
         }
         return {
             "concepts": self.n_concepts,
+            **({"nameless concepts": self.n_nameless} if self.n_nameless else {}),
             "texts": self.n_texts,
             "terms": self.terms.num_rows,
             "parents": self.parents.num_rows,
@@ -176,7 +192,8 @@ class TerminologyTables:
         return self.n_concepts
 
     def __repr__(self) -> str:
+        nameless = f" ({self.n_nameless:,} nameless)" if self.n_nameless else ""
         return (
-            f"Terminology({', '.join(self.sources)}: {self.n_concepts:,} concepts, {self.n_texts:,} texts, "
+            f"Terminology({', '.join(self.sources)}: {self.n_concepts:,} concepts{nameless}, {self.n_texts:,} texts, "
             f"{self.parents.num_rows:,} parents, {self.relations.num_rows:,} relations)"
         )

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.records import Tally
+from st_biomed.terminology.groupings import above_names, note_groupings
 
 
 def mask(selected: np.ndarray | Sequence[int] | None, size: int, name: str) -> np.ndarray:
@@ -124,12 +125,17 @@ _ENDS = {
 """Table to its columns that are indices, and of what."""
 
 
-def renumbered(whole: Mapping[str, pa.Table], part: Mapping[str, pa.Table], tally: Tally) -> dict[str, pa.Table]:
+def renumbered(
+    whole: Mapping[str, pa.Table], part: Mapping[str, pa.Table], tally: Tally, chosen: np.ndarray | None = None
+) -> dict[str, pa.Table]:
     """Drop the concepts and texts that no term uses, and rows that point at them; the order stays.
+
+    A grouping node stays if it is chosen and a concept that stays is below it.
 
     Args:
         whole: All tables of a terminology.
         part: The same, some of them with fewer rows; why is counted already.
+        chosen: The concepts that grouping nodes may be among, boolean ``[C]``; all by default.
         tally: Counts all rows of the whole as read, those that are left as kept and those that point outside.
 
     Returns:
@@ -139,6 +145,8 @@ def renumbered(whole: Mapping[str, pa.Table], part: Mapping[str, pa.Table], tall
     for column, table in _ENDS["terms"].items():
         used = np.zeros(whole[table].num_rows, dtype=bool)
         used[part["terms"][column].to_numpy()] = True
+        if table == "concepts":
+            used |= _groupings(whole, part, used, chosen, tally)
         new[table] = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
         tables[table] = part[table].filter(pa.array(used))
     for table, ends in _ENDS.items():
@@ -153,3 +161,21 @@ def renumbered(whole: Mapping[str, pa.Table], part: Mapping[str, pa.Table], tall
         tally.keep(tables[table].num_rows)
         tally.drop(f"{table} of concepts outside the subset", part[table].num_rows - tables[table].num_rows)
     return tables
+
+
+def _groupings(
+    whole: Mapping[str, pa.Table],
+    part: Mapping[str, pa.Table],
+    named: np.ndarray,
+    chosen: np.ndarray | None,
+    tally: Tally,
+) -> np.ndarray:
+    """The grouping nodes that stay, boolean ``[C]``; ``named`` are the concepts that stay."""
+    nameless = np.ones(len(named), dtype=bool)
+    nameless[whole["terms"]["concept"].to_numpy()] = False
+    if not nameless.any():
+        return nameless
+    child, parent = (part["parents"][end].to_numpy() for end in ("child", "parent"))
+    kept = above_names(named, nameless if chosen is None else nameless & chosen, child, parent)
+    note_groupings(int(kept.sum()), tally)
+    return kept

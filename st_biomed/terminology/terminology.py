@@ -33,7 +33,7 @@ class Terminology(TerminologyTables):
     sorted). A string that names several concepts is one text with several concepts.
 
     Attributes:
-        concepts: ``code`` (CURIE), one row per concept.
+        concepts: ``code`` (CURIE), one row per concept; one without a term is a grouping node, see :attr:`has_name`.
         texts: ``text``, every distinct string once.
         terms: ``concept, text, language, kind, source``, sorted; ``kind`` is ``preferred`` or ``synonym``.
         parents: ``child, parent, source``.
@@ -116,11 +116,12 @@ class Terminology(TerminologyTables):
         """Build the tables from a stream of records.
 
         A record that points at a concept without any term is dropped and counted, and so are repeated records,
-        self-loops and empty texts.
+        self-loops and empty texts. A grouping node may have parents and children without a term, see
+        :class:`~st_biomed.records.Grouping`.
 
         Args:
-            records: Terms, parents, relations, types, cross-references, definitions and source descriptions in any
-                order.
+            records: Terms, parents, relations, types, cross-references, definitions, grouping nodes and source
+                descriptions in any order.
             source: The source of records that name none.
         """
         return cls(*assemble(records, source))
@@ -146,6 +147,8 @@ class Terminology(TerminologyTables):
                     else:
                         columns[name] = batch[name]
                 yield Rows(table, columns)
+        if self.n_nameless:
+            yield Rows("groupings", {"code": names.filter(pa.array(~self.has_name))})
 
     @classmethod
     def merge(cls, *terminologies: Terminology, codes: Mapping[str, str] | None = None) -> Terminology:
@@ -205,6 +208,9 @@ class Terminology(TerminologyTables):
     ) -> Terminology:
         """The part of the terminology that meets every given condition; concepts left without a term go.
 
+        A grouping node, which has no term, stays if it meets the conditions on concepts and a concept that stays is below
+        it.
+
         Args:
             concepts: Concept indices, or a boolean mask ``[C]``.
             codes: Codes of the concepts.
@@ -242,7 +248,7 @@ class Terminology(TerminologyTables):
             raise InputError("subset: no term is left")
         part = {**self.tables, "terms": self.terms.filter(pa.array(keep))}
         part = of_same(of_same(part, "language", languages, tally), "source", sources, tally)
-        tables = renumbered(self.tables, part, tally)
+        tables = renumbered(self.tables, part, tally, chosen)
         kept = sources_of(tables, self.sources, self.sources)
         return Terminology(tables, kept, {**self.tallies, "subset": tally}, self.readings)
 
@@ -260,6 +266,8 @@ class Terminology(TerminologyTables):
         tally.drop("parents on a cycle", int(cyclic.sum()))
         tally.keep(int((~cyclic).sum()))
         tables = {**self.tables, "parents": self.parents.filter(pa.array(~cyclic))}
+        if cyclic.any() and self.n_nameless:
+            tables = renumbered(self.tables, tables, Tally())  # grouping nodes that only such parents kept
         return Terminology(tables, self.sources, {**self.tallies, "without cycles": tally}, self.readings)
 
     # ------------------------------------------------------------------ on disk

@@ -119,7 +119,7 @@ def split_by_concept(
 ) -> Splits:
     """Hold out random concepts with all their strings.
 
-    Strings are separated as in :func:`split_by_subtree`.
+    Strings are separated as in :func:`split_by_subtree`. Concepts without a name stay in train.
 
     Args:
         terminology: The terminology to split.
@@ -141,8 +141,8 @@ def split_by_concept(
         np.minimum.at(first, terminology.terms["concept"].to_numpy(), rank[column.indices.to_numpy()])
     rng = np.random.default_rng(seed)
     concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
-    for source in np.unique(first):
-        drawn = rng.permutation(np.flatnonzero(first == source))
+    for source in np.unique(first[terminology.has_name]):
+        drawn = rng.permutation(np.flatnonzero(terminology.has_name & (first == source)))
         n_dev, n_test = round(dev * len(drawn)), round(test * len(drawn))
         concept_side[drawn[n_test : n_test + n_dev]] = DEV
         concept_side[drawn[:n_test]] = TEST

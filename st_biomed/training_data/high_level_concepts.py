@@ -56,7 +56,7 @@ class HighLevelConcepts(Mapping[str, tuple[str, ...]]):
 
     Attributes:
         names: The mapping itself.
-        titles: Preferred name of each concept.
+        titles: Preferred name of each concept; the code of one without a name.
         counts: Statistics of the names.
         counts_with_ambiguous: Statistics of the names before ambiguous names were dropped.
         ambiguous: Number of names dropped because several of the concepts have them.
@@ -209,10 +209,10 @@ def _gathered(
         return tuple(terminology.codes[concept] for concept in concepts)
 
     kept_codes = code_of(chosen[kept])
-    strings = terminology.strings
+    strings, preferred = terminology.strings, terminology.preferred_texts[chosen[kept]]
     return HighLevelConcepts(
         names={code: tuple(strings[t] for t in ids) for code, ids in zip(kept_codes, unambiguous)},
-        titles={code: strings[terminology.preferred_texts[chosen[i]]] for code, i in zip(kept_codes, kept)},
+        titles={code: strings[text] if text >= 0 else code for code, text in zip(kept_codes, preferred.tolist())},
         counts=NameCounts.of([len(ids) for ids in unambiguous]),
         counts_with_ambiguous=NameCounts.of([len(texts[i]) for i in kept]),
         ambiguous=int((uses > 1).sum()),
@@ -227,6 +227,7 @@ def _texts_below(hierarchy: Hierarchy, concept: int, names: str, codes: str, low
     if codes == "leaves":
         below = below[hierarchy.children.counts[below] == 0]
     terminology = hierarchy.terminology
+    below = below[terminology.has_name[below]]
     texts = terminology.preferred_texts[below] if names == "preferred" else terminology.concept_texts.take(below)[1]
     texts = np.unique(texts)
     _, first = np.unique(lowered[texts], return_index=True)

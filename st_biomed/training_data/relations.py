@@ -12,6 +12,7 @@ from datasets import Dataset, DatasetInfo
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.hierarchical_relations import PARENT_RELATIONS
 from st_biomed.training_data.columns import description
 from st_biomed.training_data.draws import draw_distinct
 from st_biomed.training_data.relation_lookup import relation_label
@@ -24,6 +25,7 @@ def relation_pairs(
     max_concept_pairs: int = 100_000,
     names_per_pair: int = 5,
     inverses: bool = True,
+    parents: bool = False,
     seed: int = 0,
     tally: Tally | None = None,
 ) -> Dataset:
@@ -34,13 +36,16 @@ def relation_pairs(
     :class:`~st_biomed.training_data.relation_lookup.RelationLookup` decodes them.
 
     Args:
-        terminology: Concepts, names and relations.
+        terminology: Concepts, names, relations and parents.
         relations: Names of the relations; all by default.
         max_concept_pairs: Maximum number of concept pairs per relation, chosen at random (100,000 in the paper).
         names_per_pair: Maximum number of name pairs per concept pair, chosen at random without repeats (5 in the
             paper).
         inverses: Whether two concepts are drawn for each of their relations (in UMLS every relation has its inverse);
             otherwise only for the first relation in alphabetical order.
+        parents: Whether each parent is a pair of ``isa`` (child and parent) and of ``inverse_isa`` (parent and child),
+            beside relations of these names. HiPrBERT's 28 relations have both, which UMLS states as REL = PAR and CHD;
+            the reader ``umls`` makes parents of these.
         seed: Random seed. The names drawn for a relation do not depend on the other relations.
         tally: Counts relation rows read, concept pairs kept, and dropped rows by reason.
 
@@ -49,7 +54,7 @@ def relation_pairs(
         training. ``info.description`` is ``"terminology:<digest>"``.
 
     Raises:
-        InputError: No relations, an unknown relation, or a number below 1.
+        InputError: No relations and, with ``parents``, no parents; an unknown relation, or a number below 1.
     """
     for name, number in (("max_concept_pairs", max_concept_pairs), ("names_per_pair", names_per_pair)):
         if number < 1:
@@ -59,8 +64,11 @@ def relation_pairs(
     n_names = names.counts
     seen = np.empty(0, dtype=np.int64)
     texts_a, texts_b, labels = [], [], []
-    for relation, head, tail in _concept_pairs(terminology, relations):
+    for relation, head, tail in _concept_pairs(terminology, relations, parents):
         tally.read(len(head))
+        named = terminology.has_name[head] & terminology.has_name[tail]
+        tally.drop("of a concept without a name", int((~named).sum()))
+        head, tail = head[named], tail[named]
         ends = (head, tail) if inverses else (np.minimum(head, tail), np.maximum(head, tail))
         key = ends[0] * n_concepts + ends[1]
         _, first = np.unique(key, return_index=True)
@@ -98,23 +106,31 @@ def relation_pairs(
 
 
 def _concept_pairs(
-    terminology: Terminology, relations: Sequence[str] | None
+    terminology: Terminology, relations: Sequence[str] | None, parents: bool
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Name, heads and tails (int64) of each relation in alphabetical order."""
-    rows = terminology.relations
-    if not rows.num_rows:
+    rows, above = terminology.relations, terminology.parents
+    of_parents = PARENT_RELATIONS if parents and above.num_rows else {}
+    if not rows.num_rows and not of_parents:
         raise InputError(f"no relations in {terminology!r}: relation pairs need at least one")
     column = rows["relation"].unify_dictionaries().combine_chunks()
     names = column.dictionary.to_pylist()
-    wanted = sorted(set(names if relations is None else relations))
+    known = {*names, *of_parents}
+    wanted = sorted(known if relations is None else set(relations))
     for relation in wanted:
-        if relation not in names:
-            raise unknown_name("relation", relation, names)
+        if relation not in known:
+            raise unknown_name("relation", relation, sorted(known))
     code = column.indices.to_numpy()
     order = np.argsort(code, kind="stable")
     ends = np.cumsum(np.bincount(code, minlength=len(names)))
     head, tail = (rows[end].to_numpy() for end in ("head", "tail"))
     for relation in wanted:
-        i = names.index(relation)
-        own_rows = order[ends[i] - np.count_nonzero(code == i) : ends[i]]
-        yield relation, head[own_rows].astype(np.int64), tail[own_rows].astype(np.int64)
+        own_rows = order[:0]
+        if relation in names:
+            i = names.index(relation)
+            own_rows = order[ends[i] - np.count_nonzero(code == i) : ends[i]]
+        pairs = [np.stack([head[own_rows], tail[own_rows]])]
+        if relation in of_parents:
+            pairs.append(np.stack([above[end].to_numpy() for end in of_parents[relation]]))
+        first, second = np.concatenate(pairs, axis=1).astype(np.int64)
+        yield relation, first, second

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from st_biomed.errors import InputError
 from st_biomed.readers import (
     Definition,
+    Grouping,
     Parent,
     Record,
     Relation,
@@ -98,9 +99,12 @@ class ReaderContract:
             assert prefix in prefixes
 
     def test_every_end_of_a_parent_relation_or_type_has_a_name(self, records: list[Record]) -> None:
-        """Catches edges that the terminology would have to drop."""
+        """Catches edges that the terminology would have to drop; of a grouping node only parents may have no name."""
         named = {r.code for r in records if isinstance(r, Term)}
-        assert set(_codes(records)) == named
+        nameless = {r.code for r in records if isinstance(r, Grouping)}
+        assert not named & nameless
+        assert set(_codes(records)) == named | nameless
+        assert set(_codes([r for r in records if not isinstance(r, Grouping | Parent)])) == named
 
     def test_no_text_is_empty_or_padded(self, records: list[Record]) -> None:
         """Catches cells passed on unstripped: "flu" and "flu " would be two texts."""
@@ -185,6 +189,7 @@ def _codes(records: list[Record]) -> list[str]:
         Type: ("code",),
         Xref: ("code",),
         Definition: ("code",),
+        Grouping: ("code",),
         Parent: ("child", "parent"),
         Relation: ("head", "tail"),
         SourceInfo: (),

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 
@@ -19,6 +21,12 @@ class TestCpt(ReaderContract):
     path = TABLE
     options = {"synonyms": "short_description"}
     damaged_options = {"missing": "drop"}
+
+
+class TestCptUnderNamelessCategories(ReaderContract):
+    reader = "cpt"
+    path = FIXTURES / "cpt_categories.csv"
+    options = {"missing": "group", "synonyms": "short_description"}
 
 
 def parents(terminology: Terminology) -> set[tuple[str, str]]:
@@ -51,6 +59,41 @@ def test_without_headings_procedures_stand_alone_and_the_lost_parents_are_counte
         "repeated names of a code": 2,
         "repeated parents of a code": 1,
     }
+
+
+def test_categories_without_a_description_group_procedures() -> None:
+    """Catches procedures that lose their parents, a category with nothing below it, and an empty name."""
+    table = FIXTURES / "cpt_categories.csv"
+    terminology = Terminology.read("cpt", table, missing="group")
+    assert [code for code, named in zip(terminology.codes, terminology.has_name) if not named] == [
+        "CPT:G1",
+        "CPT:G2",
+        "CPT:TOP",
+    ]
+    assert parents(terminology) == {
+        ("90001", "G1"),
+        ("90002", "G1"),
+        ("90003", "G2"),
+        ("G1", "TOP"),
+        ("G2", "TOP"),
+        ("90004", "90003"),
+    }
+    assert "" not in terminology.strings
+    assert terminology.tallies["cpt rows"].dropped == {
+        "empty names": 3,
+        "parents of codes without a described code below them": 1,
+    }
+    assert terminology.tallies["records"].notes == ["3 nameless grouping nodes"]
+    hierarchy = Hierarchy(terminology)
+    labels = torch.tensor([terminology.strings.index(f"Excision {letter}") for letter in "abcd"])
+    assert hierarchy.distance(labels[:1], labels).tolist() == [[-1, 1, 3, 3]]
+    assert hierarchy.depth[[terminology.concept(f"CPT:{code}") for code in ("TOP", "G2", "90004")]].tolist() == [
+        0,
+        1,
+        3,
+    ]
+    hops = Hierarchy(terminology, "hops", max_distance=6)
+    assert hops.distance(labels[:1], labels).tolist() == [[-1, 2, 4, 5]]
 
 
 def test_columns_of_further_names_become_synonyms() -> None:
@@ -86,6 +129,7 @@ def test_a_parent_may_come_after_its_child_and_a_lost_one_is_dropped_when_asked(
         ("9,,a\n,9,b\n", r"x.csv:3: description 'b' has no code"),
         ("90001,,\n", r"x.csv:2: code '90001' has an empty description"),
         ("90001,90001,a\n", r"x.csv:2: code '90001' is its own parent"),
+        ("90001,9,a\n", r"missing=group keeps it without a name"),
         ("90001 a,,a\n", r"x.csv:2: code '90001 a' contains characters other than letters, digits"),
         ("90001,a\n", r"x.csv:2: 2 cells, expected 3, split at commas"),
     ],
@@ -101,6 +145,7 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, rows: str, message: str) -> 
     [
         (None, {}, "reader 'cpt' needs the path of your own table"),
         (TABLE, {"missing": "keep"}, "unknown missing of reader 'cpt' 'keep'"),
+        (TABLE, {"missing": "group", "headings": False}, "keeps headings without a name, which headings=false leaves"),
         (TABLE, {"synonyms": "medium_description"}, r"cpt_2031.csv:1: no column 'medium_description'"),
     ],
 )

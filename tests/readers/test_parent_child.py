@@ -18,6 +18,12 @@ class TestMapAndStrings(ReaderContract):
     damaged_options = {"missing": "drop"}
 
 
+class TestMapWithNamelessCodes(ReaderContract):
+    reader = "parent_child"
+    path = FIXTURES / "gland_groups.csv"
+    options = {"strings": FIXTURES / "gland_strings.csv", "name": "GLANDS", "missing": "group"}
+
+
 class TestCodeDoublePipeName(ReaderContract):
     reader = "parent_child"
     path = FIXTURES / "glands.txt"
@@ -75,6 +81,30 @@ def test_the_two_tables_become_a_hierarchy() -> None:
         "repeated map rows": 1,
         "repeated strings of a code": 1,
     }
+
+
+def test_codes_without_a_string_group_those_below_them() -> None:
+    """Catches edges that go with their nameless end, and a node with no string below it."""
+    strings = FIXTURES / "gland_strings.csv"
+    terminology = Terminology.read(
+        "parent_child", FIXTURES / "gland_groups.csv", strings=strings, name="GLANDS", missing="group"
+    )
+    codes = terminology.codes
+    assert [code for code, named in zip(codes, terminology.has_name) if not named] == ["GLANDS:Q", "GLANDS:R"]
+    parents = [(codes[r["child"]], codes[r["parent"]]) for r in terminology.parents.to_pylist()]
+    assert ("GLANDS:F", "GLANDS:Q") in parents
+    assert ("GLANDS:Q", "GLANDS:R") in parents
+    assert len(parents) == 6
+    tally = terminology.tallies["parent_child rows"]
+    assert tally.dropped == {
+        "map rows of a code without a string": 1,
+        "map rows of a root": 1,
+        "repeated strings of a code": 1,
+    }
+    dropped = Terminology.read(
+        "parent_child", FIXTURES / "gland_groups.csv", strings=strings, name="GLANDS", missing="drop"
+    )
+    assert (dropped.n_nameless, dropped.parents.num_rows) == (0, 3)
 
 
 def test_a_column_of_definitions_is_read() -> None:

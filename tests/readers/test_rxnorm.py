@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.readers import parse_options
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 from tests.readers.mutations import check_survives, mutated
@@ -62,6 +64,46 @@ def test_isa_is_a_parent_whatever_relations_are_asked_for() -> None:
             ("RXNORM:904", "RXNORM:907")
         ]
     assert ("907", "inverse_isa", "904") in triples(terminology)
+
+
+def edges(terminology: Terminology) -> set[tuple[str, str]]:
+    codes = [code.split(":")[1] for code in terminology.codes]
+    return {(codes[row["child"]], codes[row["parent"]]) for row in terminology.parents.to_pylist()}
+
+
+def test_the_relations_of_hiprbert_make_a_hierarchy() -> None:
+    """Catches an ingredient below its drugs, and a row that is a parent and a relation."""
+    terminology = Terminology.read("rxnorm", FOLDER, parents="hiprbert")
+    assert edges(terminology) == {
+        ("904", "903"),
+        ("903", "901"),
+        ("903", "902"),
+        ("902", "901"),
+        ("905", "901"),
+        ("905", "909"),
+    }
+    assert not terminology.relations.num_rows
+    assert terminology.readings[0]["options"]["parents"] == [
+        "consists_of",
+        "has_precise_ingredient",
+        "has_part",
+        "has_ingredient",
+        "form_of",
+    ]
+    depth = Hierarchy(terminology).depth
+    assert [depth[terminology.concept(f"RXNORM:{code}")] for code in ("901", "902", "903", "904")] == [0, 1, 2, 3]
+
+
+def test_parents_may_be_of_any_relations() -> None:
+    """Catches ``isa`` that is always a parent, and relations that are lost where they are no parents."""
+    some = Terminology.read("rxnorm", FOLDER, parents="isa,has_part")
+    assert edges(some) == {("904", "907"), ("905", "901"), ("905", "909")}
+    assert ("903", "has_ingredient", "901") in triples(some)
+    none = Terminology.read("rxnorm", FOLDER, parents="", relations="isa")
+    assert (edges(none), triples(none)) == (set(), {("904", "isa", "907")})
+    options = parse_options("rxnorm", ["parents=isa,hiprbert"])
+    assert len(edges(Terminology.read("rxnorm", FOLDER, **options))) == 7
+    assert Terminology.read("rxnorm", FOLDER, parents="isa").digest == Terminology.read("rxnorm", FOLDER).digest
 
 
 def test_preferred_name_goes_by_term_type_not_by_order() -> None:
@@ -179,9 +221,15 @@ def test_bad_rows_are_named_by_line(copy: Path, file: str, old: str, new: str, m
 
 def test_missing_files_are_named(copy: Path, tmp_path: Path) -> None:
     (copy / "RXNREL.RRF").unlink()
-    with pytest.raises(InputError, match=r"contains no RXNREL.RRF; an empty value of relations reads only names"):
+    with pytest.raises(
+        InputError, match=r"contains no RXNREL.RRF; empty values of relations and parents read only names"
+    ):
         Terminology.read("rxnorm", copy)
     assert Terminology.read("rxnorm", copy, relations="").n_concepts == 8
+    with pytest.raises(
+        InputError, match=r"contains no RXNREL.RRF; empty values of relations and parents read only names"
+    ):
+        Terminology.read("rxnorm", copy, relations="", parents="hiprbert")
     with pytest.raises(InputError, match=r"contains no RXNCONSO.RRF$"):
         Terminology.read("rxnorm", tmp_path)
     with pytest.raises(InputError, match=r"RXNSTY.RRF: no such folder; expected the folder with RXNCONSO.RRF"):
@@ -190,6 +238,8 @@ def test_missing_files_are_named(copy: Path, tmp_path: Path) -> None:
         Terminology.read("rxnorm")
     with pytest.raises(InputError, match=r"unknown relation of .*RXNREL.RRF: 'has_parts': .*did you mean 'has_part'"):
         Terminology.read("rxnorm", FOLDER, relations="has_parts")
+    with pytest.raises(InputError, match=r"unknown relation of .*RXNREL.RRF: 'has_parts': .*did you mean 'has_part'"):
+        Terminology.read("rxnorm", FOLDER, parents="hiprbert,has_parts")
     with pytest.raises(InputError, match="sources of reader 'rxnorm' needs at least one source"):
         Terminology.read("rxnorm", FOLDER, sources=" ,")
 

@@ -157,6 +157,7 @@ def test_a_vocabulary_that_mrsab_lacks_is_declared_once_before_its_rows(meta: Pa
         ("MRREL", {"trade_names": True}, "no MRREL.RRF in it, which trade_names .*trade_names=false reads without"),
         ("MRREL", {"preset": "sapbert"}, "no MRREL.RRF in it, which trade_names .or preset 'sapbert'. needs"),
         ("MRREL", {"relation_sources": "SRCA"}, "no MRREL.RRF in it, which relation_sources needs"),
+        ("MRREL", {"parent_sources": "SRCA"}, "no MRREL.RRF in it, which parent_sources needs"),
         ("MRREL", {"relations": "all"}, "no MRREL.RRF in it, which relations=all needs"),
         ("MRSTY", {"semantic_types": "T047"}, "no MRSTY.RRF in it, which semantic_types and"),
         ("MRSTY", {"semantic_groups": "DISO"}, "no MRSTY.RRF in it, which semantic_types and semantic_groups"),

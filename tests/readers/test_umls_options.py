@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.readers import Tally, Term, reader
 from st_biomed.readers.umls import PRESETS
 from st_biomed.records import Rows
-from tests.readers.umls_folder import META, names, parents, read
+from tests.readers.umls_folder import META, links, names, parents, read
 
 
 def renamed(folder: Path, **sources: str) -> Path:
@@ -47,6 +47,19 @@ def test_sources_without_relations_are_no_mistake_unless_relations_of_them_are_a
     assert parents(read(sources="SRCA,SRCC", relation_sources="SRCB")) == {("03", "02")}
     with pytest.raises(InputError, match="relation_sources"):
         read(sources="SRCC", relation_sources="SRCC")
+
+
+def test_parents_may_be_those_of_one_vocabulary() -> None:
+    """Catches relations that go with the parents of other vocabularies, and a slip of the pen."""
+    whole, part = read(), read(parent_sources="SRCB")
+    assert (parents(whole), parents(part)) == ({("01", "02"), ("03", "02")}, {("03", "02")})
+    assert links(part) == links(whole)
+    tally = part.tallies["umls rows"]
+    assert tally.dropped["MRREL: parents of other sources"] == 2
+    assert tally.adds_up()
+    assert parents(read(relation_sources="SRCA", parent_sources="SRCA,SRCB")) == {("01", "02")}
+    with pytest.raises(InputError, match=r"value of option parent_sources \(no row of MRREL has it\) 'NOPE'"):
+        read(parent_sources="SRCA,NOPE")
 
 
 @pytest.mark.parametrize(

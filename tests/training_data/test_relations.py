@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from st_biomed.errors import InputError
+from st_biomed.evaluators.relation.lists import HIPRBERT_28
 from st_biomed.losses import MultiSimilarityLoss
-from st_biomed.records import Relation, SourceInfo, Tally, Term
+from st_biomed.records import Grouping, Parent, Relation, SourceInfo, Tally, Term
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.hierarchical_relations import PARENT_RELATIONS
 from st_biomed.terminology.lookup import ConceptLookup
 from st_biomed.training_data import RELATIONS, RelationLookup, relation_pairs
 from st_biomed.training_data.columns import labels_of
@@ -117,6 +119,29 @@ def test_wrong_arguments_are_refused(arguments, message):
 def test_a_terminology_without_relations_is_refused():
     with pytest.raises(InputError, match="no relations in Terminology"):
         relation_pairs(make())
+
+
+def test_parents_are_pairs_of_isa_in_both_directions():
+    """Would catch the two of HiPrBERT's 28 relations that UMLS states as parents, a nameless end, and a pair drawn twice."""
+    extra = [Parent("X:0", "X:1"), Parent("X:2", "X:1"), Parent("X:3", "X:G"), Grouping("X:G")]
+    terminology = make((0, "isa", 1), (4, "treats", 5), names=1, extra=extra)
+    assert concept_pairs(relation_pairs(terminology)).keys() == {("X:0", "X:1"), ("X:4", "X:5")}
+    tally = Tally()
+    dataset = relation_pairs(terminology, parents=True, tally=tally)
+    up, down = {("X:0", "X:1"), ("X:2", "X:1")}, {("X:1", "X:0"), ("X:1", "X:2")}
+    assert concept_pairs(dataset) == Counter({*up, *down, ("X:4", "X:5")})
+    assert tally.dropped == {"of a concept without a name": 2, "repeated": 1}
+    assert tally.adds_up()
+    assert concept_pairs(relation_pairs(terminology, ["isa"], parents=True)).keys() == up
+    assert concept_pairs(relation_pairs(terminology, ["inverse_isa"], parents=True)).keys() == down
+    assert concept_pairs(relation_pairs(make(extra=extra), parents=True)).keys() == up | down
+    with pytest.raises(InputError, match=r"unknown relation 'inverse_isa'.*'isa', 'treats'"):
+        relation_pairs(terminology, ["inverse_isa"])
+
+
+def test_the_relations_of_hiprbert_have_both_directions_of_parents():
+    assert len(set(HIPRBERT_28)) == 28
+    assert set(PARENT_RELATIONS) < set(HIPRBERT_28)
 
 
 # ---------------------------------------------------------------- the lookup

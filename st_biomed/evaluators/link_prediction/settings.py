@@ -90,6 +90,11 @@ class LinkPredictionSettings:
                 f"{self.name}: {len(unknown):,} of {len(codes):,} entities are in none of the sources, e.g. {unknown[0]!r}"
             )
         preferred = terminology.preferred_texts
+        if nameless := [code for code in codes if preferred[row[code]] < 0]:
+            raise InputError(
+                f"{self.name}: {len(nameless):,} of {len(codes):,} entities have no name, e.g. {nameless[0]!r}; "
+                "keys: codes needs none"
+            )
         return [terminology.strings[preferred[row[code]]] for code in codes]
 
 

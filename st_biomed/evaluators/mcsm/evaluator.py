@@ -110,8 +110,8 @@ class MCSMEvaluator(EmbeddingEvaluator):
         """The concepts of a terminology, with their preferred terms.
 
         Args:
-            terminology: The concepts. The preferred term is that of :attr:`Terminology.preferred_texts`: for Italian
-                names use ``subset(languages=["it"])``.
+            terminology: The concepts; with names as keys, those without a name are left out. The preferred term is that
+                of :attr:`Terminology.preferred_texts`: for Italian names use ``subset(languages=["it"])``.
             types: Types by code, e.g. branches of a hierarchy; by default the semantic types of the terminology.
             groups, only_types, least_concepts, last_type_only: See
                 :meth:`ConceptTypes.select <st_biomed.hierarchy.concept_types.ConceptTypes.select>`.
@@ -127,14 +127,15 @@ class MCSMEvaluator(EmbeddingEvaluator):
         if keys not in KEYS:
             raise unknown_name("keys", keys, KEYS)
         of_concepts = ConceptTypes.from_terminology(terminology) if types is None else types
-        chosen = of_concepts.for_codes(terminology.codes).select(
+        concepts = np.flatnonzero(terminology.has_name) if keys == "names" else np.arange(terminology.n_concepts)
+        chosen = of_concepts.for_codes([terminology.codes[concept] for concept in concepts]).select(
             last_type_only=last_type_only, groups=groups, only_types=only_types, least_concepts=least_concepts
         )
-        texts = terminology.preferred_texts
         if not keep_untyped:
-            texts = texts[chosen.typed]
-            chosen = chosen.for_codes([terminology.codes[concept] for concept in chosen.typed])
-        names = chosen.codes if keys == "codes" else terminology.texts["text"].take(pa.array(texts)).to_pylist()
+            concepts = concepts[chosen.typed]
+            chosen = chosen.for_codes([terminology.codes[concept] for concept in concepts])
+        texts = pa.array(terminology.preferred_texts[concepts])
+        names = chosen.codes if keys == "codes" else terminology.texts["text"].take(texts).to_pylist()
         return cls(names, chosen, last_type_only=last_type_only, **options)
 
     def observe(self, embed: EmbedOnce) -> Observation:

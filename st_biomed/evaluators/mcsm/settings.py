@@ -95,7 +95,8 @@ def _labels(terminology: Terminology, codes: Sequence[str]) -> dict[str, str]:
         return {}
     row = {code: i for i, code in enumerate(terminology.codes)}
     texts, strings = terminology.preferred_texts, terminology.strings
-    return {code: f"{strings[int(texts[row[code]])]} ({code})" for code in codes if code in row}
+    named = [code for code in codes if code in row and texts[row[code]] >= 0]
+    return {code: f"{strings[int(texts[row[code]])]} ({code})" for code in named}
 
 
 FAMILY = "types"

@@ -10,8 +10,9 @@ import numpy as np
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.relation.file import RANDOM, Pairs
-from st_biomed.evaluators.relation.pairs import PARENT_RELATIONS, ConceptPairs, RelatedPairs
+from st_biomed.evaluators.relation.pairs import ConceptPairs, RelatedPairs
 from st_biomed.records import Tally
+from st_biomed.terminology.hierarchical_relations import PARENT_RELATIONS
 
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology

@@ -12,6 +12,7 @@ import numpy as np
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.records import Tally
+from st_biomed.terminology.hierarchical_relations import PARENT_RELATIONS
 from st_biomed.terminology.subset import mask
 from st_biomed.training_data.draws import draw_distinct, pair_of
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
 
 KEYS = ("names", "codes")
-PARENT_RELATIONS = {"isa": ("child", "parent"), "inverse_isa": ("parent", "child")}
-"""Relations that the parents of a terminology represent, with their head and tail."""
 
 _TRIES = 20  # candidates for each pair that is wanted: enough unless more than 95% of them are related
 
@@ -48,7 +47,7 @@ class RelatedPairs:
         terminology: Concepts, names, relations, parents and types.
         concepts: Indices of concepts, or a mask ``[C]``, that both ends of every pair belong to, e.g. concepts held
             out of training, or concepts with a vector in a table; all by default. Relatedness is always determined in
-            the whole terminology.
+            the whole terminology. With names as keys, concepts without a name are left out.
         keys: ``"names"`` or ``"codes"``: the content of a pair.
         names_per_pair: Number of name pairs per pair of concepts, drawn without repeats from all their names; by
             default one, the preferred names.
@@ -75,6 +74,8 @@ class RelatedPairs:
             raise InputError(f"seed must not be negative, found {seed}")
         self.terminology, self.keys, self.names_per_pair, self.seed = terminology, keys, names_per_pair, seed
         self._chosen = mask(concepts, terminology.n_concepts, "concepts")
+        if keys == "names":
+            self._chosen = self._chosen & terminology.has_name
         if self._chosen.sum() < 2:
             raise InputError(f"concepts: at least two are needed, found {int(self._chosen.sum())}")
         rows, parents = terminology.relations, terminology.parents

@@ -73,6 +73,7 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
     languages: str | Sequence[str] | None = None,
     sources: str | Sequence[str] | None = None,
     relation_sources: str | Sequence[str] | None = None,
+    parent_sources: str | Sequence[str] = (),
     term_types: str | Sequence[str] | None = None,
     keep_suppressed: bool | None = None,
     semantic_types: str | Sequence[str] | None = None,
@@ -95,8 +96,8 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
     vocabulary in MRSAB, otherwise the only language of the vocabulary's names.
 
     The vocabularies have conflicting hierarchies, so the parents of all of them contain cycles, which a hierarchy
-    rejects. Use the hierarchy of one vocabulary (``relation_sources="SNOMEDCT_US"``, or a subset by source), and
-    ``Terminology.without_cycles()`` to drop the contradictions within it.
+    rejects. Use the hierarchy of one vocabulary (``parent_sources="SNOMEDCT_US"``, or ``relation_sources``, which limits
+    the relations, too), and ``Terminology.without_cycles()`` to drop the contradictions within it.
 
     Options that are lists may be strings, separated by commas. The presets are:
 
@@ -123,6 +124,8 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
         sources: SAB of the names and definitions to keep; all by default.
         relation_sources: SAB of the parents and relations to keep, each of which must occur in MRREL; by default those
             of ``sources``, which need not occur in MRREL; empty for all.
+        parent_sources: SAB of the parents to keep among these, each of which must occur in MRREL; the others' parents
+            are counted. By default empty, which keeps all.
         term_types: TTY of the names to keep; all by default.
         keep_suppressed: Whether to keep names, relations and definitions with SUPPRESS = O, E or Y, as the papers do;
             off by default.
@@ -190,6 +193,7 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
         folder,
         sources=of_names["sources"] if of_relations is None else of_relations or None,
         asked=of_relations or (),
+        parent_sources=listed("parent_sources", parent_sources),
         relations=named,
         inverses=inverses,
         least_rows=least_relation_rows,

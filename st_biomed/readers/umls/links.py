@@ -17,6 +17,9 @@ from st_biomed.records import Rows
 RELATIONS = ("named", "all", "rel", "none")
 """The choices of relations and of their names."""
 
+_HIERARCHICAL = ("PAR", "CHD")
+"""The values of REL that state a parent."""
+
 _TRADE_NAMES = {"tradename_of": ("CUI2", "CUI1"), "has_tradename": ("CUI1", "CUI2")}
 """RELA to the columns of the trade name and of its drug: the second concept has the relation to the first."""
 
@@ -64,6 +67,7 @@ def read_links(
     *,
     sources: Sequence[str] | None,
     asked: Sequence[str],
+    parent_sources: Sequence[str],
     relations: str,
     inverses: bool,
     least_rows: int,
@@ -75,6 +79,7 @@ def read_links(
         folder: The files.
         sources: Sources whose rows are kept; ``None`` for all.
         asked: The sources that must occur.
+        parent_sources: Sources whose parents are kept, which must occur; empty for all.
         relations: One of ``RELATIONS``.
         inverses: Whether to keep both of two inverse relations.
         least_rows: Relations with fewer rows are dropped.
@@ -86,6 +91,8 @@ def read_links(
     tally = folder.tally
     if asked:
         folder.need("MRREL", "relation_sources needs")
+    if parent_sources:
+        folder.need("MRREL", "parent_sources needs")
     if relations in ("all", "rel"):
         folder.need("MRREL", f"relations={relations} needs")
     if trade_names:
@@ -112,6 +119,10 @@ def read_links(
         for relation, (brand, drug) in _TRADE_NAMES.items() if trade_names else ():
             rows = keep & among(block["RELA"], (relation,))
             pairs.append(np.stack([number[brand][rows], number[drug][rows]], axis=1))
+        if parent_sources:
+            others = among(block["REL"], _HIERARCHICAL) & ~among(block["SAB"], parent_sources)
+            tally.drop("MRREL: parents of other sources", int((keep & others).sum()))
+            keep &= ~others
         for rel, child, parent in (("PAR", "CUI1", "CUI2"), ("CHD", "CUI2", "CUI1")):
             is_rel = among(block["REL"], (rel,))
             ends = {"child": number[child], "parent": number[parent]}
@@ -134,9 +145,10 @@ def read_links(
         for entry in kept.rest["relation"].value_counts().to_pylist():
             counts[entry["values"]] += entry["counts"]
         blocks.append(kept)
-    for source in asked:
-        if source not in met:
-            raise unknown_name("value of option relation_sources (no row of MRREL has it)", source, met)
+    for option, wanted in (("relation_sources", asked), ("parent_sources", parent_sources)):
+        for source in wanted:
+            if source not in met:
+                raise unknown_name(f"value of option {option} (no row of MRREL has it)", source, met)
     rare = {name for name, count in counts.items() if count < least_rows}
     for i, kept in enumerate(blocks if rare else ()):
         if kept.table == "relations":
