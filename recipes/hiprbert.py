@@ -1,7 +1,8 @@
 """HiPrBERT (arXiv:2307.00266): a term encoder that preserves the order of distances in a hierarchy.
 
     python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml
-    python recipes/hiprbert.py recipes/configs/hiprbert_paper.yaml --terminology data/umls phecode:phecode.csv
+    python recipes/hiprbert.py recipes/configs/hiprbert_paper.yaml --terminology data/umls phecode:phecode.csv \\
+        --hierarchy_sources PHECODE
 
 The recipe reads terminologies, holds out whole sub-trees, trains on synonyms, relations and the hierarchy in one run,
 measures tree AUCs on the held-out trees before, during and after training, and writes a folder that
@@ -32,14 +33,15 @@ from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
-from st_biomed.training.parts import PartArguments, check_parts
+from st_biomed.training.parts import check_parts
 from st_biomed.training.readings import distillation_readings, hiprbert_readings
+from st_biomed.training.source_arguments import SourceArguments
 
 PARTS = ("synonyms", "relations", "hierarchy")
 
 
 @dataclass
-class HiPrBERTArguments(HeldOutNameArguments, DistillationArguments, TreeArguments, PartArguments):
+class HiPrBERTArguments(HeldOutNameArguments, DistillationArguments, TreeArguments, SourceArguments):
     """Arguments from the paper; the help names its sections."""
 
     terminology: list[str] = field(
@@ -95,15 +97,15 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     """One run, from the terminologies to the release folder."""
     # Read.
     whole = read_terminology(recipe.terminology)
-    hierarchy = Hierarchy(whole, recipe.distance, levels=recipe.levels)
     if not whole.parents.num_rows:
         raise InputError(f"terminology {' '.join(recipe.terminology)}: empty hierarchy, no concept has a parent")
+    hierarchy = Hierarchy(recipe.with_hierarchy(whole), recipe.distance, levels=recipe.levels)
 
     # Hold out whole sub-trees.
     trees = recipe.protocol().hold_out(hierarchy, bf16=training.bf16, show_progress_bar=not training.disable_tqdm)
     train, suite = trees.splits.train, LinkingSuite(show_progress_bar=not training.disable_tqdm, bf16=training.bf16)
     suite.take(trees.test)
-    print(f"{whole!r}\n{trees.splits}")
+    print(f"{whole!r}\nhierarchy: {hierarchy!r}\n{trees.splits}")
 
     # Hold out names of the remaining concepts.
     if recipe.held_out_names:

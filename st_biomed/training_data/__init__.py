@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from st_biomed.training_data.chosen_sources import texts_of_sources, with_parents_of
 from st_biomed.training_data.columns import (
     DEFINITIONS,
     MENTION_PAIRS,
@@ -42,7 +43,9 @@ __all__ = [
     "split_by_concept",
     "split_by_subtree",
     "terminology_digest",
+    "texts_of_sources",
     "top_concepts",
+    "with_parents_of",
     "without_benchmark",
     "without_relations",
 ]

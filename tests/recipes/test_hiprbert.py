@@ -86,6 +86,37 @@ def test_held_out_names_are_linked_before_and_after(tiny_bert_folder: Path, tmp_
     assert len(set(splits.train.strings) - set(train.strings)) == 8
 
 
+def test_cycles_of_sources_that_give_no_hierarchy_do_not_matter(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
+    """Catches a hierarchy that takes the parents of a metathesaurus, and names of a hierarchy among the synonyms."""
+    (tmp_path / "parents.csv").write_text("child,parent\nM1,M2\nM2,M3\nM3,M1\n")
+    names = "".join(f"M{i},{word} {i}\n" for i in range(1, 40) for word in ("terkia", "mimpa"))
+    (tmp_path / "strings.csv").write_text(f"code,string\n{names}")
+    tables = {"strings": str(tmp_path / "strings.csv"), "name": "META"}
+    Terminology.read("parent_child", tmp_path / "parents.csv", **tables).save(tmp_path / "meta")
+    given = [
+        "--base_model",
+        tiny_bert_folder,
+        "--output_dir",
+        tmp_path / "out",
+        "--terminology",
+        "toy",
+        tmp_path / "meta",
+    ]
+    run(
+        monkeypatch,
+        *given,
+        "--hierarchy_sources",
+        "TOY",
+        "--synonym_sources",
+        "META",
+        "--parts",
+        "synonyms",
+        "hierarchy",
+    )
+    train = Terminology.load(tmp_path / "out-training" / "terminology")
+    assert set(train.parents["source"].to_pylist()) == {"TOY"} and set(train.sources) == {"TOY", "META"}
+
+
 def test_every_configuration_measures_the_dev_trees_during_training(outcome: tuple[Path, str]):
     """Would catch a long run whose first figure comes at its end."""
     metrics = json.loads((outcome[0] / "run.json").read_text())["metrics"]
@@ -145,6 +176,8 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         (["--alpha", "-1"], "alpha"),
         (["--margin", "-0.1"], "margin"),
         (["--levels", "sibling", "uncle_nephew"], "'uncle_nephew' contains 'parent_child'"),
+        (["--hierarchy_sources", "TOYS"], "unknown hierarchy source 'TOYS': allowed are 'TOY'; did you mean 'TOY'?"),
+        (["--synonym_sources", "all", "TOY"], "unknown synonym source 'all': allowed are 'TOY'"),
         (["--anchor_repeats", "PHECODE:70"], "must have the form SOURCE=N with N from 1, found 'PHECODE:70'"),
         (["--anchor_repeats", "PHECODE=70"], "source of anchor_repeats 'PHECODE'"),
         (["--push_to_hub", "true"], "push_to_hub must be the repository, owner/name, found 'true'"),
