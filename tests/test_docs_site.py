@@ -139,6 +139,8 @@ SMALL: dict[str, dict[str, Any]] = {
         "smoke": True,
         "hierarchy_sources": [],
         "synonym_sources": [],
+        "held_out_relations": 0,
+        "relation_list": "",
     },
     "bergamot": {**SHORT, "graph_hidden": 16, "linking": []},
     "fewshot_names": {
