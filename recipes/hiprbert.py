@@ -1,11 +1,12 @@
 """HiPrBERT (arXiv:2307.00266): a term encoder that preserves the order of distances in a hierarchy.
 
     python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml
-    python recipes/hiprbert.py recipes/configs/hiprbert_paper.yaml --terminology data/umls phecode:phecode.csv
+    python recipes/hiprbert.py recipes/configs/hiprbert_paper.yaml --terminology data/umls phecode:phecode.csv \\
+        --hierarchy_sources PHECODE
 
-The recipe reads terminologies, holds out whole sub-trees, trains on synonyms, relations and the hierarchy in one run,
-measures tree AUCs on the held-out trees before, during and after training, and writes a folder that
-sentence-transformers loads without this package. All arguments of the trainer are accepted too; ``--help-all`` lists
+The recipe reads terminologies, holds out whole sub-trees and relations, trains on synonyms, relations and the hierarchy
+in one run, measures tree AUCs on the held-out trees before, during and after training and relation AUCs on held-out
+concepts before and after, and writes a folder that sentence-transformers loads without this package. All arguments of the trainer are accepted too; ``--help-all`` lists
 them.
 """
 
@@ -19,7 +20,9 @@ from dataclasses import dataclass, field
 from sentence_transformers import SentenceTransformerTrainingArguments
 
 from st_biomed.errors import InputError
+from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.entity_linking.settings import LinkingSuite
+from st_biomed.evaluators.relation.arguments import RelationArguments
 from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.evaluators.tree.arguments import TreeArguments
 from st_biomed.hierarchy import Hierarchy
@@ -32,14 +35,18 @@ from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
-from st_biomed.training.parts import PartArguments, check_parts
+from st_biomed.training.parts import check_parts
 from st_biomed.training.readings import distillation_readings, hiprbert_readings
+from st_biomed.training.source_arguments import SourceArguments
+from st_biomed.training_data.held_out_concepts import TEST
 
 PARTS = ("synonyms", "relations", "hierarchy")
 
 
 @dataclass
-class HiPrBERTArguments(HeldOutNameArguments, DistillationArguments, TreeArguments, PartArguments):
+class HiPrBERTArguments(
+    HeldOutNameArguments, DistillationArguments, TreeArguments, RelationArguments, SourceArguments
+):
     """Arguments from the paper; the help names its sections."""
 
     terminology: list[str] = field(
@@ -89,21 +96,28 @@ def shrink(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgum
     """Set two steps of sixteen names, which only test that the recipe runs."""
     training.max_steps, training.per_device_train_batch_size = 2, 16
     recipe.partners, recipe.pairs_per_class = [1] * len(recipe.partners), 20
+    recipe.held_out_relations = min(recipe.held_out_relations, 4)
 
 
 def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
     """One run, from the terminologies to the release folder."""
     # Read.
     whole = read_terminology(recipe.terminology)
-    hierarchy = Hierarchy(whole, recipe.distance, levels=recipe.levels)
     if not whole.parents.num_rows:
         raise InputError(f"terminology {' '.join(recipe.terminology)}: empty hierarchy, no concept has a parent")
+    hierarchy = Hierarchy(recipe.with_hierarchy(whole), recipe.distance, levels=recipe.levels)
 
-    # Hold out whole sub-trees.
-    trees = recipe.protocol().hold_out(hierarchy, bf16=training.bf16, show_progress_bar=not training.disable_tqdm)
-    train, suite = trees.splits.train, LinkingSuite(show_progress_bar=not training.disable_tqdm, bf16=training.bf16)
-    suite.take(trees.test)
-    print(f"{whole!r}\n{trees.splits}")
+    # Hold out whole sub-trees, and the relations of their concepts.
+    options: EvaluatorOptions = {"bf16": training.bf16, "show_progress_bar": not training.disable_tqdm}
+    trees = recipe.protocol().hold_out(hierarchy, **options)
+    held_out = trees.splits.concept_side == TEST
+    train, relations = recipe.hold_out_relations(whole, trees.splits.train, held_out, recipe.split_seed, **options)
+    suite = LinkingSuite(**options)
+    for evaluator in filter(None, (trees.test, relations)):
+        suite.take(evaluator)
+    print(f"{whole!r}\nhierarchy: {hierarchy!r}\n{trees.splits}")
+    if whole.relations.num_rows and relations is None:
+        print(f"relations: none has {recipe.least_relation_pairs} pairs of held-out concepts, so none is measured")
 
     # Hold out names of the remaining concepts.
     if recipe.held_out_names:
@@ -153,8 +167,12 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     def shown(after: Measured) -> str:
         table = trees.test.table(before=before[trees.test.name], after=after[trees.test.name])
         lines = [f"AUC on trees held out of training ({trees.test.name}):", table]
-        for linked in suite.tests[1:]:
-            was, now = (found[linked.name][linked.primary_metric] for found in (before, after))
+        for test in suite.tests[1:]:
+            if test is relations:
+                table = test.table(before=before[test.name], after=after[test.name])
+                lines += [f"AUC on relations of concepts held out of training ({test.name}):", table]
+                continue
+            was, now = (found[test.name][test.primary_metric] for found in (before, after))
             lines += ["linking of names held out of training:", f"acc@1      {was:.3f}  {now:.3f}  {now - was:+.3f}"]
         return "\n".join(lines)
 

@@ -131,7 +131,17 @@ TEXT = {"vocabulary_size": 300, "held_out": 0.2}
 SMALL: dict[str, dict[str, Any]] = {
     "sapbert": {**SHORT, "terminology": ["toy"], "held_out_names": 4},
     "sapbert_finetune": {**SHORT, "per_device_train_batch_size": 2},
-    "hiprbert": {**SHORT, "terminology": ["toy"], "benchmark": "none", "pairs_per_class": 20, "smoke": True},
+    "hiprbert": {
+        **SHORT,
+        "terminology": ["toy"],
+        "benchmark": "none",
+        "pairs_per_class": 20,
+        "smoke": True,
+        "hierarchy_sources": [],
+        "synonym_sources": [],
+        "held_out_relations": 0,
+        "relation_list": "",
+    },
     "bergamot": {**SHORT, "graph_hidden": 16, "linking": []},
     "fewshot_names": {
         **ON_CPU,

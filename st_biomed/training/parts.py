@@ -126,14 +126,19 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Encoder
         training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
         training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=self.temperature)
 
-    def synonym_batches(self, train: Terminology, folder: Path) -> TrainingBatches:
+    def synonym_rows(self, train: Terminology) -> Dataset:
+        """The names that are trained as synonyms."""
+        return names_dataset(train)
+
+    def synonym_batches(self, train: Terminology, folder: Path, rows: Dataset) -> TrainingBatches:
         """The batches of synonym pairs.
 
         Args:
             train: The training terminology.
             folder: The folder in which it is saved.
+            rows: The names.
         """
-        return SynonymBatches.of(train, folder, max_pairs_per_concept=self.max_pairs_per_concept)
+        return SynonymBatches.of(train, folder, dataset=rows, max_pairs_per_concept=self.max_pairs_per_concept)
 
     def relation_rows(self, train: Terminology, seed: int) -> Dataset:
         """Pairs of names of related concepts, drawn once with a seed."""
@@ -142,7 +147,8 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Encoder
     def _synonyms(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
         """Names of one concept against mined names of other concepts (3.4, 3.5)."""
         loss = self.multi_similarity(model, self.synonym_preset, train, **self.embedding())
-        return Part(names_dataset(train), loss, self.synonym_batches(train, folder))
+        rows = self.synonym_rows(train)
+        return Part(rows, loss, self.synonym_batches(train, folder, rows))
 
     def _relations(self, model: SentenceTransformer, train: Terminology, seed: int) -> Part:
         """Names of related concepts against mined names of other pairs ("We do the same for UMLS relational data", 3.4)."""
@@ -199,11 +205,13 @@ class MixedPartArguments(DefinitionArguments, PartArguments):
             return self.definitions(model, train, folder)
         return super().part(name, model, train, folder, seed)
 
-    def synonym_batches(self, train: Terminology, folder: Path) -> TrainingBatches:
+    def synonym_batches(self, train: Terminology, folder: Path, rows: Dataset) -> TrainingBatches:
         """As :meth:`PartArguments.synonym_batches`, with the pivot language."""
-        return SynonymBatches.of(
-            train, folder, max_pairs_per_concept=self.max_pairs_per_concept, pivot_language=self.pivot_language
-        )
+        plan: dict[str, Any] = {
+            "max_pairs_per_concept": self.max_pairs_per_concept,
+            "pivot_language": self.pivot_language,
+        }
+        return SynonymBatches.of(train, folder, dataset=rows, **plan)
 
     def relation_rows(self, train: Terminology, seed: int) -> Dataset:
         """As :meth:`PartArguments.relation_rows`, for the selected relations."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from st_biomed.training_data.chosen_sources import texts_of_sources, with_parents_of
 from st_biomed.training_data.columns import (
     DEFINITIONS,
     MENTION_PAIRS,
@@ -14,7 +15,7 @@ from st_biomed.training_data.concept_graph import ConceptGraph
 from st_biomed.training_data.definitions import definitions_dataset
 from st_biomed.training_data.few_shot import FewShotSplit, few_shot_names
 from st_biomed.training_data.held_out_concepts import Splits, split_by_concept, split_by_subtree, without_benchmark
-from st_biomed.training_data.held_out_relations import without_relations
+from st_biomed.training_data.held_out_relations import draw_related, without_relations, without_relations_of
 from st_biomed.training_data.high_level_concepts import HighLevelConcepts, child_concepts, top_concepts
 from st_biomed.training_data.mention_pairs import MentionPairs, mention_pairs
 from st_biomed.training_data.names import names_dataset
@@ -35,6 +36,7 @@ __all__ = [
     "Splits",
     "child_concepts",
     "definitions_dataset",
+    "draw_related",
     "few_shot_names",
     "mention_pairs",
     "names_dataset",
@@ -42,7 +44,10 @@ __all__ = [
     "split_by_concept",
     "split_by_subtree",
     "terminology_digest",
+    "texts_of_sources",
     "top_concepts",
+    "with_parents_of",
     "without_benchmark",
     "without_relations",
+    "without_relations_of",
 ]

@@ -1,4 +1,4 @@
-"""Relations that a benchmark measures, taken out of training."""
+"""Relations that are measured, taken out of training."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from st_biomed.errors import InputError
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
@@ -25,11 +26,46 @@ def without_relations(terminology: Terminology, sources: Collection[str]) -> Ter
     heads, tails = (relations[name].to_numpy().astype(np.int64) for name in ("head", "tail"))
     pairs = np.minimum(heads, tails) * terminology.n_concepts + np.maximum(heads, tails)
     measured = pc.is_in(relations["source"], value_set=pa.array(sorted(sources), pa.string())).to_numpy()
-    held_out = np.isin(pairs, pairs[measured])
+    return _without(terminology, np.isin(pairs, pairs[measured]), "relations of pairs that are measured")
+
+
+def without_relations_of(terminology: Terminology, codes: Collection[str]) -> Terminology:
+    """The terminology without the relations of some concepts; concepts, names and parents stay.
+
+    Args:
+        terminology: What is trained on.
+        codes: Codes of the held-out concepts: a relation with any of them is held out. Unknown codes are ignored.
+    """
+    held_out = pc.is_in(terminology.concepts["code"], value_set=pa.array(sorted(codes), pa.string())).to_numpy()
+    ends = (held_out[terminology.relations[name].to_numpy()] for name in ("head", "tail"))
+    return _without(terminology, np.logical_or(*ends), "relations of held-out concepts")
+
+
+def draw_related(terminology: Terminology, n: int, seed: int = 0) -> list[str]:
+    """Codes of the concepts of random relations, for :func:`without_relations_of`.
+
+    Args:
+        terminology: Relations.
+        n: Number of relations that are drawn.
+        seed: Random seed.
+
+    Raises:
+        InputError: Not enough relations to leave one for training.
+    """
+    relations = terminology.relations
+    if n >= relations.num_rows:
+        raise InputError(f"{n:,} relations cannot be held out: the training terminology has {relations.num_rows:,}")
+    rows = np.random.default_rng(seed).choice(relations.num_rows, n, replace=False)
+    concepts = np.unique(np.concatenate([relations[end].to_numpy()[rows] for end in ("head", "tail")]))
+    return terminology.concepts["code"].take(pa.array(concepts)).to_pylist()
+
+
+def _without(terminology: Terminology, held_out: np.ndarray, reason: str) -> Terminology:
+    """The terminology without some relations, boolean ``[N]``."""
     tally = Tally()
-    tally.read(len(pairs))
-    tally.drop("relations of pairs that are measured", int(held_out.sum()))
+    tally.read(len(held_out))
+    tally.drop(reason, int(held_out.sum()))
     tally.keep(int((~held_out).sum()))
-    tables = {**terminology.tables, "relations": relations.filter(pa.array(~held_out))}
+    tables = {**terminology.tables, "relations": terminology.relations.filter(pa.array(~held_out))}
     tallies = {**terminology.tallies, "held-out relations": tally}
     return Terminology(tables, terminology.sources, tallies, terminology.readings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pyarrow as pa
 from datasets import Dataset, DatasetInfo
@@ -10,7 +12,7 @@ from st_biomed.terminology import Terminology
 from st_biomed.training_data.columns import description
 
 
-def names_dataset(terminology: Terminology) -> Dataset:
+def names_dataset(terminology: Terminology, texts: np.ndarray | None = None) -> Dataset:
     """One row per distinct string, with its text id as the label; a batch sampler combines the rows.
 
     The strings are those of ``terminology.texts``, not a copy. Call this function once for each entry of a dictionary
@@ -18,9 +20,10 @@ def names_dataset(terminology: Terminology) -> Dataset:
 
     Args:
         terminology: The terminology of the names.
+        texts: Whether each text has a row, boolean ``[T]``; all by default.
 
     Returns:
-        Columns ``text`` and ``label`` (int64, row ``i`` has label ``i``); ``info.description`` is
+        Columns ``text`` and ``label`` (int64; of all names, row ``i`` has label ``i``); ``info.description`` is
         ``"terminology:<digest>"``.
 
     Example:
@@ -30,4 +33,8 @@ def names_dataset(terminology: Terminology) -> Dataset:
     """
     table = pa.table({"text": terminology.texts["text"], "label": pa.array(np.arange(terminology.n_texts))})
     # The content is known by its digest: without a fingerprint the host's library would hash every string.
-    return Dataset(table, info=DatasetInfo(description=description(terminology)), fingerprint=terminology.digest[:16])
+    fingerprint = terminology.digest[:16]
+    if texts is not None:
+        table = table.filter(pa.array(texts))
+        fingerprint = hashlib.sha256(fingerprint.encode() + np.packbits(texts).tobytes()).hexdigest()[:16]
+    return Dataset(table, info=DatasetInfo(description=description(terminology)), fingerprint=fingerprint)

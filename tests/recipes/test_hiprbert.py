@@ -16,7 +16,7 @@ from st_biomed.hierarchy import Hierarchy
 from st_biomed.release.privacy import check_release, check_training_arguments
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training_data import split_by_subtree
+from st_biomed.training_data import draw_related, split_by_subtree
 
 CONFIGS = Path(hiprbert.__file__).parent / "configs"
 SMOKE = str(CONFIGS / "hiprbert_smoke.yaml")
@@ -64,6 +64,23 @@ def test_the_record_holds_results_and_all_three_kinds_of_pairs(outcome: tuple[Pa
     assert set(record["results"]["tree_test"]) == {"before", "after"}
 
 
+def test_relations_of_held_out_concepts_are_measured_and_not_trained(outcome: tuple[Path, str]):
+    """Catches a trained pair with a held-out concept, and an AUC that is not in the record, on the card or printed."""
+    folder, printed = outcome
+    table = printed.split("AUC on relations of concepts held out of training")[1].splitlines()
+    assert table[1].split() == ["before", "after", "change"] and table[2].split()[0] == "mean"
+    found = json.loads((folder / "run.json").read_text())["results"]["held-out-relations"]
+    assert 0 <= found["after"]["held-out-relations_macro_auc"] <= 1 and set(found) == {"before", "after"}
+    assert "### held-out-relations" in (folder / "README.md").read_text()
+    whole, train = Terminology.read("toy"), Terminology.load(folder.parent / "smoke-training" / "terminology")
+    related = {train.codes[i] for end in ("head", "tail") for i in train.relations[end].to_pylist()}
+    splits = split_by_subtree(Hierarchy(whole), depth=1, dev=0.2, test=0.2)
+    drawn = set(draw_related(splits.train, 4, 0))
+    held_out = {*splits.test.codes, *splits.dev.codes, *drawn}
+    assert len(drawn) > 4 and related and not related & held_out
+    assert set(train.codes) >= drawn
+
+
 def test_held_out_names_are_linked_before_and_after(tiny_bert_folder: Path, tmp_path: Path, monkeypatch, capsys):
     """Catches names that are measured and trained on, and a loss in linking that nobody is shown."""
     given = [
@@ -84,6 +101,37 @@ def test_held_out_names_are_linked_before_and_after(tiny_bert_folder: Path, tmp_
     whole, train = Terminology.read("toy"), Terminology.load(tmp_path / "out-training" / "terminology")
     splits = split_by_subtree(Hierarchy(whole), depth=1, dev=0.2, test=0.2)
     assert len(set(splits.train.strings) - set(train.strings)) == 8
+
+
+def test_cycles_of_sources_that_give_no_hierarchy_do_not_matter(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
+    """Catches a hierarchy that takes the parents of a metathesaurus, and names of a hierarchy among the synonyms."""
+    (tmp_path / "parents.csv").write_text("child,parent\nM1,M2\nM2,M3\nM3,M1\n")
+    names = "".join(f"M{i},{word} {i}\n" for i in range(1, 40) for word in ("terkia", "mimpa"))
+    (tmp_path / "strings.csv").write_text(f"code,string\n{names}")
+    tables = {"strings": str(tmp_path / "strings.csv"), "name": "META"}
+    Terminology.read("parent_child", tmp_path / "parents.csv", **tables).save(tmp_path / "meta")
+    given = [
+        "--base_model",
+        tiny_bert_folder,
+        "--output_dir",
+        tmp_path / "out",
+        "--terminology",
+        "toy",
+        tmp_path / "meta",
+    ]
+    run(
+        monkeypatch,
+        *given,
+        "--hierarchy_sources",
+        "TOY",
+        "--synonym_sources",
+        "META",
+        "--parts",
+        "synonyms",
+        "hierarchy",
+    )
+    train = Terminology.load(tmp_path / "out-training" / "terminology")
+    assert set(train.parents["source"].to_pylist()) == {"TOY"} and set(train.sources) == {"TOY", "META"}
 
 
 def test_every_configuration_measures_the_dev_trees_during_training(outcome: tuple[Path, str]):
@@ -145,6 +193,10 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         (["--alpha", "-1"], "alpha"),
         (["--margin", "-0.1"], "margin"),
         (["--levels", "sibling", "uncle_nephew"], "'uncle_nephew' contains 'parent_child'"),
+        (["--hierarchy_sources", "TOYS"], "unknown hierarchy source 'TOYS': allowed are 'TOY'; did you mean 'TOY'?"),
+        (["--smoke", "false", "--held_out_relations", "100000"], "100,000 relations cannot be held out: the training"),
+        (["--relation_list", "hiprbert_clinical"], "relations: none of .* has 1 pairs"),
+        (["--synonym_sources", "all", "TOY"], "unknown synonym source 'all': allowed are 'TOY'"),
         (["--anchor_repeats", "PHECODE:70"], "must have the form SOURCE=N with N from 1, found 'PHECODE:70'"),
         (["--anchor_repeats", "PHECODE=70"], "source of anchor_repeats 'PHECODE'"),
         (["--push_to_hub", "true"], "push_to_hub must be the repository, owner/name, found 'true'"),

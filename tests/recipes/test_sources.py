@@ -57,7 +57,7 @@ _READ_OR_WRITTEN = """
     kge_settings inject_settings
 """
 _MEASURED = """
-    held_out held_out_names held_out_dictionary held_out_translations translated languages subtrees subtree_depth pairs_per_class benchmark
+    held_out held_out_relations relation_list least_relation_pairs held_out_names held_out_dictionary held_out_translations translated languages subtrees subtree_depth pairs_per_class benchmark
     split_seed
 """
 NO_SETTING = frozenset((_READ_OR_WRITTEN + _MEASURED).split())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from st_biomed.errors import InputError
 from st_biomed.records import Relation, SourceInfo, Term
 from st_biomed.terminology import Terminology
-from st_biomed.training_data import without_relations
+from st_biomed.training_data import draw_related, without_relations, without_relations_of
 
 
 def related(*triples: tuple[str, int, str, int]) -> Terminology:
@@ -34,3 +37,21 @@ def test_a_source_without_relations_changes_nothing():
     whole = related(("A", 0, "treats", 1))
     assert left(without_relations(whole, ["C"])) == left(whole)
     assert without_relations(whole, ["C"]).digest == whole.digest
+
+
+def test_no_relation_of_a_held_out_concept_is_left():
+    """Catches a pair that is trained on because only one of its concepts is held out."""
+    whole = related(("A", 0, "treats", 1), ("A", 2, "treats", 0), ("B", 2, "treats", 3), ("B", 3, "may_treat", 4))
+    train = without_relations_of(whole, ["X:0", "X:4", "Y:9"])
+    assert left(train) == {("B", 2, 3)}
+    assert train.tallies["held-out relations"].dropped == {"relations of held-out concepts": 3}
+    assert (train.strings, train.n_concepts) == (whole.strings, whole.n_concepts)
+    assert without_relations_of(whole, []).digest == whole.digest
+
+
+def test_drawn_concepts_are_those_of_as_many_relations():
+    whole = related(("A", 0, "treats", 1), ("A", 2, "treats", 3))
+    assert draw_related(whole, 1, seed=0) in (["X:0", "X:1"], ["X:2", "X:3"])
+    assert {tuple(draw_related(whole, 1, seed=seed)) for seed in range(20)} == {("X:0", "X:1"), ("X:2", "X:3")}
+    with pytest.raises(InputError, match="2 relations cannot be held out: the training terminology has 2"):
+        draw_related(whole, 2)

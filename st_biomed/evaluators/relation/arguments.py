@@ -1,0 +1,100 @@
+"""Recipe arguments for the relations that are held out of training and measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Unpack
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.evaluators.base import EvaluatorOptions
+from st_biomed.evaluators.relation.draw import RelationDraw
+from st_biomed.evaluators.relation.evaluator import RelationEvaluator
+from st_biomed.evaluators.relation.settings import LISTS
+from st_biomed.settings.checks import COUNT, SIZE, about, one_of
+from st_biomed.terminology import Terminology
+from st_biomed.training_data.held_out_relations import draw_related, without_relations_of
+
+NAME = "held-out-relations"
+
+
+class HeldOutRelations(NamedTuple):
+    """The terminology for training, and the evaluator.
+
+    Attributes:
+        train: Without any relation of a held-out concept.
+        test: Measures pairs of held-out concepts; ``None`` if no relation has enough of them.
+    """
+
+    train: Terminology
+    test: RelationEvaluator | None
+
+
+@dataclass
+class RelationArguments:
+    """The held-out concepts, and the relations between them that are measured (HiPrBERT, section 4.2)."""
+
+    held_out_relations: int = field(
+        default=0,
+        metadata=about(
+            "relations drawn at random; none of their concepts has a trained relation, like those of held-out trees",
+            SIZE,
+        ),
+    )
+    relation_list: str = field(
+        default="",
+        metadata=about(
+            "measured relations (4.2): hiprbert_28 or hiprbert_clinical; all by default", one_of("", *LISTS)
+        ),
+    )
+    least_relation_pairs: int = field(
+        default=50,
+        metadata=about("least pairs of held-out concepts for a relation to be measured, without a list", COUNT),
+    )
+
+    def hold_out_relations(
+        self,
+        whole: Terminology,
+        train: Terminology,
+        held_out: np.ndarray,
+        seed: int,
+        **options: Unpack[EvaluatorOptions],
+    ) -> HeldOutRelations:
+        """Hold out the relations of concepts: a pair is trained if neither of its concepts is held out, and measured if
+        both are.
+
+        Args:
+            whole: Concepts, names and relations, of training and of everything that is held out.
+            train: The training terminology.
+            held_out: Whether a concept of ``whole`` is held out already, boolean ``[C]``.
+            seed: Seed of the draw.
+            **options: Options of the evaluator.
+
+        Raises:
+            InputError: Fewer relations than to be held out, or a list without a pair.
+        """
+        drawn = draw_related(train, self.held_out_relations, seed) if self.held_out_relations else []
+        of_drawn = pc.is_in(whole.concepts["code"], value_set=pa.array(drawn, pa.string())).to_numpy()
+        chosen = held_out | of_drawn
+        train = without_relations_of(train, whole.concepts["code"].filter(pa.array(chosen)).to_pylist())
+        relations = LISTS[self.relation_list] if self.relation_list else None
+        if relations is None and _most_pairs(whole, chosen) < self.least_relation_pairs:
+            return HeldOutRelations(train, None)
+        draw = RelationDraw(min_pairs=self.least_relation_pairs, seed=seed)
+        options["name"] = NAME
+        return HeldOutRelations(
+            train, RelationEvaluator.from_terminology(whole, relations, draw, concepts=chosen, **options)
+        )
+
+
+def _most_pairs(terminology: Terminology, chosen: np.ndarray) -> int:
+    """The number of pairs of chosen concepts of the relation with most of them."""
+    rows = terminology.relations
+    head, tail = (rows[end].to_numpy().astype(np.int64) for end in ("head", "tail"))
+    inside = chosen[head] & chosen[tail] & (head != tail)
+    relation = rows["relation"].unify_dictionaries().combine_chunks().indices.to_numpy()[inside].astype(np.int64)
+    pair = np.minimum(head, tail)[inside] * terminology.n_concepts + np.maximum(head, tail)[inside]
+    distinct = np.unique(np.stack([relation, pair]), axis=1)
+    return int(np.bincount(distinct[0]).max(initial=0))
