@@ -36,7 +36,8 @@ def invented(n_entities: int, n_triples: int) -> KnowledgeGraph:
 def ours(graph: KnowledgeGraph, name: str) -> tuple[Step, Step]:
     """An epoch, and the filtered ranks of the test triples; PyKEEN counts its dimension in complex numbers."""
     dimension = DIMENSION if name == "transe" else 2 * DIMENSION
-    settings = KGESettings(model=name, dimension=dimension, negatives=NEGATIVES // 2, batch_size=BATCH)
+    loss = {"loss": "self_adversarial", "reciprocal": False, "negatives": NEGATIVES // 2, "n3": 0.0}
+    settings = KGESettings(model=name, dimension=dimension, batch_size=BATCH, **loss)  # the same for all models
     model = model_for(graph, settings)
     epochs = Epoch(model, graph, settings)
 

@@ -56,7 +56,7 @@ data) ;;
 systems) # every stage, v3 in the contrastive one
     run --stage all
     ;;
-table2) # Table 2: four graph embeddings; TransE is the kge stage's
+table2) # Table 2: four graph embeddings, each with its model's defaults; TransE is the kge stage's
     st-biomed train kge kge_italian_open.yaml --terminology $out/terminology --models transe complex rotate simple \
         --benchmarks mcsm_hpo mcsm_icd9_it $read/mayosrs_it.yaml --output_dir $out/kge --resume true --seed 42
     ;;

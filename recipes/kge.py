@@ -15,8 +15,9 @@ import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators import LinkPredictionEvaluator, metrics_table
@@ -158,9 +159,10 @@ def train_and_measure(
         )
     similarity: list[EmbeddingEvaluator] = []
     results: dict[str, dict[str, float]] = {}
+    records: dict[str, dict[str, Any]] = {}
     for name in models:
         trained = one_model(graph, settings_of(settings, name), folder / name, recipe)
-        table = trained.table
+        table, records[name] = trained.table, trained.record
         if terminology is not None:
             similarity = similarity or [graph_evaluator(benchmark, table, terminology) for benchmark in benchmarks]
         results[name] = {} if links is None else links.measure_scorer(trained.model.scorer())
@@ -177,7 +179,7 @@ def train_and_measure(
     rows |= {f"n of {evaluator.name}": f"{evaluator.name}_n" for evaluator in similarity}
     shown = metrics_table(results, rows)
     about: Mapping[str, object] = {"graph": repr(graph), "digest": graph.digest, "terminology": graph.terminology}
-    write_text(folder / RESULTS, json.dumps({**about, "results": results}, indent=1) + "\n")
+    write_text(folder / RESULTS, json.dumps({**about, "models": records, "results": results}, indent=1) + "\n")
     return shown
 
 
@@ -197,10 +199,11 @@ def one_model(graph: KnowledgeGraph, settings: KGESettings, folder: Path, recipe
     """Train and save a model; with ``--resume``, keep a finished model with the same settings and graph."""
     settle(folder)
     if recipe.resume and (folder / SETTINGS).is_file():
-        earlier = TrainedKGE.load(folder, recipe.device)
-        if earlier.settings == settings and earlier.graph.digest == graph.digest:
+        earlier, n = TrainedKGE.load(folder, recipe.device), len(graph.entities)
+        if earlier.settings.complete(n) == settings.complete(n) and earlier.graph.digest == graph.digest:
             print(f"{settings.model}: finished in an earlier run")
             return earlier
+    print(described(settings, len(graph.entities)))
     return train_into(
         folder,
         graph,
@@ -214,8 +217,14 @@ def one_model(graph: KnowledgeGraph, settings: KGESettings, folder: Path, recipe
 
 def settings_of(settings: KGESettings, model: str) -> KGESettings:
     """The settings for another model, without the N3 regularizer if its score is a distance."""
-    of_model = replace(settings, model=model, n3=0.0)
+    of_model = replace(settings, model=model, n3=None)
     return of_model if of_model.is_distance else replace(of_model, n3=settings.n3)
+
+
+def described(settings: KGESettings, n_entities: int) -> str:
+    """The settings that depend on the model, and which of them are its defaults, in one line."""
+    values = ", ".join(f"{name} {value}" for name, value in asdict(settings.objective(n_entities)).items())
+    return f"{settings.model}: {values} (defaults of the model: {', '.join(settings.of_model) or 'none'})"
 
 
 if __name__ == "__main__":

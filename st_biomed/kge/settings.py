@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from st_biomed.errors import InputError
+from st_biomed.kge.model_defaults import Objective, default_objective
 from st_biomed.settings.checks import COUNT, SEED, SIZE, WEIGHT, Check, above, at_least, check_fields, one_of
 
 MODEL_NAMES = ("transe", "complex", "rotate", "simple", "distmult")
 LOSSES = ("self_adversarial", "one_vs_all")
 
-MARGIN = 9.0
-"""Margin of distances: the published setting of RotatE and TransE on FB15k-237 (Sun et al. 2019, appendix)."""
-
+OF_MODEL = ("reciprocal", "loss", "margin", "negatives", "n3", "learning_rate")
+"""Settings that are those of :mod:`st_biomed.kge.model_defaults` unless given."""
 
 _PAIRED = ("complex", "rotate", "simple")
 
@@ -26,18 +26,19 @@ def _checked(default: Any, check: Check) -> Any:
 class KGESettings:
     """Settings of a training. The Italian paper names its four models and its graph, but no hyperparameters.
 
+    ``None`` stands for the default of the model, see :mod:`st_biomed.kge.model_defaults`.
+
     Args:
         model: ``"transe"``, ``"complex"``, ``"rotate"``, ``"simple"`` or ``"distmult"``; "We have chosen ComplEx as
             reference model" (section 4).
         dimension: Real numbers per entity; 200 are 100 complex numbers.
         norm: Norm of TransE, 1 or 2.
-        reciprocal: Whether heads are predicted with reciprocal relations (Lacroix et al. 2018).
+        reciprocal: Whether heads are predicted with reciprocal relations (Lacroix et al. 2018, section 3).
         loss: ``"self_adversarial"`` (Sun et al. 2019, Eq. 5), or ``"one_vs_all"``, the cross entropy over all entities
             (Lacroix et al. 2018).
-        margin: Gamma of the self-adversarial loss; by default 9 for distances, and 0 for products, whose scores may
-            have either sign.
+        margin: Gamma of the self-adversarial loss.
         temperature: Temperature of the self-adversarial weights (1: Sun et al. 2019, appendix); 0 gives equal weights.
-        negatives: Number of entities drawn for each side of a triple.
+        negatives: Number of entities drawn for each side of a triple, for the self-adversarial loss.
         chunk: Number of triples that share their negatives and are scored by one matrix product (batched negatives:
             Lerer et al. 2019, section 4.3); divides ``batch_size``.
         filter_negatives: Whether to ignore negatives that form a training triple, as in the published code of Sun et
@@ -59,16 +60,16 @@ class KGESettings:
     model: str = _checked("complex", one_of(*MODEL_NAMES))
     dimension: int = _checked(200, COUNT)
     norm: int = _checked(1, at_least(1, 2))
-    reciprocal: bool = False
-    loss: str = _checked("self_adversarial", one_of(*LOSSES))
+    reciprocal: bool | None = None
+    loss: str | None = _checked(None, one_of(*LOSSES))
     margin: float | None = _checked(None, WEIGHT)
     temperature: float = _checked(1.0, WEIGHT)
-    negatives: int = _checked(64, COUNT)
+    negatives: int | None = _checked(None, COUNT)
     chunk: int = _checked(64, COUNT)
     filter_negatives: bool = True
-    n3: float = _checked(0.0, WEIGHT)
+    n3: float | None = _checked(None, WEIGHT)
     batch_size: int = _checked(1024, COUNT)
-    learning_rate: float = _checked(1e-3, above(0))
+    learning_rate: float | None = _checked(None, above(0))
     epochs: int = _checked(500, COUNT)
     evaluate_every: int = _checked(10, COUNT)
     patience: int = _checked(5, SIZE)
@@ -92,6 +93,19 @@ class KGESettings:
         return self.model in ("transe", "rotate")
 
     @property
-    def margin_used(self) -> float:
-        """The margin, or its default for the model."""
-        return self.margin if self.margin is not None else MARGIN if self.is_distance else 0.0
+    def of_model(self) -> tuple[str, ...]:
+        """Names of the settings that are left to the model's defaults."""
+        return tuple(name for name in OF_MODEL if getattr(self, name) is None)
+
+    def objective(self, n_entities: int) -> Objective:
+        """The settings that depend on the model: those given, and the model's defaults for the rest.
+
+        Args:
+            n_entities: Number of entities of the graph.
+        """
+        given = {name: value for name in OF_MODEL if (value := getattr(self, name)) is not None}
+        return replace(default_objective(self.model, n_entities), **given)
+
+    def complete(self, n_entities: int) -> KGESettings:
+        """The same settings with the model's defaults filled in; arguments as in :meth:`objective`."""
+        return replace(self, **asdict(self.objective(n_entities)))

@@ -33,23 +33,24 @@ class Epoch:
 
     def __init__(self, model: KGEModel, graph: KnowledgeGraph, settings: KGESettings) -> None:
         self.model, self.settings, self.n_entities = model, settings, len(graph.entities)
+        self.objective = settings.objective(self.n_entities)
         device = model.entities.weight.device
         self.triples = torch.from_numpy(graph.train).to(device)
         self.chunk = min(settings.chunk, len(self.triples))
         self.rows = min(settings.batch_size, len(self.triples))
         self.rows -= self.rows % self.chunk
         self.n_batches = -(-len(self.triples) // self.rows)
-        self.is_sampled = settings.loss == "self_adversarial"
+        self.is_sampled = self.objective.loss == "self_adversarial"
         self.true: TrueTriples | None = None
         if self.is_sampled and settings.filter_negatives:
             self.true = TrueTriples(graph.train, self.n_entities, len(graph.relations), device)
-        touched = 2 * self.rows + 2 * self.rows // self.chunk * settings.negatives
+        touched = 2 * self.rows + 2 * self.rows // self.chunk * self.objective.negatives
         self.is_sparse = self.is_sampled and self.n_entities >= _SPARSE_FROM * touched
         self.optimizers = self._optimizers()
 
     def _optimizers(self) -> list[torch.optim.Optimizer]:
         entities, relations = self.model.entities, self.model.relations
-        rate = self.settings.learning_rate
+        rate = self.objective.learning_rate
         if not self.is_sparse:
             return [torch.optim.Adam([entities.weight, relations.weight], lr=rate)]
         entities.sparse = True
@@ -68,7 +69,7 @@ class Epoch:
         rng = np.random.default_rng((self.settings.seed, 0, number))
         order = torch.from_numpy(np.resize(rng.permutation(len(self.triples)), self.n_batches * self.rows))
         batches = self.triples[order.to(device)].view(self.n_batches, self.rows, 3)
-        shape = (len(SIDES), self.rows // self.chunk, self.settings.negatives)
+        shape = (len(SIDES), self.rows // self.chunk, self.objective.negatives)
         total = torch.zeros((), device=device)
         for batch in batches:
             for optimizer in self.optimizers:
@@ -87,13 +88,13 @@ class Epoch:
 
     def _sampled(self, triples: Tensor, negatives: Tensor) -> Tensor:
         """Self-adversarial loss of triples ``[B, 3]`` with negatives ``[2, B / c, n]``: tails, then heads."""
-        settings, model = self.settings, self.model
+        objective, model = self.objective, self.model
         heads, relations, tails = triples.unbind(dim=1)
         ids = torch.cat([heads, tails, negatives.flatten()])
         vectors = model.entities(ids)  # looked up once, so that there is one gradient of the table
         ends = {"head": vectors[: self.rows], "tail": vectors[self.rows : 2 * self.rows]}
         numbers = {"head": heads, "tail": tails}
-        drawn = vectors[2 * self.rows :].view(len(SIDES), -1, settings.negatives, model.dimension)
+        drawn = vectors[2 * self.rows :].view(len(SIDES), -1, objective.negatives, model.dimension)
         losses, positives = [], None
         for i, (side, other) in enumerate((("tail", "head"), ("head", "tail"))):
             rows, as_side = model.relation_of(relations, side)
@@ -109,8 +110,8 @@ class Epoch:
                 self_adversarial(
                     positives,
                     scores.flatten(0, 1),
-                    margin=settings.margin_used,
-                    temperature=settings.temperature,
+                    margin=objective.margin,
+                    temperature=self.settings.temperature,
                     true=true,
                 )
             )
@@ -132,7 +133,13 @@ class Epoch:
         return total
 
     def _regularizer(self, heads: Tensor, relations: Tensor, tails: Tensor) -> Tensor | float:
-        if not self.settings.n3:
+        """N3 of the factors of both predictions; with reciprocal relations, each prediction has its own relation."""
+        if not self.objective.n3:
             return 0.0
-        factors = (heads, self.model.relations(relations), tails)
-        return self.settings.n3 * nuclear_3_norm([self.model.cubed_moduli(factor) for factor in factors])
+        model = self.model
+        sides = SIDES if model.reciprocal else SIDES[:1]
+        of_relations = [
+            model.cubed_moduli(model.relations(model.relation_of(relations, side)[0])) / len(sides) for side in sides
+        ]
+        cubes = [model.cubed_moduli(heads), *of_relations, model.cubed_moduli(tails)]
+        return self.objective.n3 * nuclear_3_norm(cubes)

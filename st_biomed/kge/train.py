@@ -41,7 +41,7 @@ def train_kge(
 
     Args:
         graph: The graph to learn.
-        settings: Settings of the training.
+        settings: Settings of the training; those that are ``None`` become the model's defaults.
         device: Device of the training; by default a GPU if there is one.
         folder: Folder of the checkpoint, which is written at every evaluation; none by default.
         resume: Whether to continue from the checkpoint in the folder, if there is one.
@@ -51,7 +51,8 @@ def train_kge(
         InputError: No validation triple for early stopping, an unknown device, a checkpoint of another graph or of
             other settings, or a loss that is not finite.
     """
-    where = device_named(device)
+    where, of_model = device_named(device), settings.of_model
+    settings = settings.complete(len(graph.entities))
     if settings.patience and not len(graph.valid):
         raise InputError("valid: the graph has no validation triple to stop by; patience 0 trains all epochs")
     run = _Run(graph, settings, where)
@@ -70,7 +71,7 @@ def train_kge(
             if path is not None:
                 run.checkpoint(path)
     run.take_best()
-    return TrainedKGE(run.model, graph, settings, tuple(run.history))
+    return TrainedKGE(run.model, graph, settings, tuple(run.history), of_model)
 
 
 def train_into(

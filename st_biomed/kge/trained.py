@@ -48,14 +48,22 @@ class TrainedKGE:
     Attributes:
         model: The model with the weights of the best epoch.
         graph: The graph of the training.
-        settings: Settings of the training.
+        settings: Settings of the training, with the model's defaults filled in.
         history: ``epoch``, ``loss`` and ``valid_mrr`` of each evaluated epoch, including the last.
+        of_model: Names of the settings that are the model's defaults, see :mod:`st_biomed.kge.model_defaults`.
     """
 
     model: KGEModel
     graph: KnowledgeGraph
     settings: KGESettings
     history: tuple[Mapping[str, float], ...] = ()
+    of_model: tuple[str, ...] = ()
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The settings as they are written to ``settings.json``: all values, and the names of the model's defaults."""
+        settings = self.settings.complete(len(self.graph.entities))
+        return {"settings": asdict(settings), "model_defaults": list(self.of_model)}
 
     @property
     def table(self) -> KGETable:
@@ -83,7 +91,7 @@ class TrainedKGE:
         self.graph.write(folder / GRAPH)
         weights = {name: weight.detach().cpu().contiguous() for name, weight in self.model.state_dict().items()}
         save_file(weights, folder / WEIGHTS)
-        about = {"settings": asdict(self.settings), "history": [dict(entry) for entry in self.history]}
+        about = {**self.record, "history": [dict(entry) for entry in self.history]}
         (folder / SETTINGS).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         self.table.write(folder, _BESIDE)
 
@@ -99,11 +107,12 @@ class TrainedKGE:
             InputError: No such model, files that do not belong together, or an unknown device.
         """
         where = device_named(device)
-        model, graph, settings, history = read_whole(folder, _read)
-        return cls(model.to(where), graph, settings, history)
+        trained = read_whole(folder, _read)
+        trained.model.to(where)
+        return trained
 
 
-def _read(folder: Path) -> tuple[KGEModel, KnowledgeGraph, KGESettings, tuple[Mapping[str, float], ...]]:
+def _read(folder: Path) -> TrainedKGE:
     bound = SEAL.read(folder)
     if SETTINGS not in bound["files"]:
         raise InputError(f"{folder}: contains a table of vectors without its model")
@@ -114,22 +123,23 @@ def _read(folder: Path) -> tuple[KGEModel, KnowledgeGraph, KGESettings, tuple[Ma
         settings = filled(KGESettings, about["settings"], str(folder / SETTINGS))
         model = model_for(graph, settings)
         model.load_state_dict(load_file(folder / WEIGHTS))
-        history = tuple(about["history"])
+        history, of_model = tuple(about["history"]), tuple(about.get("model_defaults", ()))
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{folder}: cannot be read as a graph embedding ({reason})") from error
-    return model, graph, settings, history
+    return TrainedKGE(model, graph, settings, history, of_model)
 
 
 def model_for(graph: KnowledgeGraph, settings: KGESettings) -> KGEModel:
     """A new model for a graph, with initial values."""
     options: dict[str, Any] = {"norm": settings.norm} if settings.model == "transe" else {}
+    objective = settings.objective(len(graph.entities))
     return MODELS[settings.model](
         len(graph.entities),
         len(graph.relations),
         settings.dimension,
-        reciprocal=settings.reciprocal,
-        margin=settings.margin_used,
+        reciprocal=objective.reciprocal,
+        margin=objective.margin,
         seed=settings.seed,
         **options,
     )

@@ -21,5 +21,8 @@ def test_diseases_of_ncit_make_a_graph_that_is_learnt(realdata: Path) -> None:
     assert graph.shares == pytest.approx({"train": 0.9, "valid": 0.04, "test": 0.06}, abs=1e-3)
     for part in (graph.valid, graph.test):
         assert np.isin(part[:, [0, 2]], graph.train[:, [0, 2]]).all() and np.isin(part[:, 1], graph.train[:, 1]).all()
-    settings = KGESettings(model="complex", epochs=10, validation_sample=300)
-    assert train_kge(graph, settings, device="cpu").history[-1]["valid_mrr"] > 0.08
+    settings = KGESettings(
+        model="complex", chunk=1024, epochs=4, validation_sample=300
+    )  # with the defaults of TransE .065
+    trained = train_kge(graph, settings, device="cpu")
+    assert trained.settings.loss == "self_adversarial" and trained.history[-1]["valid_mrr"] > 0.12

@@ -110,30 +110,44 @@ def test_a_graph_beyond_63_bits_is_refused() -> None:
 def test_the_loss_of_a_batch_is_that_of_its_triples_one_by_one(name: str, reciprocal: bool) -> None:
     """Would catch chunks that meet another chunk's negatives, and heads that are corrupted in place of tails."""
     graph = wheel()
-    settings = KGESettings(model=name, dimension=4, negatives=3, chunk=5, batch_size=10, reciprocal=reciprocal)
+    settings = KGESettings(
+        model=name,
+        dimension=4,
+        loss="self_adversarial",
+        negatives=3,
+        n3=0.0,
+        chunk=5,
+        batch_size=10,
+        reciprocal=reciprocal,
+    )
     model = model_for(graph, settings)
     epochs = Epoch(model, graph, settings)
     triples = torch.from_numpy(graph.train[:10])
     negatives = draw_negatives(12, (2, 2, 3), np.random.default_rng(1))
     known = {tuple(triple) for triple in graph.train.tolist()}
-    expected = 0.0
+    expected, margin = 0.0, settings.objective(12).margin
     for i, (head, relation, tail) in enumerate(triples.tolist()):
         for side, drawn in (("tail", negatives[0, i // 5]), ("head", negatives[1, i // 5])):
             given, target = (head, tail) if side == "tail" else (tail, head)
             scores = model.score_all(torch.tensor([given]), torch.tensor([relation]), side)[0].tolist()
             others = [(head, relation, n) if side == "tail" else (n, relation, tail) for n in drawn.tolist()]
             fair = [scores[n] for n, other in zip(drawn.tolist(), others) if other not in known]
-            of_one = by_hand([scores[target]], [fair], settings.margin_used, 1.0) if fair else None
-            expected += of_one if of_one is not None else -log_sigmoid(settings.margin_used + scores[target])
+            of_one = by_hand([scores[target]], [fair], margin, 1.0) if fair else None
+            expected += of_one if of_one is not None else -log_sigmoid(margin + scores[target])
     assert epochs._sampled(triples, negatives).item() == pytest.approx(expected / 20, rel=1e-4)
 
 
+@pytest.mark.parametrize("reciprocal", [False, True])
 @pytest.mark.parametrize("cells", [1, 1 << 24])
-def test_one_against_all_is_the_cross_entropy_of_both_ends(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_against_all_is_the_cross_entropy_of_both_ends(
+    cells: int, reciprocal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With one cell the batch is taken triple by triple; would catch parts that are not weighted by their size."""
     monkeypatch.setattr("st_biomed.kge.steps._CELLS", cells)
     graph = wheel()
-    settings = KGESettings(model="complex", dimension=4, loss="one_vs_all", n3=0.1, batch_size=64)
+    settings = KGESettings(
+        model="complex", dimension=4, loss="one_vs_all", n3=0.1, batch_size=64, reciprocal=reciprocal
+    )
     model = model_for(graph, settings)
     epochs = Epoch(model, graph, settings)
     triples = torch.from_numpy(graph.train)
@@ -144,8 +158,10 @@ def test_one_against_all_is_the_cross_entropy_of_both_ends(cells: int, monkeypat
     heads, relations, tails = triples.T
     of_tails = model.score_all(heads, relations, "tail").log_softmax(1)[torch.arange(len(triples)), tails]
     of_heads = model.score_all(tails, relations, "head").log_softmax(1)[torch.arange(len(triples)), heads]
-    factors = (model.entities(heads), model.relations(relations), model.entities(tails))
-    cubes = sum(model.cubed_moduli(factor).sum(1).mean() for factor in factors)
+    entities = (model.entities(heads), model.entities(tails))
+    of_predictions = (model.relations(relations), model.relations(relations + 3 if reciprocal else relations))
+    cubes = sum(model.cubed_moduli(factor).sum(1).mean() for factor in entities)
+    cubes = cubes + sum(model.cubed_moduli(factor).sum(1).mean() / 2 for factor in of_predictions)
     expected = -(of_tails.mean() + of_heads.mean()) / 2 + 0.1 * cubes
     assert found.item() == pytest.approx(float(expected.detach()), rel=1e-5)
     expected.backward()

@@ -21,7 +21,18 @@ from st_biomed.metrics.link_prediction import KnownTriples
 from tests.kge.graphs import line, wheel
 
 SMALL = KGESettings(
-    model="complex", dimension=16, negatives=8, chunk=8, batch_size=16, epochs=4, evaluate_every=1, patience=0
+    model="complex",
+    dimension=16,
+    loss="self_adversarial",
+    reciprocal=False,
+    negatives=8,
+    learning_rate=1e-3,
+    n3=0.0,
+    chunk=8,
+    batch_size=16,
+    epochs=4,
+    evaluate_every=1,
+    patience=0,
 )
 
 

@@ -142,7 +142,21 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
 
 def test_the_regularizer_is_left_out_of_distances():
     settings = KGESettings(n3=0.1)
-    assert kge.settings_of(settings, "rotate").n3 == 0 and kge.settings_of(settings, "simple").n3 == 0.1
+    objectives = {name: kge.settings_of(settings, name).objective(10) for name in ("rotate", "simple")}
+    assert objectives["rotate"].n3 == 0 and objectives["simple"].n3 == 0.1
+
+
+def test_the_settings_of_each_model_are_told_and_recorded(run, capsys):
+    """Catches figures that stand beside no settings, and a default that is taken for a given value."""
+    folder = run("--models", "transe", "simple", "--n3", 0.5)
+    output = capsys.readouterr().out
+    assert (
+        "simple: loss one_vs_all, negatives 4, reciprocal False, learning_rate 0.01, n3 0.5, margin 0.0 (def" in output
+    )
+    assert "(defaults of the model: reciprocal, loss, margin, n3, learning_rate)" in output  # of TransE
+    models = json.loads((folder / "results.json").read_text())["models"]
+    assert models["simple"]["settings"]["loss"] == "one_vs_all" and "n3" not in models["simple"]["model_defaults"]
+    assert models["transe"]["settings"]["n3"] == 0 and "n3" in models["transe"]["model_defaults"]
 
 
 def test_a_saved_graph_stands_alone(run, benchmarks: list[Path], tmp_path: Path):
