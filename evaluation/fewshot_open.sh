@@ -17,7 +17,7 @@ vectors() {
 }
 run() { # NAME ENCODER ARGUMENTS: Tables 2 to 4 and Figure 1 are in $out/NAME-training
     python recipes/fewshot_names.py recipes/configs/fewshot_names_open.yaml --base_model "$2" --output_dir $out/"$1" \
-        --training_sets NCIt="obograph:$ST_BIOMED_DATA/$ncit#NCIT:C27551" ICD-10-CM=icd10cm \
+        --training_sets NCIt="obograph:$ST_BIOMED_DATA/$ncit#NCIT:C27551" "ICD-10-CM=icd10cm?extensions=true" \
         --leave_out ICD10CM:22 NCIT:C35126 --shots 1 3 5 10 15 --seeds 0 1 2 3 4 --release NCIt ICD-10-CM \
         --rankings "urinary hesitancy" "shortness of breath" "brittle nails" \
         --benchmarks mayosrs minimayosrs pedersen2007 hliaoutakis2005 \
