@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The experiment of Fivez, Suster and Daelemans 2021 on open data: ICD-10-CM's 21 chapters, and NCIt's disorders by site in place of
 # SNOMED CT's children of "disease" (one of 16 has fewer names than 15 shots need; the children of NCIt's "Disease or Disorder"
-# itself share all but 2,488 of their names). Inputs: all-MiniLM-L6-v2, and word vectors made here of 9,779 English case reports
-# and the definitions of HPO and NCIt, in place of fastText's of MEDLINE. ST_BIOMED_DATA names the folder with the files of data.yaml.
+# itself share all but 2,488 of their names). Inputs: all-MiniLM-L6-v2, and fastText's vectors made here (with gensim) of 9,779
+# English case reports and the definitions of HPO and NCIt, in place of those of MEDLINE. ST_BIOMED_DATA names the folder with the
+# files of data.yaml.
 # Usage: bash evaluation/fewshot_open.sh [all | vectors | minilm | words | evaluate] [further arguments of the recipe]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,12 +13,12 @@ PATH="$PWD/.venv/bin:$PATH"
 out=out/fewshot
 ncit=ontologies/ncit-disease-2018-06-08.json.gz
 vectors() {
-    python evaluation/word_vectors_of_text.py $out/text.vec "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz \
+    python evaluation/word_vectors_of_text.py $out/text.bin "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz \
         "$ST_BIOMED_DATA"/ontologies/hp.v2024-04-26.json.gz "$ST_BIOMED_DATA"/$ncit
 }
 run() { # NAME ENCODER ARGUMENTS: Tables 2 to 4 and Figure 1 are in $out/NAME-training
     python recipes/fewshot_names.py recipes/configs/fewshot_names_open.yaml --base_model "$2" --output_dir $out/"$1" \
-        --training_sets NCIt="obograph:$ST_BIOMED_DATA/$ncit#NCIT:C27551" ICD-10-CM=icd10cm \
+        --training_sets NCIt="obograph:$ST_BIOMED_DATA/$ncit#NCIT:C27551" "ICD-10-CM=icd10cm?extensions=true" \
         --leave_out ICD10CM:22 NCIT:C35126 --shots 1 3 5 10 15 --seeds 0 1 2 3 4 --release NCIt ICD-10-CM \
         --rankings "urinary hesitancy" "shortness of breath" "brittle nails" \
         --benchmarks mayosrs minimayosrs pedersen2007 hliaoutakis2005 \
@@ -34,14 +35,14 @@ case "$what" in
 vectors) vectors ;;
 minilm) run minilm sentence-transformers/all-MiniLM-L6-v2 "$@" ;;
 words)
-    [ -f $out/text.vec ] || vectors
-    run words $out/text.vec "$@"
+    [ -f $out/text.bin ] || vectors
+    run words $out/text.bin "$@"
     ;;
 evaluate) evaluate ;;
 all)
-    [ -f $out/text.vec ] || vectors
+    [ -f $out/text.bin ] || vectors
     run minilm sentence-transformers/all-MiniLM-L6-v2 "$@"
-    run words $out/text.vec "$@"
+    run words $out/text.bin "$@"
     evaluate
     ;;
 esac

@@ -2,7 +2,7 @@
 
     python recipes/fewshot_names.py recipes/configs/fewshot_names_open.yaml --training_sets "Mine=concepts.csv" --shots 5
     python recipes/fewshot_names.py recipes/configs/fewshot_names_paper.yaml --base_model wiki.bin \\
-        --training_sets "ICD-10=icd10cm" "SNOMED=data/snomed#UMLS:C0012634" --benchmarks mayosrs --shots 5 10 15
+        --training_sets "ICD-10=icd10cm?extensions=true" "SNOMED=data/snomed#UMLS:C0012634" --benchmarks mayosrs --shots 5 10 15
 
 One command runs the whole experiment of the paper: each training set alone and on top of each other set, with each
 number of shots and each seed. The frozen encoder embeds each name once. One encoder is released, in built-in modules

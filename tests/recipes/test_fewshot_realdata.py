@@ -1,15 +1,32 @@
-"""Ten names of each of NCIt's disorders by site, on all-MiniLM-L6-v2: what evaluation/results/fewshot_open.md has five draws of."""
+"""The training sets on real terminologies, and ten names of each of NCIt's disorders by site on all-MiniLM-L6-v2."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sentence_transformers import SentenceTransformerTrainingArguments
 
 from recipes import fewshot_names
+from st_biomed.few_shot.training_sets import open_training_sets
+from st_biomed.settings.recipe import read_settings
 
 CONFIG = Path(fewshot_names.__file__).parent / "configs" / "fewshot_names_open.yaml"
+
+
+@pytest.mark.realdata
+def test_the_chapters_have_the_size_of_the_papers(realdata: Path):
+    """Fivez et al. 2021, Table 2: 21 chapters, 3,414 names on average, 40,519 at most. Catches a set without extensions."""
+    recipe, _ = read_settings((fewshot_names.FewShotArguments, SentenceTransformerTrainingArguments), [str(CONFIG)])
+    (chapters,) = recipe.open_training_sets()
+    sizes = sorted(len(names) for names in chapters.concepts.values())
+    assert (len(sizes), sum(sizes), sizes[0], sizes[-1]) == (21, 74_716, 323, 41_142)
+    assert round(np.mean(sizes)) == 3558 and round(np.std(sizes, ddof=1)) == 8818
+    (of_2019,) = open_training_sets([f"2019=icd10cm:{realdata / 'hierarchies' / 'icd10cm2019.csv.gz'}?extensions=true"])
+    sizes = sorted(len(names) for names in of_2019.concepts.values())
+    assert (len(sizes), sum(sizes), sizes[0], sizes[-1]) == (21, 71_932, 247, 40_570)
 
 
 @pytest.mark.realdata
