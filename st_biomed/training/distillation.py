@@ -107,8 +107,8 @@ class DistillationArguments:
         if not self.distillation:
             return losses
         with_texts = [part.rows["text"] for part in parts.values() if "text" in part.rows.column_names]
-        # Rows of definitions start with the rows of names.
-        longest: Any = max(with_texts, key=len, default=train.strings)
+        # Rows of definitions start with the rows of names; those of chosen sources are a part of them, by text id.
+        longest: Any = max([train.strings, *with_texts], key=len)
         teacher = self._teacher(model, longest, max_length, bf16)
         return {name: self._held(losses[name], teacher, rows=part.texts_of) for name, part in parts.items()}
 

@@ -66,6 +66,17 @@ def test_parts_share_one_teacher_in_which_relations_find_their_names(tiny_bert, 
     assert len(only["relations"].distillation.teacher) == toy.n_texts
 
 
+def test_names_of_chosen_sources_are_found_by_their_text_id(tiny_bert, tmp_path: Path):
+    """Catches a teacher of the rows alone, in which a text id is the row of another name or of none."""
+    toy = Terminology.read("toy")
+    recipe = OpenEncoderArguments(distillation=3.0)
+    part = recipe.part("synonyms", tiny_bert, toy, tmp_path / "terminology", 0)
+    part = part._replace(rows=part.rows.select(range(5, toy.n_texts)))
+    teacher = recipe.distilled_parts({"synonyms": part}, tiny_bert, toy)["synonyms"].distillation.teacher
+    found = teacher[list(part.rows["label"])[-3:]]
+    np.testing.assert_allclose(found, tiny_bert.encode(list(part.rows["text"])[-3:]), atol=2e-3)
+
+
 def test_texts_with_one_label_have_rows_of_their_own(tiny_bert):
     """Catches contexts of a term that are held near one another's vectors, and a loss that gets rows for labels."""
     contexts = ["acute flu", "chronic flu", "acute gout", "acute flu"]
