@@ -26,8 +26,9 @@ from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
-from st_biomed.losses.by_name import LOSSES, MINERS, loss_by_name, parse_loss_options
+from st_biomed.losses.by_name import parse_loss_options
 from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.modules.adapt import SIZES, adapt
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
 from st_biomed.settings.checks import COUNT, PATH, SEED, about, one_of
@@ -46,7 +47,9 @@ ADAPTERS = ("none", "lora", "bottleneck")
 
 
 @dataclass
-class SapBERTArguments(DistillationArguments, HardNegativeArguments, HeldOutNameArguments, EncoderArguments):
+class SapBERTArguments(
+    DistillationArguments, HardNegativeArguments, HeldOutNameArguments, ComparisonArguments, EncoderArguments
+):
     """Arguments from the paper; the help names its sections. Hard negatives are those of CODER++."""
 
     terminology: list[str] = field(
@@ -55,8 +58,6 @@ class SapBERTArguments(DistillationArguments, HardNegativeArguments, HeldOutName
             "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged", PATH
         ),
     )
-    loss: str = field(default="ms", metadata=about(f"one of {', '.join(LOSSES)} (B.4, table 6)", one_of(*LOSSES)))
-    miner: str = field(default="triplet", metadata=about("none, triplet (2, Eq. 1) or ms", one_of(*MINERS)))
     loss_options: str = field(
         default="", metadata={"help": "options of the loss, NAME=VALUE,..., e.g. beta=50,base=0.6"}
     )
@@ -123,7 +124,7 @@ def check(recipe: SapBERTArguments) -> None:
 
     Raises:
         InputError: There is no terminology, hard negatives are combined with a pivot language, an option of the loss
-            is not a number, or a table of term pairs does not exist.
+            is not a number, the loss does not have the form, or a table of term pairs does not exist.
     """
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
@@ -132,6 +133,7 @@ def check(recipe: SapBERTArguments) -> None:
         if recipe.pivot_language is not None:
             raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
     parse_loss_options(recipe.loss_options)
+    recipe.check_loss()
     for path in recipe.relatedness:
         if not data_path(path).is_file():
             raise InputError(f"relatedness: {path}: no such file, a table of term pairs with scores is needed")
@@ -195,7 +197,7 @@ def run(
 
     # Loss.
     options: dict[str, Any] = {**recipe.embedding(), **parse_loss_options(recipe.loss_options)}
-    loss = loss_by_name(recipe.loss, model, miner=recipe.miner, lookup=train, **options)
+    loss = recipe.compared_loss(model, train, **options)
     loss = recipe.distilled(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.

@@ -32,11 +32,11 @@ from st_biomed.evaluators.terminal_table import metrics_table
 from st_biomed.linking_data import LinkingDataset
 from st_biomed.linking_data.formats import format_options
 from st_biomed.linking_data.preparation import prepare
-from st_biomed.losses.by_name import LOSSES, MINERS, loss_by_name
 from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, ShuffledBatches
-from st_biomed.settings.checks import PATH, SIZE, about, one_of
+from st_biomed.settings.checks import PATH, SIZE, about
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.distillation import DistillationArguments
@@ -52,7 +52,7 @@ EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "
 
 
 @dataclass
-class FinetuningArguments(DistillationArguments, EncoderArguments):
+class FinetuningArguments(DistillationArguments, ComparisonArguments, EncoderArguments):
     """Arguments from the paper; the help names its sections."""
 
     linking: str = field(
@@ -68,8 +68,6 @@ class FinetuningArguments(DistillationArguments, EncoderArguments):
             "number of epochs; by default that of the paper for the data set (4.1), 3 for other data sets", SIZE
         ),
     )
-    loss: str = field(default="ms", metadata=about(f"one of {', '.join(LOSSES)}", one_of(*LOSSES)))
-    miner: str = field(default="triplet", metadata=about("none, triplet or ms", one_of(*MINERS)))
     decay_all: bool = field(
         default=True, metadata={"help": "weight decay also for biases and layer norms, as in the published code"}
     )
@@ -97,6 +95,7 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     """One run, or one run for each fold."""
     if not recipe.linking:
         raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
+    recipe.check_loss()
     protocol = read_benchmark_settings(recipe.linking, LinkingSettings)
     if training.max_steps < 0 and (recipe.epochs or training.num_train_epochs == _HOST_EPOCHS):
         training.num_train_epochs = recipe.epochs or EPOCHS.get(protocol.format, 3)
@@ -202,7 +201,7 @@ def run(
 
     # Loss.
     known = pairs.terminology
-    loss = loss_by_name(recipe.loss, model, miner=recipe.miner, lookup=known, **recipe.embedding())
+    loss = recipe.compared_loss(model, known, **recipe.embedding())
     loss = recipe.distilled(loss, model, known.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.

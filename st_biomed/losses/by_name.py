@@ -13,6 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.losses.arguments import one_of
 from st_biomed.losses.miners import Miner, MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS
+from st_biomed.losses.published_form import FORMS, check_miner
 
 LOSSES = {
     "ms": ("multi_similarity", "MultiSimilarityLoss"),
@@ -25,6 +26,9 @@ LOSSES = {
     "cosine": ("metric_learning", "CosineLoss"),
 }
 """File and class of each loss; the defaults of the classes are those of the published code."""
+
+TWO_FORMS = ("infonce", "nca", "lifted")
+"""Losses whose published form differs from the loss of the mined pairs; of the others both forms are the same."""
 
 CACHED = {
     "ms": ("cached", "CachedMultiSimilarityLoss"),
@@ -47,8 +51,28 @@ def miner_by_name(name: str) -> Miner | None:
     return MINERS[one_of("miner", name, MINERS)]
 
 
+def check_form(name: str, miner: str, form: str) -> None:
+    """Reject a form that a loss does not have with a miner, before anything is read.
+
+    Raises:
+        InputError: An unknown form, the published form of a loss without published code, or of one of
+            :data:`TWO_FORMS` with a miner that lists no triplets.
+    """
+    if one_of("loss_form", form, FORMS) == "published":
+        if name == "cosine":
+            raise InputError("loss_form: no code of loss 'cosine' is published; the form 'pairs' is needed")
+        if name in TWO_FORMS:
+            check_miner(miner_by_name(miner))
+
+
 def loss_by_name(
-    name: str, model: nn.Module | None, *, miner: str = "triplet", mini_batch_size: int | None = None, **options: Any
+    name: str,
+    model: nn.Module | None,
+    *,
+    miner: str = "triplet",
+    form: str = "pairs",
+    mini_batch_size: int | None = None,
+    **options: Any,
 ) -> nn.Module:
     """A loss of the comparison with the settings of the published code.
 
@@ -56,15 +80,20 @@ def loss_by_name(
         name: A key of :data:`LOSSES`.
         model: The encoder, or ``None``.
         miner: A key of :data:`MINERS`; ``"triplet"`` in the paper, for all losses.
+        form: ``"pairs"``, or ``"published"`` to count a mined pair once for each of its triplets
+            (:class:`~st_biomed.losses.published_form.PublishedFormLoss`). Only the losses of :data:`TWO_FORMS` differ.
         mini_batch_size: Names embedded at a time by the cached form; not cached by default.
         **options: Arguments of the class: ``lookup``, ``gather_across_devices``, or a parameter of the loss.
 
     Raises:
-        InputError: An unknown name or option, a loss without a cached form, a loss whose extra is not installed, or an
-            argument out of range.
+        InputError: An unknown name or option, a loss without a cached or published form, a loss whose extra is not
+            installed, or an argument out of range.
     """
     homes = LOSSES
     one_of("loss", name, LOSSES)
+    check_form(name, miner, form)
+    if name in TWO_FORMS:
+        options = {"form": form, **options}
     if mini_batch_size is not None:
         if name not in CACHED:
             raise InputError(f"mini_batch_size: loss {name!r} has no cached form; {', '.join(map(repr, CACHED))} have")

@@ -146,8 +146,9 @@ class MaxMarginTripletLoss(MetricLearningLoss):
 
         max(0, d_ip - d_in + margin)
 
-    A triplet miner with a margin at least as large drops only triplets that cost nothing. Memory is that of all triplets:
-    512 names with one synonym each make 261,120.
+    A triplet miner with a margin at least as large drops only triplets that cost nothing, so with the default reduction
+    the loss is that of the published code, which passes the mined triplets alone. Memory is that of all triplets: 512
+    names with one synonym each make 261,120.
 
     Args:
         model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.

@@ -34,8 +34,10 @@ class PairLoss(nn.Module, ABC):
     formula.
 
     Texts that share a concept are positives, texts that share none are negatives: an ambiguous text is a negative of
-    none of its concepts. Pairs that the lookup calls neither are ignored. Without a lookup the labels are plain classes. A mined pair counts once, regardless of the
-    number of its triplets; the published code of SapBERT passes lists of triplets and counts the pair once for each.
+    none of its concepts. Pairs that the lookup calls neither are ignored. Without a lookup the labels are plain
+    classes. A mined pair counts once, regardless of the number of its triplets; the published code of SapBERT passes
+    lists of triplets and counts the pair once for each
+    (:class:`~st_biomed.losses.published_form.PublishedFormLoss`).
 
     Args:
         model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
@@ -95,9 +97,23 @@ class PairLoss(nn.Module, ABC):
             unit = unit_rows(rows)
             similarities = cosine_matrix(unit)
             positives, negatives = concept_pairs(labels, self.lookup, mask_same_text=self.mask_same_text)
-            if self.miner is not None:
-                positives, negatives = self.miner(rows, similarities, positives, negatives)
-            return self.loss_of_pairs(unit, similarities, positives, negatives)
+            return self.loss_of_batch(rows, unit, similarities, positives, negatives)
+
+    def loss_of_batch(
+        self, rows: Tensor, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor
+    ) -> Tensor:
+        """Mining, then :meth:`loss_of_pairs`.
+
+        Args:
+            rows: Embeddings as returned by the model, ``[B, D]``.
+            unit: The same of length one, ``[B, D]``.
+            similarities: Their cosines outside the graph, ``[B, B]``.
+            positives: Pairs of one concept before mining, boolean ``[B, B]``, without the diagonal.
+            negatives: Pairs without a common concept before mining, boolean ``[B, B]``.
+        """
+        if self.miner is not None:
+            positives, negatives = self.miner(rows, similarities, positives, negatives)
+        return self.loss_of_pairs(unit, similarities, positives, negatives)
 
     @abstractmethod
     def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:

@@ -145,17 +145,22 @@ def row_blocks(matrix: Tensor) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def reduce_rows(losses: Tensor, reduction: str) -> Tensor:
+def reduce_rows(losses: Tensor, reduction: str, counts: Tensor | None = None) -> Tensor:
     """One number from the losses of the rows.
 
     Args:
         losses: ``[B]``, none negative.
         reduction: ``"mean_all"`` over all rows, ``"mean_nonzero"`` over those with a loss, or ``"sum"``.
+        counts: How many rows each loss stands for, ``[B]``; one by default.
 
     Returns:
         A scalar, 0 for an empty batch.
     """
+    total = losses.sum() if counts is None else torch.dot(losses, counts)
     if reduction == "sum":
-        return losses.sum()
-    count = len(losses) if reduction == "mean_all" else torch.count_nonzero(losses)
-    return losses.sum() / torch.as_tensor(count, device=losses.device).clamp(min=1)
+        return total
+    if counts is not None:
+        n = (counts if reduction == "mean_all" else counts[losses != 0]).sum()
+    else:
+        n = torch.as_tensor(len(losses) if reduction == "mean_all" else torch.count_nonzero(losses))
+    return total / n.to(losses.device).clamp(min=1)

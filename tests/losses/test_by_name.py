@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from st_biomed.errors import InputError
-from st_biomed.losses.by_name import LOSSES, MINERS, loss_by_name, miner_by_name
+from st_biomed.losses.by_name import LOSSES, MINERS, TWO_FORMS, loss_by_name, miner_by_name
 from st_biomed.losses.miners import MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 
@@ -40,6 +40,17 @@ def test_every_loss_learns_with_every_miner(name, miner):
     assert embeddings.grad.isfinite().all() and embeddings.grad.any()
 
 
+@pytest.mark.parametrize("name", sorted(LOSSES.keys() - {"cosine"}))
+@pytest.mark.parametrize("miner", ["none", "triplet"])
+def test_every_loss_with_published_code_has_its_form(name, miner):
+    """Catches a form that is read and dropped: only the losses of two forms say which one they have."""
+    loss = loss_by_name(name, None, miner=miner, form="published")
+    assert loss.get_config_dict().get("form") == ("published" if name in TWO_FORMS else None)
+    embeddings = torch.randn(12, 6, generator=torch.Generator().manual_seed(2)).requires_grad_()
+    loss.compute_loss_from_embeddings([embeddings], torch.arange(12) // 2).backward()
+    assert embeddings.grad.isfinite().all() and embeddings.grad.any()
+
+
 def test_ms_is_the_preset_of_sapbert():
     found = loss_by_name("ms", None).get_config_dict()
     assert found == MultiSimilarityLoss.from_preset(None, "sapbert").get_config_dict()
@@ -61,6 +72,15 @@ def test_the_cached_form_takes_the_same_settings(name):
     ("call", "message"),
     [
         (lambda: loss_by_name("infonc", None), "unknown loss 'infonc'.*did you mean 'infonce'"),
+        (
+            lambda: loss_by_name("cosine", None, form="published"),
+            "loss_form: no code of loss 'cosine' is published; the form 'pairs' is needed",
+        ),
+        (
+            lambda: loss_by_name("nca", None, miner="ms", form="published"),
+            "needs a TripletMarginMiner with mine='both', or None, found MultiSimilarityMiner",
+        ),
+        (lambda: loss_by_name("nca", None, form="triplet"), "unknown loss_form 'triplet'"),
         (lambda: miner_by_name("triplets"), "unknown miner 'triplets'.*did you mean 'triplet'"),
         (
             lambda: loss_by_name("circle", None, miner="hard"),

@@ -82,6 +82,7 @@ def test_every_loss_of_the_comparison_trains(loss: str, run, tiny_bert_folder: P
     [
         ("--mini_batch_size", 4),
         ("--miner", "ms"),
+        ("--loss", "infonce", "--loss_form", "published"),
         ("--loss_options", "beta=50,base=0.6"),
         ("--adapter", "bottleneck", "--adapter_size", "small"),
         ("--pooling", "mean", "--decay_all", "false"),

@@ -1,0 +1,49 @@
+"""Arguments for the losses that SapBERT compares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from st_biomed.losses.by_name import LOSSES, MINERS, check_form, loss_by_name
+from st_biomed.losses.published_form import FORMS
+from st_biomed.settings.checks import about, one_of
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from st_biomed.terminology import Terminology
+
+
+@dataclass
+class ComparisonArguments:
+    """Loss, miner, and the form in which the loss uses the mined triplets."""
+
+    loss: str = field(default="ms", metadata=about(f"one of {', '.join(LOSSES)} (B.4, table 6)", one_of(*LOSSES)))
+    miner: str = field(default="triplet", metadata=about("none, triplet (2, Eq. 1) or ms", one_of(*MINERS)))
+    loss_form: str = field(
+        default="pairs",
+        metadata=about(
+            "for infonce, nca and lifted: pairs, where a mined pair counts once, or published, where it counts once for "
+            "each of its triplets",
+            one_of(*FORMS),
+        ),
+    )
+
+    def check_loss(self) -> None:
+        """Reject a form that the loss does not have with the miner.
+
+        Raises:
+            InputError: There is no such form.
+        """
+        check_form(self.loss, self.miner, self.loss_form)
+
+    def compared_loss(self, model: nn.Module, lookup: Terminology, **options: Any) -> nn.Module:
+        """The loss of the arguments.
+
+        Args:
+            model: The encoder.
+            lookup: Determines the labels that belong together.
+            **options: Further arguments of :func:`~st_biomed.losses.by_name.loss_by_name`.
+        """
+        return loss_by_name(self.loss, model, miner=self.miner, form=self.loss_form, lookup=lookup, **options)
