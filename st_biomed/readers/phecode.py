@@ -6,12 +6,13 @@ Codes are strings: "008.50" would be a child of "008.5", and "8.5" is a code dam
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_header, read_table
 from st_biomed.files.encodings import WINDOWS, settled
+from st_biomed.readers import icd9cm, icd10cm
 from st_biomed.readers._once import Once
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
 
@@ -59,12 +60,18 @@ def records(
     tally: Tally,
     icd_names: str | Path | None = None,
     icd_map: str | Path | None = None,
+    icd9cm_titles: str | Path | None = None,
+    icd10cm_titles: str | Path | None = None,
     encoding: str = "",
 ) -> Iterator[Record]:
     """Read the definitions of all phecodes; the form of the codes determines the version.
 
     A phecode's parent is the longest defined code that is shorter: 008.51 is below 008.5, and 008.5 below 008. The
     type is the category. The asterisk after names that are only in ICD-10 in version X is left out.
+
+    In HiPrBERT (arXiv:2307.00266, section 3.1) "PheCODE is a hierarchy containing ICD codes": the strings of a phecode are
+    those of the ICD codes that are mapped to it. They come from ``icd_names`` or, for the open map, which has codes
+    alone, from ``icd_map`` with the titles of the codes. The names of all tables have the source of the phecodes.
 
     Args:
         path: The definitions as CSV, e.g. ``phecode_definitions1.2.csv`` or ``phecodeX_info.csv``.
@@ -77,16 +84,26 @@ def records(
             ``ICD9CM:``, ``ICD10CM:`` or ``ICD10:``. The column of codes may also have the name of its vocabulary
             (``ICD10CM``, ``ICD9``), and the vocabulary may be a ``flag`` of 9 or 10. Lower-case placeholders
             ("T36.0x1A") become upper case, as in ICD-10-CM. By default none.
-        encoding: Encoding of all tables, e.g. ``latin-1``; by default each is read as UTF-8 or, if it is not UTF-8, as
+        icd9cm_titles: A file of ICD-9-CM that the reader ``icd9cm`` reads, e.g. ``CMS32_DESC_LONG_DX.txt``: the title of
+            each code in ``icd_map`` becomes a synonym of its phecode, as with ``icd_names``. By default none.
+        icd10cm_titles: The same of ICD-10-CM and the reader ``icd10cm``. Codes with a seventh character ("initial
+            encounter") have no title. By default none.
+        encoding: Encoding of these tables except files of titles, e.g. ``latin-1``; by default each is read as UTF-8 or, if it is not UTF-8, as
             ``cp1252``, the encoding of some files of the catalog (``phecodeX_info.csv``,
             ``Phecode_map_v1_2_icd10cm_beta.csv``). The encoding is recorded.
 
     Raises:
         InputError: With file and line: a code of no version or of the other version, a repeated code, an empty name,
-            an unknown vocabulary.
+            an unknown vocabulary. Also: titles without ``icd_map``, or what the readers of the titles refuse.
     """
     if path is None:
         raise InputError("reader 'phecode' needs the path of the definitions, e.g. phecode_definitions1.2.csv")
+    files = {icd9cm.SOURCE.name: icd9cm_titles, icd10cm.SOURCE.name: icd10cm_titles}
+    titled = {name: Path(file) for name, file in files.items() if file is not None}
+    if titled and icd_map is None:
+        raise InputError(
+            f"{next(iter(titled)).lower()}_titles of reader 'phecode' needs icd_map with the codes of phecodes"
+        )
     names: dict[str, str] = {}
     source = SOURCE
     for line, code, name, category in _definitions(path, _settled(path, encoding, tally)):
@@ -111,12 +128,16 @@ def records(
         above = _parent(code, names)
         if above:
             yield Parent(f"{source.name}:{code}", f"{source.name}:{above}", source.name)
+    names_once = Once(tally, "repeated names of a phecode")
+    names_once.knows(names.items())
     if icd_names is not None:
         read_as = _settled(icd_names, encoding, tally)
-        yield from _icd_names(Path(icd_names), read_as, tally, names, source)
+        yield from _icd_names(Path(icd_names), read_as, tally, names, names_once, source)
     if icd_map is not None:
         read_as = _settled(icd_map, encoding, tally)
-        yield from _icd_codes(Path(icd_map), read_as, tally, names, source)
+        links = list(_icd_codes(Path(icd_map), read_as, tally, names, source))
+        yield from links
+        yield from _icd_titles(links, titled, tally, names_once)
 
 
 def _settled(path: str | Path, encoding: str, tally: Tally) -> str:
@@ -141,9 +162,9 @@ def _parent(code: str, defined: dict[str, str]) -> str:
     return next((above for above in (*shorter, root) if above != code and above in defined), "")
 
 
-def _icd_names(path: Path, encoding: str, tally: Tally, names: dict[str, str], source: SourceInfo) -> Iterator[Term]:
-    names_once = Once(tally, "repeated names of a phecode")
-    names_once.knows(names.items())
+def _icd_names(
+    path: Path, encoding: str, tally: Tally, names: dict[str, str], names_once: Once, source: SourceInfo
+) -> Iterator[Term]:
     for _, (code, name) in read_table(path, [("phecode",), _ICD_NAME], encoding=encoding):
         code, name = code.strip(), name.strip()
         tally.read()
@@ -168,6 +189,26 @@ def _icd_codes(path: Path, encoding: str, tally: Tally, names: dict[str, str], s
             tally.drop("empty ICD codes")
         elif codes_once.keeps(phecode, target):
             yield Xref(f"{source.name}:{phecode}", target, "contains", source.name)
+
+
+def _icd_titles(links: Iterable[Xref], titled: dict[str, Path], tally: Tally, names_once: Once) -> Iterator[Term]:
+    """The titles of the ICD codes of phecodes, from the files by vocabulary; each code of these vocabularies is counted."""
+    titles: dict[str, str] = {}
+    for vocabulary in (icd9cm, icd10cm):
+        if (path := titled.get(vocabulary.SOURCE.name)) is not None:
+            own = Tally()
+            for record in vocabulary.records(path, tally=own):
+                if isinstance(record, Term) and record.kind == "preferred":
+                    titles[record.code] = record.text
+            tally.note(f"titles of {path.name}: {own}")
+    for phecode, target, _, source in links:
+        if target.partition(":")[0] not in titled:
+            continue
+        tally.read()
+        if target not in titles:
+            tally.drop("ICD codes without a title")
+        elif names_once.keeps(phecode.partition(":")[2], titles[target]):
+            yield Term(phecode, titles[target], "synonym", source=source)
 
 
 def _links(path: Path, encoding: str) -> Iterator[tuple[str, str, str, str]]:

@@ -159,6 +159,29 @@ def test_icd_codes_become_cross_references_and_damaged_phecodes_are_counted() ->
     }
 
 
+def test_titles_of_icd_codes_become_synonyms(tmp_path: Path) -> None:
+    """Catches a code of ICD-9 named by ICD-10, a code of either without a title, and a title that is the name already."""
+    (tmp_path / "icd9.txt").write_text("0099   Mimpic flumpa, unspecified\nE8000  Terkic flumpa\n")
+    (tmp_path / "icd10.txt").write_text("U201   Mimpic flumpa disease\nE800   Drodthic gradtha\n")
+    (tmp_path / "map.csv").write_text(
+        "vocabulary_id,code,phecode\nICD9CM,009.9,008.5\nICD10CM,U20.1,008.5\nICD10CM,E80.0,008.50\n"
+        "ICD9CM,E800.0,008\nICD10CM,U20.1,008\nICD10CM,U99,008\nICD10,U20.1,008\n"
+    )
+    files = {"icd9cm_titles": tmp_path / "icd9.txt", "icd10cm_titles": tmp_path / "icd10.txt"}
+    terminology = Terminology.read("phecode", TABLES["path"], icd_map=tmp_path / "map.csv", **files)
+    assert terminology.concept_names("PHECODE:008") == ["Flumpa disease", "Mimpic flumpa disease", "Terkic flumpa"]
+    assert terminology.concept_names("PHECODE:008.5") == ["Mimpic flumpa disease", "Mimpic flumpa, unspecified"]
+    assert terminology.concept_names("PHECODE:008.50") == ["Drodthic gradtha", "Mimpic flumpa disease, left"]
+    assert list(terminology.sources) == ["PHECODE"]
+    tally = terminology.tallies["phecode rows"]
+    assert tally.dropped == {"ICD codes without a title": 1, "repeated names of a phecode": 1}
+    assert tally.adds_up()
+    assert tally.notes == [f"titles of icd{n}.txt: 2 read, 2 kept, 0 dropped" for n in (9, 10)]
+    assert len(xrefs(terminology)) == 7
+    with pytest.raises(InputError, match="icd10cm_titles of reader 'phecode' needs icd_map"):
+        Terminology.read("phecode", TABLES["path"], icd10cm_titles=tmp_path / "icd10.txt")
+
+
 @pytest.mark.parametrize(
     ("rows", "target"),
     [
