@@ -27,7 +27,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
     number of blocks proportional to ``n ** (1 / T)``, and at least one block. T = 1 uses every batch once. Larger
     values favor small datasets, up to equal shares; small datasets are then repeated with new batches. With shares, each dataset gets
     its share of all blocks. A short last
-    block is filled from the start of the dataset. Datasets whose batches are all in order, as in evaluation, are never
+    block is filled from the start of the dataset. Batches of different datasets may have different sizes; ``batch_size`` is then ``None``. Datasets whose batches are all in order, as in evaluation, are never
     reweighted.
 
     Args:
@@ -69,6 +69,8 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         batches = np.array([len(sampler) for sampler in batch_samplers])
         if not batches.any():
             raise InputError(f"nothing to mix: none of {len(batches)} datasets fills a batch of {self.batch_size}")
+        if len({sampler.batch_size for sampler in batch_samplers}) > 1:
+            self.batch_size = None  # type: ignore[assignment]  # accelerate leaves out batches of a size that is not stated
         blocks = -(-batches // self.world_size)
         weights = np.array(shares) if shares else blocks ** (1 / temperature)
         self.blocks = blocks if temperature == 1 and not shares else _shared_out(blocks, weights)

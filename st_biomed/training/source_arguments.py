@@ -1,19 +1,23 @@
-"""Recipe arguments for the sources that give the hierarchy, and those that give the synonyms."""
+"""Recipe arguments for the data of HiPrBERT's parts: their sources, and the size of their batches."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from datasets import Dataset
+from sentence_transformers import SentenceTransformer
 
+from st_biomed.samplers import PairBatches
+from st_biomed.settings.checks import about, one_of
 from st_biomed.terminology import Terminology
-from st_biomed.training.parts import PartArguments
+from st_biomed.training.parts import Part, PartArguments
 from st_biomed.training_data import names_dataset, texts_of_sources, with_parents_of
 
 
 @dataclass
 class SourceArguments(PartArguments):
-    """Sources of the parts: in the paper, UMLS has no hierarchy, and the hierarchies are few (HiPrBERT, 3.1 and 3.3)."""
+    """Data of the parts: in the paper, UMLS has no hierarchy (3.1 and 3.3), and the size of a batch counts pairs (4.1)."""
 
     hierarchy_sources: list[str] = field(
         default_factory=list,
@@ -26,6 +30,14 @@ class SourceArguments(PartArguments):
         metadata={
             "help": "sources whose names are trained as synonyms, e.g. UMLS for all of its vocabularies; all, the default, for all"
         },
+    )
+
+    batch_unit: str = field(
+        default="names",
+        metadata=about(
+            "what the batch size counts for synonyms and the hierarchy: names, or pairs, two names or an anchor and a partner (4.1)",
+            one_of("names", "pairs"),
+        ),
     )
 
     def with_hierarchy(self, whole: Terminology) -> Terminology:
@@ -44,6 +56,15 @@ class SourceArguments(PartArguments):
         """
         sources = _chosen(self.synonym_sources)
         return names_dataset(train, texts_of_sources(train, sources) if sources else None)
+
+    def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
+        """As :meth:`PartArguments.part`, with batches of pairs if ``batch_unit`` says so; a relation has them anyway."""
+        part = super().part(name, model, train, folder, seed)
+        if self.batch_unit == "names" or name == "relations":
+            return part
+        partners = sum(self.partners)
+        group = {"names": 1 + partners, "pairs": partners} if name == "hierarchy" else {"names": 2, "pairs": 1}
+        return part._replace(batches=PairBatches.of(part.batches, **group))
 
 
 def _chosen(sources: list[str]) -> list[str]:

@@ -76,6 +76,7 @@ RECIPES: list[tuple[str, str, str]] = [
     ("sapbert", "--linking {missing}", "missing"),
     ("hiprbert", "--distance hop", "distance"),
     ("hiprbert", "--levels siblings", "kinship"),
+    ("hiprbert", "--batch_unit rows", "batch_unit"),
     ("hiprbert", "--held_out_relations -1", "held_out_relations"),
     ("hiprbert", "--relation_list hiprbert_29", "relation_list"),
     ("hiprbert", "--least_relation_pairs 0", "least_relation_pairs"),
