@@ -15,6 +15,10 @@ SIZES = {
     "minimayosrs": {"n_pairs": 29, "n_missing": 0},
     "pedersen2007": {"n_pairs": 30, "n_missing": 0},
     "hliaoutakis2005": {"n_pairs": 35, "n_missing": 1},
+    "umnsrs_relatedness": {"n_pairs": 587, "n_missing": 0},
+    "umnsrs_relatedness_modified": {"n_pairs": 458, "n_missing": 0},
+    "umnsrs_similarity": {"n_pairs": 566, "n_missing": 0},
+    "umnsrs_similarity_modified": {"n_pairs": 449, "n_missing": 0},
     "mcsm_hpo": {"n_types": 22},
     "mcsm_doid": {"n_concepts": 11_492, "n_types": 8},
 }
