@@ -74,8 +74,9 @@ def _of_recipe(recipe: RecipeData) -> Table:
     for row in recipe["benchmarks"]:
         seeds = [str(row["gained"]), str(row["kept"]), str(row["lost"])]
         difference = f"{row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})"
-        rows.append((_label(row), [*map(Cell, (row["family"], difference, *seeds)), _outcome(row)]))
-    columns = ["family", "mean difference", "seeds gained", "seeds kept", "seeds lost", ""]
+        figures = [f"{row['base']:.3f}", f"{row['base'] + row['difference']:.3f}", difference]
+        rows.append((_label(row), [*map(Cell, (row["family"], *figures, *seeds)), _outcome(row)]))
+    columns = ["family", "base", "mean of seeds", "mean difference", "seeds gained", "seeds kept", "seeds lost", ""]
     notes = [
         f"Seeds {', '.join(map(str, recipe['seeds']))}: {', '.join(recipe['models'])}. The mean of their differences "
         "from the base and its 95% interval over seeds (Student's t), which says what other seeds would change, not "

@@ -34,7 +34,8 @@ class SeedsData(OutcomeData):
     The outcome is that of more than half of the seeds, or kept if there is none.
     """
 
-    difference: float
+    base: float
+    difference: float  # mean over seeds
     low: float  # 95% interval of the mean over seeds (Student's t): the variation between seeds
     high: float
     gained: int
@@ -89,6 +90,7 @@ def _together(group: Sequence[ScorecardData], recipe: str, seeds: list[int]) -> 
                 metric=first["metric"],
                 outcome=most,
                 in_domain=first["in_domain"],
+                base=first["base"],
                 difference=mean.value,
                 low=mean.low,
                 high=mean.high,

@@ -201,7 +201,7 @@ def test_seeds_of_one_recipe_are_counted_together():
     assert (italian["outcome"], italian["gained"], italian["kept"], italian["lost"]) == ("kept", 1, 1, 1)
     text = markdown("Scorecard", scorecard_tables(three_seeds(), [found]))
     assert "## flumpa, 3 seeds (s0, s1, s2): 1 gained, 1 kept, 0 lost" in text
-    assert "| pairs, spearman | relatedness | +0.200 (-0.048 to +0.448) | 2 | 1 | 0 | gained |" in text
+    assert "| pairs, spearman | relatedness | 0.500 | 0.700 | +0.200 (-0.048 to +0.448) | 2 | 1 | 0 | gained |" in text
 
 
 @pytest.mark.parametrize(
