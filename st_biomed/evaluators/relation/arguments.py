@@ -75,7 +75,8 @@ class RelationArguments:
         Raises:
             InputError: Fewer relations than to be held out, or a list without a pair.
         """
-        drawn = draw_related(train, self.held_out_relations, seed) if self.held_out_relations else []
+        n = self.held_out_relations if train.relations.num_rows else 0  # a hierarchy alone has none to hold out
+        drawn = draw_related(train, n, seed) if n else []
         of_drawn = pc.is_in(whole.concepts["code"], value_set=pa.array(drawn, pa.string())).to_numpy()
         chosen = held_out | of_drawn
         train = without_relations_of(train, whole.concepts["code"].filter(pa.array(chosen)).to_pylist())
