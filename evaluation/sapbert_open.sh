@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
-# SapBERT's objective on open ontologies, and the paper's ablations on one budget: the figures of results/sapbert_open.md.
-# ST_BIOMED_DATA names the folder with the files of data.yaml. Usage: bash evaluation/sapbert_open.sh [all | ablations | united | medic]
+# SapBERT's objective on open ontologies, and the paper's ablations on one budget. ST_BIOMED_DATA names the folder with the
+# files of data.yaml. Usage: bash evaluation/sapbert_open.sh [all | ablations | united | medic], one seed: the figures of
+# results/sapbert_open.md; or [experiment | pretrain | finetune | scorecard]: mining, losses and adapters with the seeds of
+# SEEDS ("0 1 2"), then each of them fine-tuned. A model that is there is not trained again. The scorecard and the results
+# are left in out/sapbert_experiment. MORE has further arguments for every training, e.g. MORE="--smoke true".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
-open=out/open
-if [ ! -f $open/all/terminology.json ]; then
+base=sentence-transformers/all-MiniLM-L6-v2 open=out/open
+out="${OUT:-out/sapbert_experiment}" seeds="${SEEDS:-0 1 2}"
+read_ontologies() {
+    if [ -f $open/all/terminology.json ]; then return; fi
     while read -r reader file name; do
         st-biomed read "$reader" "$ST_BIOMED_DATA/ontologies/$file" --output $open/"$name" --overwrite
     done <<'FILES'
@@ -20,35 +25,119 @@ obo uberon.2015-04-23.obo.gz uberon
 drugbank drugbank_vocabulary.csv.gz drugbank
 FILES
     parts=$(echo $open/{hp,doid,ncit,ordo,maxo,uberon,drugbank})
+    # shellcheck disable=SC2086
     st-biomed merge $parts --output $open/all --overwrite
+    # shellcheck disable=SC2086
     st-biomed merge $parts --output $open/united --overwrite --crosswalk xref --through UMLS --same-name lower
-fi
-train() {
+}
+train() { # terminology, arguments
+    read_ontologies
     python recipes/sapbert.py recipes/configs/sapbert_open.yaml --terminology $open/"$1" --held_out_names 0 \
         --relatedness benchmarks_dev/similarity/MayoSRS.csv --disable_tqdm true --overwrite true "${@:2}"
 }
+unmeasured="--eval_strategy no --save_strategy no --load_best_model_at_end false"
+pretrain() { # name, seed, arguments; 100 steps
+    if [ ! -f "$out/$1-$2/run.json" ]; then
+        # shellcheck disable=SC2086
+        train all $unmeasured --max_steps 100 --seed "$2" --output_dir "$out/$1-$2" "${@:3}" ${MORE:-}
+    fi
+}
+finetune() { # data set, name, seed, base model, arguments; the folds of a data set in folds are trained one by one
+    local folder="$out/$1-$2-$3"
+    if [ ! -f "$folder/run.json" ] && [ ! -f "$folder/finished" ]; then
+        # shellcheck disable=SC2086
+        python recipes/sapbert_finetune.py recipes/configs/sapbert_finetune_paper.yaml --linking "$1" --base_model "$4" \
+            --seed "$3" --eval_strategy no --disable_tqdm true --overwrite true --cache_dir "$out/evaluation/vectors" \
+            --output_dir "$folder" "${@:5}" ${MORE:-}
+        touch "$folder/finished"
+    fi
+}
+available() { # benchmarks; those whose files are there
+    python - "$@" <<'PYTHON'
+import sys
+
+from st_biomed.evaluators.benchmark import Benchmark
+
+for name in sys.argv[1:]:
+    if missing := Benchmark.read(name).missing():
+        print(f"{name} is left out: no {', '.join(missing)}", file=sys.stderr)
+    else:
+        print(name)
+PYTHON
+}
 both="evaluation/benchmarks/ncbi_disease.yaml evaluation/benchmarks/ncbi_disease_with_mentions.yaml"
+losses="infonce nca lifted circle triplet"
+# COMETA's protocol is that of Table 1, the stratified general split, with 10 epochs; Table 6 has the zero-shot split,
+# on which nothing is fine-tuned.
+sets="ncbi_disease bc5cdr_disease bc5cdr_chemical cometa_stratified"
+measured="ncbi_disease_with_mentions bc5cdr_disease_with_mentions bc5cdr_chemical_with_mentions cometa_zeroshot mayosrs"
 case "${1:-ablations}" in
 all)
     for step in ablations united medic; do bash evaluation/sapbert_open.sh "$step"; done
     ;;
+experiment)
+    for step in pretrain finetune scorecard; do bash evaluation/sapbert_open.sh "$step"; done
+    ;;
 united) # concepts of several ontologies made one first; 400 steps
+    # shellcheck disable=SC2086
     train united --linking $both --output_dir out/sapbert_open/united
     ;;
 medic) # the synonyms of the dictionary itself, which UMLS has too, as one more terminology; 400 steps
+    read_ontologies
     gzip -dc "$ST_BIOMED_DATA"/benchmarks_dev/ncbi_disease/medic_06Jul2012.txt.gz |
         awk -F'\\|\\|' '{split($1, id, "|"); n = split($2, name, "|"); for (i = 1; i <= n; i++) if (name[i] != "") print id[1] "||" name[i]}' \
             > out/open/medic.txt
     st-biomed read parent_child out/open/medic.txt --option name=MEDIC --output $open/medic --overwrite
     st-biomed merge $open/all $open/medic --output $open/all_medic --overwrite
-    train all_medic --linking $both --eval_strategy no --save_strategy no --load_best_model_at_end false \
-        --output_dir out/sapbert_open/medic
+    # shellcheck disable=SC2086
+    train all_medic --linking $both $unmeasured --output_dir out/sapbert_open/medic
     ;;
 ablations) # 100 steps each
-    short="--linking $both --max_steps 100 --eval_strategy no --save_strategy no --load_best_model_at_end false"
-    train all $short --output_dir out/sapbert_open/ms
-    train all $short --miner none --output_dir out/sapbert_open/no_mining
-    train all $short --loss infonce --output_dir out/sapbert_open/infonce
-    train all $short --adapter bottleneck --adapter_size large --output_dir out/sapbert_open/adapter
+    short="--linking $both --max_steps 100 $unmeasured"
+    # shellcheck disable=SC2086
+    {
+        train all $short --output_dir out/sapbert_open/ms
+        train all $short --miner none --output_dir out/sapbert_open/no_mining
+        train all $short --loss infonce --output_dir out/sapbert_open/infonce
+        train all $short --adapter bottleneck --adapter_size large --output_dir out/sapbert_open/adapter
+    }
+    ;;
+pretrain) # Table 2 (mining), Table 6 (losses, in the published form), the adapter variants of Table 1
+    for seed in $seeds; do
+        pretrain ms "$seed"
+        pretrain no_mining "$seed" --miner none
+        for loss in $losses; do pretrain "$loss" "$seed" --loss "$loss" --loss_form published; done
+        pretrain cosine "$seed" --loss cosine
+        for size in large small; do pretrain adapter_$size "$seed" --adapter bottleneck --adapter_size $size; done
+    done
+    ;;
+finetune) # each data set that is there: without pretraining, mining on and off, the losses, an adapter
+    # shellcheck disable=SC2086
+    present=$(available $sets)
+    for seed in $seeds; do
+        for set in $present; do
+            finetune "$set" base "$seed" $base
+            finetune "$set" ms "$seed" "$out/ms-$seed"
+            finetune "$set" no_mining "$seed" "$out/ms-$seed" --miner none
+            for loss in $losses; do finetune "$set" "$loss" "$seed" "$out/ms-$seed" --loss "$loss"; done
+            finetune "$set" cosine "$seed" "$out/ms-$seed" --loss cosine --loss_form pairs
+            finetune "$set" lora "$seed" "$out/ms-$seed" --adapter lora
+        done
+    done
+    ;;
+scorecard) # every model that is there, on every benchmark that has its data; the base model is the one to beat
+    # shellcheck disable=SC2046,SC2086
+    {
+        models=$(for folder in "$out"/*-*/; do
+            if [ -f "$folder"run.json ]; then echo "$(basename "$folder")=$folder"; fi
+        done)
+        st-biomed evaluate $models --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o "$out/evaluation" \
+            $(for name in $(available $sets $measured); do echo "-b $name"; done)
+    }
+    for file in "$out"/evaluation/scorecard.*; do cp "$file" "$out/scorecard.${file##*.}"; done
+    ;;
+*)
+    echo "no stage $1: all, ablations, united, medic, experiment, pretrain, finetune, scorecard" >&2
+    exit 2
     ;;
 esac

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from st_biomed.losses.similarity import full_precision, row_blocks, tiles
+from st_biomed.losses.similarity import full_precision, listed_pairs, row_blocks, tiles
 
 EMPTY = -1e30
 """The log-sum-exp of no pair: finite, to avoid ``inf - inf`` in gradients, and exactly 0 after ``exp``."""
@@ -98,7 +98,7 @@ class _ManyPairs(NamedTuple):
 
 def _pairs(mask: Tensor) -> _FewPairs | _ManyPairs:
     if int(torch.count_nonzero(mask)) <= FEW * mask.numel():
-        return _FewPairs(*mask.nonzero(as_tuple=True))
+        return _FewPairs(*listed_pairs(mask))
     return _ManyPairs(mask)
 
 
@@ -170,5 +170,7 @@ def _both_ways(unit: Tensor, few: Entries, dense: Tensor | None) -> Tensor:
     _with_entries(dense, few)
     for i, j in combinations_with_replacement(tiles(unit, 256), 2):
         tile = dense[i, j] + dense[j, i].T
-        dense[i, j], dense[j, i] = tile, tile.T
+        dense[i, j] = tile
+        if i != j:
+            dense[j, i] = tile.T
     return dense @ unit

@@ -11,6 +11,7 @@ from st_biomed.losses.similarity import (
     cosine_matrix,
     join_embeddings,
     join_labels,
+    listed_pairs,
     reduce_rows,
     row_blocks,
     unit_rows,
@@ -23,6 +24,22 @@ def test_labels_follow_the_columns_of_their_texts():
     labels = torch.tensor([[0, 1], [2, 3], [4, 5]])
     assert join_embeddings(columns).flatten().tolist() == [10, 20, 30, 11, 21, 31]
     assert join_labels(labels, columns).tolist() == [0, 2, 4, 1, 3, 5]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.6])
+def test_listed_pairs_are_those_of_the_mask(share):
+    """Catches rows and columns exchanged, which a square mask of a symmetric relation would not show."""
+    mask = torch.rand(7, 90, generator=torch.Generator().manual_seed(1)) < share
+    assert [part.tolist() for part in listed_pairs(mask)] == [part.tolist() for part in mask.nonzero(as_tuple=True)]
+    assert [part.tolist() for part in listed_pairs(mask.T)] == [p.tolist() for p in mask.T.nonzero(as_tuple=True)]
+
+
+@pytest.mark.parametrize(
+    ("reduction", "expected"), [("sum", 11.0), ("mean_all", 11 / 8), ("mean_nonzero", 11 / 5)], ids=str
+)
+def test_a_loss_that_stands_for_several_rows_counts_as_often(reduction, expected):
+    losses, counts = torch.tensor([1.0, 0.0, 4.0, 9.0]), torch.tensor([3.0, 3.0, 2.0, 0.0])
+    assert reduce_rows(losses, reduction, counts).item() == pytest.approx(expected)
 
 
 def test_one_label_holds_for_every_column():
