@@ -13,6 +13,8 @@ PAGES = {
     "recipes/README.md": "index",
     "evaluation/README.md": "evaluation",
     "evaluation/results/open_data.md": "results/open_data",
+    "evaluation/results/open_encoder.md": "results/open_encoder",
+    "evaluation/results/graph_embeddings.md": "results/graph_embeddings",
     "evaluation/results/sapbert_open.md": "results/sapbert_open",
     "evaluation/results/italian_open.md": "results/italian_open",
     "evaluation/results/bergamot_open.md": "results/bergamot_open",
