@@ -25,7 +25,6 @@ from st_biomed.evaluators.entity_linking.settings import LinkingSuite
 from st_biomed.evaluators.relation.arguments import RelationArguments
 from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.evaluators.tree.arguments import TreeArguments
-from st_biomed.hierarchy import Hierarchy
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
@@ -89,6 +88,7 @@ def check(recipe: HiPrBERTArguments) -> None:
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.repeats_by_source()
+    recipe.definitions_by_source()
     recipe.protocol()
 
 
@@ -105,7 +105,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     whole = read_terminology(recipe.terminology)
     if not whole.parents.num_rows:
         raise InputError(f"terminology {' '.join(recipe.terminology)}: empty hierarchy, no concept has a parent")
-    hierarchy = Hierarchy(recipe.with_hierarchy(whole), recipe.distance, levels=recipe.levels)
+    hierarchy = recipe.hierarchy(recipe.with_hierarchy(whole))
 
     # Hold out whole sub-trees, and the relations of their concepts.
     options: EvaluatorOptions = {"bf16": training.bf16, "show_progress_bar": not training.disable_tqdm}

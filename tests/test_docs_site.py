@@ -139,6 +139,8 @@ SMALL: dict[str, dict[str, Any]] = {
         "smoke": True,
         "hierarchy_sources": [],
         "synonym_sources": [],
+        "source_distances": [],
+        "anchor_repeats": [],
         "held_out_relations": 0,
         "relation_list": "",
     },

@@ -8,19 +8,19 @@ loop over pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from st_biomed.csr import CSR, DeviceTables, expand, shares_key
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError
 from st_biomed.hierarchy.ancestors import AncestorGraph
-from st_biomed.hierarchy.keys import Level, inverse, lca_levels, meet
-from st_biomed.hierarchy.kinships import ancestor_steps, check_order
+from st_biomed.hierarchy.definitions import by_definition, largest_level, levels_of
+from st_biomed.hierarchy.keys import inverse, meet
 from st_biomed.hierarchy.pairs import BatchPairs
-from st_biomed.hierarchy.sources import comparable_sources, deepest_in_sources
+from st_biomed.hierarchy.sources import comparable_sources
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.lookup import ConceptLookup
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 MASKED = -1
 """The distance of a masked pair: identical strings, or concepts of different sources."""
-
-DISTANCES = ("sibling_parent", "lca_depth", "hops")
 
 
 class Hierarchy:
@@ -48,6 +46,9 @@ class Hierarchy:
         distance: ``"sibling_parent"``, ``"lca_depth"`` or ``"hops"``.
         levels: For ``sibling_parent``: the kinships (see ``KINSHIPS``) from near to far; a tuple inside shares a
             level, e.g. ``("sibling", "parent_child", ("grandparent_child", "uncle_nephew"))``.
+        source_distances: Source to the definition for its parents, e.g. ``{"PHECODE": "lca_depth"}`` as in HiPrBERT's
+            published code; ``distance`` for the other sources. All definitions have the same ``D``, that of
+            ``sibling_parent`` if it is one of them.
         max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3). With a level function, also the largest level
             of that function, for every definition (default: ``D``).
         level_function: Maps :class:`BatchPairs` to other integer levels ``[A, B]``, for distances that depend on depth
@@ -56,7 +57,7 @@ class Hierarchy:
             with learned parameters.
 
     Attributes:
-        definition, levels: The arguments ``distance`` and ``levels``.
+        definition, levels, source_distances: The arguments ``distance``, ``levels`` and ``source_distances``.
         max_distance: Largest level of :meth:`distance`: ``D``, or the declared maximum of the level function.
         far: ``D``, the largest level before the level function.
         text_sources: Text to the sources it can be compared in; ``None`` if there is only one source.
@@ -65,7 +66,7 @@ class Hierarchy:
         depth: Longest path from a root, int32 ``[C]``.
 
     Raises:
-        InputError: A cycle (named by its codes), an unknown distance or kinship, levels in an impossible order.
+        InputError: A cycle (named by its codes), an unknown distance, source or kinship, levels in an impossible order.
             In :meth:`distance`: a level function that returns invalid levels, or larger levels than declared.
 
     Example:
@@ -83,19 +84,16 @@ class Hierarchy:
         distance: str = "sibling_parent",
         *,
         levels: Sequence[str | Sequence[str]] = ("sibling", "parent_child"),
+        source_distances: Mapping[str, str] | None = None,
         max_distance: int | None = None,
         level_function: Callable[[BatchPairs], Tensor] | None = None,
         weight_function: Callable[[BatchPairs], Tensor] | None = None,
     ) -> None:
-        if distance not in DISTANCES:
-            raise unknown_name("distance", distance, DISTANCES)
-        fixed = distance == "sibling_parent" and level_function is None
-        if fixed and max_distance not in (None, len(levels) + 1):
-            raise InputError(
-                f"max_distance follows from levels ({len(levels) + 1}) for sibling_parent, found {max_distance}"
-            )
-        if max_distance is not None and not 1 <= max_distance <= 127:
-            raise InputError(f"max_distance must lie in 1..127, found {max_distance}")
+        self.source_distances = dict(sorted((source_distances or {}).items()))
+        sources = sorted(terminology.parents["source"].unique().to_pylist())
+        definitions = by_definition(distance, self.source_distances, sources)
+        self.far = largest_level(definitions, len(levels), max_distance, level_function is not None)
+        self.max_distance = max_distance or self.far
         self.terminology = terminology
         self.definition = distance
         self.levels = tuple(level if isinstance(level, str) else tuple(level) for level in levels)
@@ -106,19 +104,7 @@ class Hierarchy:
         parent = terminology.parents["parent"].to_numpy()
         self.graph = AncestorGraph(child, parent, terminology.concepts["code"])
         self.parents, self.children, self.depth = self.graph.parents, self.graph.children, self.graph.depth
-        if distance == "sibling_parent":
-            self.far = len(levels) + 1
-            steps = [ancestor_steps(level) for level in levels]
-            check_order(steps)
-            self._levels = [[self._kin(i, j) for i, j in level] for level in steps]
-        elif distance == "hops":
-            self.far = max_distance or 3
-            self._levels = [[self._kin(i, hops - i) for i in range(hops // 2 + 1)] for hops in range(1, self.far)]
-        else:
-            self.far = max_distance or 3
-            deepest = deepest_in_sources(self.concept_sources, self.depth, len(terminology.sources))
-            self._levels = lca_levels(self.graph, deepest, self.far)
-        self.max_distance = max_distance or self.far
+        self._levels = levels_of(terminology, self.graph, self.concept_sources, definitions, self.levels, self.far)
         self._device_levels = [
             [
                 (
@@ -149,9 +135,6 @@ class Hierarchy:
     def lca(self, concept_a: int, concept_b: int) -> np.ndarray:
         """The deepest common ancestors of two concepts (a concept is its own ancestor); empty if there are none."""
         return self.graph.lca(concept_a, concept_b)
-
-    def _kin(self, i: int, j: int) -> Level:
-        return Level(self.graph.up(i), self.graph.up(j))
 
     @cached_property
     def concept_sources(self) -> CSR:
@@ -285,11 +268,19 @@ class Hierarchy:
 
     def get_config_dict(self) -> dict[str, object]:
         """The definition of the distances, for cards and records."""
-        config = {"distance": self.definition, "max_distance": self.max_distance, "terminology": self.digest}
-        return config | ({"levels": self.levels} if self.definition == "sibling_parent" else {})
+        config: dict[str, object] = {
+            "distance": self.definition,
+            "max_distance": self.max_distance,
+            "terminology": self.digest,
+        }
+        if self.source_distances:
+            config["source_distances"] = self.source_distances
+        used = {self.definition, *self.source_distances.values()}
+        return config | ({"levels": self.levels} if "sibling_parent" in used else {})
 
     def __repr__(self) -> str:
+        own = "".join(f", {source}={definition}" for source, definition in self.source_distances.items())
         return (
             f"Hierarchy({self.terminology.n_concepts:,} concepts, {len(self.graph.roots):,} trees, depth "
-            f"{int(self.depth.max(initial=0))}, distance {self.definition} 0..{self.max_distance})"
+            f"{int(self.depth.max(initial=0))}, distance {self.definition}{own} 0..{self.max_distance})"
         )

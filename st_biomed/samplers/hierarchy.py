@@ -163,13 +163,14 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
     """Creates a :class:`HierarchyBatchSampler`; the options are those of :class:`HierarchyPlan`.
 
     Attributes:
-        distance, levels, max_distance: The definition of the hierarchy's distances.
+        distance, levels, max_distance, source_distances: The definition of the hierarchy's distances.
         level_function, weight_function: Names of the hierarchy's functions, see :func:`function_name`.
     """
 
     distance: str
     levels: tuple[str | tuple[str, ...], ...]
     max_distance: int
+    source_distances: tuple[tuple[str, str], ...] = ()
     level_function: str | None = None
     weight_function: str | None = None
 
@@ -200,6 +201,7 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
             distance=hierarchy.definition,
             levels=hierarchy.levels,
             max_distance=hierarchy.max_distance,
+            source_distances=tuple(hierarchy.source_distances.items()),
             level_function=function_name(hierarchy.level_function),
             weight_function=function_name(hierarchy.weight_function),
             **options,
@@ -211,7 +213,7 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
     @property
     def _key(self) -> tuple[object, ...]:
         functions = self.level_function, self.weight_function
-        return self.digest, self.distance, self.levels, self.max_distance, *functions
+        return self.digest, self.distance, self.levels, self.max_distance, self.source_distances, *functions
 
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> HierarchyBatchSampler:
         if self._key not in _HIERARCHIES:
@@ -220,6 +222,7 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
                 self.distance,
                 levels=self.levels,
                 max_distance=self.max_distance,
+                source_distances=dict(self.source_distances),
                 level_function=function_named(self.level_function),
                 weight_function=function_named(self.weight_function),
             )

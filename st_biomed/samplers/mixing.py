@@ -25,10 +25,10 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
     Batches are dealt to the processes in turn, so every process gets one batch of a block. A loss that gathers from
     all processes needs them on the same dataset. With temperature T, a dataset of n blocks gets a share of the total
     number of blocks proportional to ``n ** (1 / T)``, and at least one block. T = 1 uses every batch once. Larger
-    values favor small datasets, up to equal shares; small datasets are then repeated with new batches. With shares, each dataset gets
-    its share of all blocks. A short last
-    block is filled from the start of the dataset. Batches of different datasets may have different sizes; ``batch_size`` is then ``None``. Datasets whose batches are all in order, as in evaluation, are never
-    reweighted.
+    values favor small datasets, up to equal shares; small datasets are then repeated with new batches. With shares, each
+    dataset gets its share of all blocks. A short last block is filled from the start of the dataset. Datasets may have
+    batches of different sizes; ``batch_size`` is then ``None``. Datasets whose batches are all in order, as in
+    evaluation, are never reweighted.
 
     Args:
         dataset: The concatenated datasets.

@@ -12,8 +12,6 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from torch import nn
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.hierarchy import DISTANCES, Hierarchy
-from st_biomed.hierarchy.kinships import KINSHIPS
 from st_biomed.losses.cached import CachedInfoNCELoss
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.ordinal_arguments import OrdinalArguments
@@ -22,10 +20,11 @@ from st_biomed.losses.self_distillation import LabelMap
 from st_biomed.samplers import BatchesByName, RankAlignedMixing, ShuffledBatches, SynonymBatches, TrainingBatches
 from st_biomed.samplers.definitions import DefinitionBatches
 from st_biomed.samplers.partner_arguments import PartnerArguments
-from st_biomed.settings.checks import COUNT, about, above, at_least, one_of, within
+from st_biomed.settings.checks import COUNT, about, above, at_least, within
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.definition_lookup import DefinitionLookup
 from st_biomed.training.arguments import EncoderArguments
+from st_biomed.training.distance_arguments import DistanceArguments
 from st_biomed.training_data import RelationLookup, definitions_dataset, names_dataset, relation_pairs
 
 
@@ -83,19 +82,9 @@ class DefinitionArguments(EncoderArguments):
 
 
 @dataclass
-class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, EncoderArguments):
+class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, DistanceArguments, EncoderArguments):
     """Settings of each part of a training. Section numbers refer to the HiPrBERT paper."""
 
-    distance: str = field(
-        default="sibling_parent", metadata=about("sibling_parent (3.3), lca_depth or hops", one_of(*DISTANCES))
-    )
-    levels: list[str] = field(
-        default_factory=lambda: ["sibling", "parent_child"],
-        metadata=about(
-            "kinships from near to far, for sibling_parent (3.3; section 5 has more of them)",
-            one_of(*KINSHIPS, called="kinship"),
-        ),
-    )
     shared_concept_negatives: bool = field(
         default=False, metadata={"help": "relation pairs that share a concept are negatives, as in the published code"}
     )
@@ -159,7 +148,7 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Encoder
 
     def _hierarchy(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
         """Anchors and their partners at every distance (3.4), with the ordinal loss (3.5)."""
-        hierarchy = Hierarchy(train, self.distance, levels=self.levels)
+        hierarchy = self.hierarchy(train)
         loss = self.ordinal_loss(model, hierarchy, **self.embedding())
         return Part(names_dataset(train), loss, self.partner_batches(hierarchy, folder))
 

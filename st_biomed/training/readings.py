@@ -37,11 +37,12 @@ def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
             f"farther than the positive{'' if recipe.mining in (None, 'all') else f' (mode {recipe.mining})'}."
         )
     if "hierarchy" in parts:
+        own = "".join(f", by {d} for {s}" for s, d in sorted(recipe.definitions_by_source().items()))
         levels = ", ".join(f"{level.replace('_', ' ')} {i}" for i, level in enumerate(recipe.levels, 1))
         sentences += [
-            f"Distances: synonyms 0, {levels}, everything else {len(recipe.levels) + 1}; the smallest where several apply."
+            f"Distances: synonyms 0, {levels}, everything else {len(recipe.levels) + 1}{own}; the smallest where several apply."
             if recipe.distance == "sibling_parent"
-            else f"Distances are by {recipe.distance}; the smallest where several apply.",
+            else f"Distances are by {recipe.distance}{own}; the smallest where several apply.",
             "An anchor is compared with "
             + ("the whole batch" if recipe.group_size is None else f"its group of {recipe.group_size} rows")
             + ": within one source a pair without a nearer relation is at the largest distance, across trees too; "

@@ -196,6 +196,11 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         (["--hierarchy_sources", "TOYS"], "unknown hierarchy source 'TOYS': allowed are 'TOY'; did you mean 'TOY'?"),
         (["--smoke", "false", "--held_out_relations", "100000"], "100,000 relations cannot be held out: the training"),
         (["--relation_list", "hiprbert_clinical"], "relations: none of .* has 1 pairs"),
+        (
+            ["--source_distances", "PHECODE=lca_depth"],
+            "unknown source of source_distances 'PHECODE': allowed are 'TOY'",
+        ),
+        (["--max_distance", "5"], "max_distance follows from levels .3. for sibling_parent, found 5"),
         (["--synonym_sources", "all", "TOY"], "unknown synonym source 'all': allowed are 'TOY'"),
         (["--anchor_repeats", "PHECODE:70"], "must have the form SOURCE=N with N from 1, found 'PHECODE:70'"),
         (["--anchor_repeats", "PHECODE=70"], "source of anchor_repeats 'PHECODE'"),

@@ -1,0 +1,138 @@
+"""The definitions of distance, as the keys of every level."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.csr import CSR
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.hierarchy.ancestors import AncestorGraph
+from st_biomed.hierarchy.keys import Level, lca_levels
+from st_biomed.hierarchy.kinships import ancestor_steps, check_order
+from st_biomed.hierarchy.sources import deepest_in_sources
+from st_biomed.terminology import Terminology
+
+logger = logging.getLogger(__name__)
+
+DISTANCES = ("sibling_parent", "lca_depth", "hops")
+
+
+def by_definition(
+    distance: str, source_distances: Mapping[str, str], sources: Sequence[str]
+) -> dict[str, list[str] | None]:
+    """Definition to the sources of parents it is applied to; ``None`` for all, if there is one definition.
+
+    Args:
+        distance: The definition of sources that have none of their own.
+        source_distances: Source to definition.
+        sources: The sources of parents.
+
+    Raises:
+        InputError: An unknown definition or source.
+    """
+    for definition in (distance, *source_distances.values()):
+        if definition not in DISTANCES:
+            raise unknown_name("distance", definition, DISTANCES)
+    for source in source_distances:
+        if source not in sources:
+            raise unknown_name("source of source_distances", source, sources)
+    if not source_distances:
+        return {distance: None}
+    definitions = {source: source_distances.get(source, distance) for source in sources}
+    return {
+        definition: [source for source in sources if definitions[source] == definition]
+        for definition in sorted(set(definitions.values()))
+    }
+
+
+def largest_level(
+    definitions: Collection[str], n_kinships: int, max_distance: int | None, has_level_function: bool
+) -> int:
+    """The level of unrelated concepts, which all definitions share.
+
+    Raises:
+        InputError: ``max_distance`` differs from the kinships', or is out of range.
+    """
+    if max_distance is not None and not 1 <= max_distance <= 127:
+        raise InputError(f"max_distance must lie in 1..127, found {max_distance}")
+    if "sibling_parent" not in definitions:
+        return max_distance or 3
+    if not has_level_function and max_distance not in (None, n_kinships + 1):
+        raise InputError(
+            f"max_distance follows from levels ({n_kinships + 1}) for sibling_parent, found {max_distance}"
+        )
+    return n_kinships + 1
+
+
+def levels_of(
+    terminology: Terminology,
+    graph: AncestorGraph,
+    concept_sources: CSR,
+    definitions: Mapping[str, Sequence[str] | None],
+    kinships: Sequence[str | Sequence[str]],
+    far: int,
+) -> list[list[Level]]:
+    """The keys of each level from 1 to ``far - 1``.
+
+    Args:
+        terminology: Concepts and parents.
+        graph: All parents.
+        concept_sources: Concept to the sources it can be compared in.
+        definitions: Definition to the sources whose parents it is applied to; ``None`` for all.
+        kinships: For ``sibling_parent``: the kinships from near to far.
+        far: The level of unrelated concepts.
+
+    Raises:
+        InputError: An unknown kinship, or kinships in an impossible order.
+    """
+    levels: list[list[Level]] = [[] for _ in range(1, far)]
+    for definition, sources in definitions.items():
+        own = graph if sources is None else _graph_of(terminology, sources)
+        if definition == "sibling_parent":
+            steps = [ancestor_steps(level) for level in kinships]
+            check_order(steps)
+        elif definition == "hops":
+            steps = [[(i, hops - i) for i in range(hops // 2 + 1)] for hops in range(1, far)]
+        else:
+            found = lca_levels(own, _deepest(terminology, own, concept_sources, sources, far), far)
+            levels = [[*ways, *more] for ways, more in zip(levels, found)]
+            continue
+        levels = [[*ways, *(Level(own.up(i), own.up(j)) for i, j in level)] for ways, level in zip(levels, steps)]
+    return levels
+
+
+def _graph_of(terminology: Terminology, sources: Sequence[str]) -> AncestorGraph:
+    """The parents of some sources."""
+    rows = terminology.parents
+    kept = rows.filter(pc.is_in(rows["source"], value_set=pa.array(list(sources), pa.string())))
+    return AncestorGraph(kept["child"].to_numpy(), kept["parent"].to_numpy(), terminology.concepts["code"])
+
+
+def _deepest(
+    terminology: Terminology, graph: AncestorGraph, concept_sources: CSR, sources: Sequence[str] | None, far: int
+) -> np.ndarray:
+    """Depth of the deepest concept in any of the sources a concept belongs to, ``[C]``; warns if nearly all related
+    pairs are at one level."""
+    names = list(terminology.sources)
+    if sources is not None:
+        numbers = [i for i, name in enumerate(names) if name in sources]
+        row = np.repeat(np.arange(concept_sources.n_rows), concept_sources.counts)
+        kept = np.isin(concept_sources.indices, numbers)
+        concept_sources = CSR.from_pairs(row[kept], concept_sources.indices[kept], concept_sources.n_rows)
+    deepest = deepest_in_sources(concept_sources, graph.depth, len(names))
+    if (most := int(deepest.max(initial=0))) > far:
+        logger.warning(
+            "lca_depth: the deepest concept is at depth %d, and only common ancestors at depth %d or deeper count as nearer "
+            "than level %d: nearly all related pairs are at that level; set max_distance (up to %d) or another distance for "
+            "this source (source_distances)",
+            most,
+            most - far + 2,
+            far - 1,
+            most + 1,
+        )
+    return deepest

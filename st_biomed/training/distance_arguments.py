@@ -1,0 +1,66 @@
+"""Recipe arguments for the distances of a hierarchy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from st_biomed.errors import InputError
+from st_biomed.hierarchy import DISTANCES, Hierarchy
+from st_biomed.hierarchy.kinships import KINSHIPS
+from st_biomed.settings.checks import COUNT, about, one_of
+from st_biomed.terminology import Terminology
+
+
+@dataclass
+class DistanceArguments:
+    """The arguments of :class:`~st_biomed.hierarchy.Hierarchy` (HiPrBERT, section 3.3)."""
+
+    distance: str = field(
+        default="sibling_parent", metadata=about("sibling_parent (3.3), lca_depth or hops", one_of(*DISTANCES))
+    )
+    source_distances: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "SOURCE=DISTANCE: another distance for the parents of a source (the published code: PHECODE=lca_depth)"
+        },
+    )
+    levels: list[str] = field(
+        default_factory=lambda: ["sibling", "parent_child"],
+        metadata=about(
+            "kinships from near to far, for sibling_parent (3.3; section 5 has more of them)",
+            one_of(*KINSHIPS, called="kinship"),
+        ),
+    )
+    max_distance: int | None = field(
+        default=None, metadata=about("largest distance of lca_depth and hops; 3 by default", COUNT)
+    )
+
+    def hierarchy(self, terminology: Terminology) -> Hierarchy:
+        """The distances of a terminology.
+
+        Raises:
+            InputError: An error of :class:`~st_biomed.hierarchy.Hierarchy`.
+        """
+        return Hierarchy(
+            terminology,
+            self.distance,
+            levels=self.levels,
+            source_distances=self.definitions_by_source(),
+            max_distance=self.max_distance,
+        )
+
+    def definitions_by_source(self) -> dict[str, str]:
+        """``source_distances`` as a dictionary.
+
+        Raises:
+            InputError: An entry is not ``SOURCE=DISTANCE``.
+        """
+        found = {}
+        for pair in self.source_distances if self.source_distances != ["none"] else ():
+            source, equals, definition = pair.partition("=")
+            if not (source and equals and definition in DISTANCES):
+                raise InputError(
+                    f"source_distances must have the form SOURCE=DISTANCE with {', '.join(DISTANCES)}, found {pair!r}"
+                )
+            found[source] = definition
+        return found
