@@ -24,7 +24,9 @@ def test_the_chapters_have_the_size_of_the_papers(realdata: Path):
     sizes = sorted(len(names) for names in chapters.concepts.values())
     assert (len(sizes), sum(sizes), sizes[0], sizes[-1]) == (21, 74_716, 323, 41_142)
     assert round(np.mean(sizes)) == 3558 and round(np.std(sizes, ddof=1)) == 8818
-    (of_2019,) = open_training_sets([f"2019=icd10cm:{realdata / 'hierarchies' / 'icd10cm2019.csv.gz'}?extensions=true"])
+    (of_2019,) = open_training_sets(
+        [f"2019=icd10cm:{realdata / 'hierarchies' / 'icd10cm2019.csv.gz'}?extensions=true"]
+    )
     sizes = sorted(len(names) for names in of_2019.concepts.values())
     assert (len(sizes), sum(sizes), sizes[0], sizes[-1]) == (21, 71_932, 247, 40_570)
 
