@@ -4,7 +4,10 @@
 # itself share all but 2,488 of their names). Inputs: all-MiniLM-L6-v2, and fastText's vectors made here (with gensim) of 9,779
 # English case reports and the definitions of HPO and NCIt, in place of those of MEDLINE. ST_BIOMED_DATA names the folder with the
 # files of data.yaml.
-# Usage: bash evaluation/fewshot_open.sh [all | vectors | minilm | words | evaluate] [further arguments of the recipe]
+# A cell is one input with one seed; a finished cell is skipped, so a stopped command goes on. Tables merge the cells.
+# Usage: [SEEDS="0 1 2 3 4"] [SHOTS="1 3 5 10 15"] bash evaluation/fewshot_open.sh [STAGE [further arguments of the recipe]]
+# Stages: all, vectors (word vectors), minilm, words (cells and tables of an input), tables, evaluate (the released encoder, that
+# of the first seed, beside its input).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -21,35 +24,57 @@ else
 fi
 slow="ncbi_disease icd10cm_tree doid_tree hpo_tree"
 ncit=ontologies/ncit-disease-2018-06-08.json.gz
+minilm=sentence-transformers/all-MiniLM-L6-v2
+read -ra seeds <<<"${SEEDS:-0 1 2 3 4}"
+read -ra shots <<<"${SHOTS:-1 3 5 10 15}"
 vectors() {
-    python evaluation/word_vectors_of_text.py $out/text.bin "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz \
+    if [ -f $out/text.bin ]; then return; fi
+    python evaluation/word_vectors_of_text.py $out/text.draft.bin "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz \
         "$ST_BIOMED_DATA"/ontologies/hp.v2024-04-26.json.gz "$ST_BIOMED_DATA"/$ncit
+    mv $out/text.draft.bin $out/text.bin
 }
-run() { # NAME ENCODER ARGUMENTS: Tables 2 to 4 and Figure 1 are in $out/NAME-training
-    python recipes/fewshot_names.py recipes/configs/fewshot_names_open.yaml --base_model "$2" --output_dir $out/"$1" \
+cell() { # NAME ENCODER SEED ARGUMENTS: the encoder in $out/NAME/seedSEED, its results in $out/NAME/seedSEED-training
+    if [ -f "$out/$1/seed$3/run.json" ]; then
+        echo "$1, seed $3: done already"
+        return
+    fi
+    python recipes/fewshot_names.py recipes/configs/fewshot_names_open.yaml --base_model "$2" --output_dir "$out/$1/seed$3" \
         --training_sets NCIt="obograph:$ST_BIOMED_DATA/$ncit#NCIT:C27551" "ICD-10-CM=icd10cm?extensions=true" \
-        --leave_out ICD10CM:22 NCIT:C35126 --shots 1 3 5 10 15 --seeds 0 1 2 3 4 --release NCIt ICD-10-CM \
+        --leave_out ICD10CM:22 NCIT:C35126 --shots "${shots[@]}" --seeds "$3" --release NCIt ICD-10-CM \
         --rankings "urinary hesitancy" "shortness of breath" "brittle nails" \
-        --benchmarks $relatedness --slow_benchmarks $slow --cache_dir $out/vectors "${@:3}"
+        --benchmarks $relatedness --slow_benchmarks $slow --cache_dir $out/vectors "${@:4}"
 }
-evaluate() { # the released encoder beside its input, with intervals and paired tests
-    st-biomed evaluate MiniLM=sentence-transformers/all-MiniLM-L6-v2 fewshot=$out/minilm --bf16 --data "$ST_BIOMED_DATA" \
+tables() { # NAME: tables.md and figure.svg of all seeds, in $out/NAME-tables
+    local files=("${seeds[@]/#/$out/$1/seed}")
+    python evaluation/fewshot_tables.py "$out/$1-tables" "${files[@]/%/-training/results.json}"
+}
+run() { # NAME ENCODER ARGUMENTS
+    for seed in "${seeds[@]}"; do cell "$1" "$2" "$seed" "${@:3}"; done
+    tables "$1"
+}
+evaluate() { # with intervals and paired tests
+    st-biomed evaluate MiniLM=$minilm fewshot=$out/minilm/seed"${seeds[0]}" --bf16 --data "$ST_BIOMED_DATA" \
         $(printf -- '-b %s ' $relatedness $slow) -o $out/evaluation
 }
 what=${1:-all}
 shift || true
 case "$what" in
 vectors) vectors ;;
-minilm) run minilm sentence-transformers/all-MiniLM-L6-v2 "$@" ;;
+minilm) run minilm $minilm "$@" ;;
 words)
-    [ -f $out/text.bin ] || vectors
+    vectors
     run words $out/text.bin "$@"
     ;;
+tables) for name in minilm words; do if [ -d $out/$name ]; then tables $name; fi; done ;;
 evaluate) evaluate ;;
 all)
-    [ -f $out/text.bin ] || vectors
-    run minilm sentence-transformers/all-MiniLM-L6-v2 "$@"
+    run minilm $minilm "$@"
+    vectors
     run words $out/text.bin "$@"
     evaluate
+    ;;
+*)
+    echo "unknown stage '$what': all, vectors, minilm, words, tables, evaluate" >&2
+    exit 2
     ;;
 esac

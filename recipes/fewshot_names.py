@@ -27,6 +27,7 @@ from st_biomed.few_shot.experiment import Chain, Experiment, TrainedChain, best_
 from st_biomed.few_shot.frozen_encoder import FrozenEncoder
 from st_biomed.few_shot.input_arguments import InputArguments
 from st_biomed.few_shot.outcomes import Measured, Outcomes, Run
+from st_biomed.few_shot.paired_tests import RESAMPLES, compared_with_input, primary_units
 from st_biomed.few_shot.result_files import write_rankings, write_tables
 from st_biomed.few_shot.stage import StageSettings, assembled
 from st_biomed.few_shot.training_set_arguments import TrainingSetArguments
@@ -34,7 +35,7 @@ from st_biomed.few_shot.training_sets import TrainingSet, sources_of
 from st_biomed.modules.residual_feed_forward import HIDDEN
 from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.run_record import RunRecord
-from st_biomed.settings.checks import COUNT, FOLDER, SEED, about, one_of
+from st_biomed.settings.checks import COUNT, FOLDER, SEED, about, at_least, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import PRECISIONS, changed_arguments, with_precision
 from st_biomed.training.encoder_run import record_run
@@ -67,6 +68,10 @@ class FewShotArguments(StageSettings, TrainingSetArguments, InputArguments):
     )
     slow_benchmarks: list[str] = field(
         default_factory=list, metadata=about("benchmarks measured only with the largest number of shots", BENCHMARK)
+    )
+    paired_tests: int = field(
+        default=RESAMPLES,
+        metadata=about("random draws of the paired test of each run against the input; 0 for no tests", at_least(0)),
     )
     rankings: list[str] = field(
         default_factory=list,
@@ -130,6 +135,7 @@ def run(
 
     # Measure the frozen encoder, and choose the width of the hidden layer.
     outcomes = Outcomes.of(whole, whole.measure_vectors(encoder, "the input"))
+    input_units = primary_units(whole)
     if coverage := encoder.coverage(list(encoder.texts)):
         print(f"measured texts: {coverage}")
     record = record_run(
@@ -154,8 +160,10 @@ def run(
     for shots in recipe.shots:
         for seed in recipe.seeds:
             for chain in experiment.train(chains, shots=shots, seed=seed, hidden=hidden):
-                results = (whole if shots == max(recipe.shots) else suite).measure_vectors(chain.embed)
-                outcomes.runs.append(Run.of(chain, shots, seed, results, encoder))
+                measured = whole if shots == max(recipe.shots) else suite
+                results = measured.measure_vectors(chain.embed)
+                tests = compared_with_input(input_units, primary_units(measured), n_resamples=recipe.paired_tests)
+                outcomes.runs.append(Run.of(chain, shots, seed, results, encoder, tests))
                 print(outcomes.runs[-1], flush=True)
                 if (chain.sets, seed, shots) == wanted:
                     kept.append((chain, outcomes.runs[-1]))

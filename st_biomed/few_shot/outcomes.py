@@ -13,6 +13,7 @@ from st_biomed.evaluators.embedders import Embed
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.few_shot.experiment import TrainedChain
 from st_biomed.few_shot.nearest_prototype import prototype_accuracy
+from st_biomed.few_shot.paired_tests import DrawTest, adjusted
 from st_biomed.files import replace_text
 from st_biomed.plots.dot_charts import METRICS
 
@@ -52,6 +53,7 @@ class Run:
         results: The measured figures.
         prototype_accuracies: Accuracies of the input and of this encoder on the last stage's validation names, see
             :func:`~st_biomed.few_shot.nearest_prototype.prototype_accuracy`.
+        tests: Evaluator to the paired test against the input; empty without tests.
     """
 
     sets: tuple[str, ...]
@@ -64,9 +66,18 @@ class Run:
     seconds: float
     results: Measured
     prototype_accuracies: tuple[float, float]
+    tests: Mapping[str, DrawTest] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, chain: TrainedChain, shots: int, seed: int, results: Measured, encoder: Embed) -> Run:
+    def of(
+        cls,
+        chain: TrainedChain,
+        shots: int,
+        seed: int,
+        results: Measured,
+        encoder: Embed,
+        tests: Mapping[str, DrawTest],
+    ) -> Run:
         """The outcome of a chain of stages on top of a frozen encoder."""
         last = chain.stages[-1]
         return cls(
@@ -83,6 +94,7 @@ class Run:
                 prototype_accuracy(encoder, last.split),
                 prototype_accuracy(chain.embed, last.split),
             ),
+            tests=tests,
         )
 
     def __str__(self) -> str:
@@ -166,6 +178,20 @@ class Outcomes:
                 curves.setdefault(name, {})[shots] = spread.mean, spread.deviation or 0.0
         return curves
 
+    def adjusted_p(self, evaluator: str, name: str) -> dict[tuple[int, int], float]:
+        """(Shots, seed) to the p value of the paired test, adjusted by Holm's procedure over all draws of a row.
+
+        Args:
+            evaluator: The evaluator.
+            name: The row, see :attr:`Run.name`.
+        """
+        tests = {
+            (run.shots, run.seed): run.tests[evaluator]
+            for run in self.runs
+            if run.name == name and evaluator in run.tests
+        }
+        return dict(zip(tests, adjusted(list(tests.values()))))
+
     def save(self, path: Path, **about: Any) -> None:
         """Write everything as JSON.
 
@@ -174,6 +200,15 @@ class Outcomes:
             **about: Further contents of the file.
         """
         runs = [{"name": run.name, **asdict(run)} for run in self.runs]
-        content = {**about, "metrics": dict(self.metrics), "base": self.base, "runs": runs}
+        p_values = {
+            (name, evaluator): self.adjusted_p(evaluator, name)
+            for name in {run.name for run in self.runs}
+            for evaluator in self.metrics
+        }
+        for run in runs:
+            for evaluator, test in run["tests"].items():
+                test["p_holm"] = p_values[run["name"], evaluator][run["shots"], run["seed"]]
+        labels = {"metrics": dict(self.metrics), "labels": dict(self.labels)}
+        content = {**about, **labels, "base": self.base, "runs": runs}
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")

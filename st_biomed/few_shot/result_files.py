@@ -7,6 +7,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import Embed
+from st_biomed.few_shot.difference_tables import difference_tables
 from st_biomed.few_shot.experiment import TrainedChain
 from st_biomed.few_shot.outcomes import Outcomes
 from st_biomed.few_shot.rankings import first_validation_names, ranking_tables
@@ -21,7 +22,7 @@ PROTOTYPES = "validation names whose nearest prototype is that of their own conc
 def write_tables(
     outcomes: Outcomes, sets: Mapping[str, TrainingSet], tuning: Mapping[str, Mapping[int, float]], folder: Path
 ) -> None:
-    """The paper's Tables 2 and 3, as Markdown, and its Figure 1 (Fivez et al. 2021).
+    """The paper's Tables 2 and 3 and the paired tests, as Markdown, and its Figure 1 (Fivez et al. 2021).
 
     Args:
         outcomes: Outcomes of all runs.
@@ -37,6 +38,7 @@ def write_tables(
         if outcomes.metrics:
             parts.append(f"{shots}-shot:\n\n{outcomes.table(shots)}")
         parts.append(f"{shots}-shot, {PROTOTYPES}:\n\n{outcomes.prototype_table(shots)}")
+    parts += difference_tables(outcomes)
     print(f"\n{(outcomes.table if outcomes.metrics else outcomes.prototype_table)(outcomes.shots[-1])}\n")
     replace_text(folder / "tables.md", "\n\n".join(parts) + "\n")
     print(f"{folder / 'tables.md'}: all tables")

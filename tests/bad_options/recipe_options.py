@@ -135,6 +135,7 @@ RECIPES: list[tuple[str, str, str]] = [
     ("fewshot_names", "--negatives far", "negatives"),
     ("fewshot_names", "--prototypes some", "prototypes"),
     ("fewshot_names", "--lookback 0", "lookback"),
+    ("fewshot_names", "--paired_tests -1", "paired_tests"),
     ("fewshot_names", "--ambiguous keep", "ambiguous"),
     ("fewshot_names", "--triplet_weight -1", "triplet_weight"),
     ("fewshot_names", "--unit letter", "unit"),

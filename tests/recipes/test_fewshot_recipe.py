@@ -73,6 +73,11 @@ def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
     before, after = np.mean(pairs, axis=0)
     assert f"| D → G | {before:.3f} ± " in below and f" | {after:.3f} ± " in below
     assert "<svg" in (work / "figure.svg").read_text("utf-8")
+    first, base = runs[0], results_of(folder)["base"]["pairs"]["pairs_spearman"]
+    test = first["tests"]["pairs"]
+    assert test["difference"] == pytest.approx(first["results"]["pairs"]["pairs_spearman"] - base) and test["n"] == 18
+    assert test["p"] <= test["p_holm"] <= min(1, 4 * test["p"]) + 1e-9  # two numbers of names and two seeds
+    assert f"| D | 1 | {test['difference']:+.3f} (" in tables.split("pairs, Spearman, 18 pairs:")[1]
     assert "D: Terminology(TOY" in capsys.readouterr().out
 
 
@@ -201,6 +206,7 @@ def test_a_random_projection_widens_the_input(run):
         ("--hinge", "batch_mean", "--negatives", "wu2017", "--normalize", "false"),
         ("--grounding_weight", 0, "--dropout", 0),
         ("--continual", "false"),
+        ("--paired_tests", 0),
         ("--ambiguous", "drop", "--slow_benchmarks", "pairs2.yaml"),
     ],
     ids=lambda arguments: arguments[0][2:],
@@ -219,6 +225,7 @@ def test_every_variant_ends_in_a_release(arguments: tuple[object, ...], run, tmp
         )
         assert heads == ["pairs, Spearman | pairs2, Spearman |", "pairs, Spearman |"]
     assert len(measured) == (4 if "--continual" in arguments else 8)
+    assert all(bool(row["tests"]) == ("--paired_tests" not in arguments) for row in results_of(folder)["runs"])
 
 
 def test_without_matplotlib_a_line_takes_the_place_of_the_figure(run, monkeypatch: pytest.MonkeyPatch, capsys):

@@ -58,7 +58,7 @@ _READ_OR_WRITTEN = """
 """
 _MEASURED = """
     held_out held_out_relations relation_list least_relation_pairs held_out_names held_out_dictionary held_out_translations translated languages subtrees subtree_depth pairs_per_class benchmark
-    split_seed
+    split_seed paired_tests
 """
 NO_SETTING = frozenset((_READ_OR_WRITTEN + _MEASURED).split())
 """Arguments of a recipe that change no weight, or that a user gives; one that a configuration names needs a row all the same."""

@@ -1,0 +1,69 @@
+"""The outcomes of an experiment whose seeds ran as separate commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from st_biomed.errors import InputError
+from st_biomed.few_shot.outcomes import Outcomes, Run
+from st_biomed.few_shot.paired_tests import DrawTest
+
+OWN = ("seeds", "release_seed", "output_dir", "cache_dir", "overwrite")
+"""Arguments that may differ between the commands of one experiment."""
+
+
+def merged_outcomes(paths: Sequence[str | Path]) -> Outcomes:
+    """The outcomes of several ``results.json`` as those of one experiment; p values are adjusted over all of its draws.
+
+    Args:
+        paths: Files of :meth:`Outcomes.save`, with the same settings and other seeds.
+
+    Raises:
+        InputError: No files, no such file or another kind of file, other settings or benchmarks, or a draw that occurs
+            twice.
+    """
+    if not paths:
+        raise InputError("results: expected at least one results.json, found none")
+    contents = [_read(Path(path)) for path in paths]
+    first = contents[0]
+    runs: dict[tuple[str, int, int], Run] = {}
+    for path, content in zip(paths, contents):
+        if different := sorted(
+            key for key in _settings(first) if _settings(content).get(key) != _settings(first)[key]
+        ):
+            raise InputError(f"{path}: differs from {paths[0]} in {', '.join(different)}")
+        for saved in content["runs"]:
+            run = _run(saved)
+            if (run.name, run.shots, run.seed) in runs:
+                raise InputError(f"{path}: {run.name}, {run.shots} names, seed {run.seed} is in two files")
+            runs[run.name, run.shots, run.seed] = run
+    ordered = sorted(runs.values(), key=lambda run: (run.shots, run.seed))
+    return Outcomes(first["base"], first["metrics"], first["labels"], ordered)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        _settings(content), content["base"], content["runs"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: cannot be read as the results of a few-shot experiment ({error!r})") from error
+    return content
+
+
+def _settings(content: dict[str, Any]) -> dict[str, Any]:
+    """The arguments and benchmarks that the files of one experiment share."""
+    arguments = {key: value for key, value in content["configuration"].items() if key not in OWN}
+    return {**arguments, "metrics": content["metrics"], "labels": content["labels"]}
+
+
+def _run(saved: dict[str, Any]) -> Run:
+    fields = {key: value for key, value in saved.items() if key != "name"}
+    tests = {
+        name: DrawTest(**{key: value for key, value in test.items() if key != "p_holm"})
+        for name, test in saved["tests"].items()
+    }
+    pair = saved["prototype_accuracies"]
+    return Run(**{**fields, "sets": tuple(saved["sets"]), "prototype_accuracies": (pair[0], pair[1]), "tests": tests})
