@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from st_biomed.modules.graph_encoder import GRAPH_ENCODERS, RGCN, GATv2, GraphSAGE
+from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphSAGE
 from st_biomed.modules.graph_layers import GraphEncoder
+from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
+from st_biomed.modules.saved_graph_encoder import GRAPH_ENCODERS
 from st_biomed.settings.checks import COUNT, DROPOUT, about, one_of
 
 GRAPHS = (*GRAPH_ENCODERS, "none")
@@ -22,8 +24,17 @@ class GraphArguments:
         default=None, metadata=about("width between the convolutions; the encoder's by default", COUNT)
     )
     graph_dropout: float = field(default=0.3, metadata=about("dropout between the convolutions", DROPOUT))
-    graph_residual: bool = field(default=True, metadata={"help": "add the input of a convolution to its output"})
-    heads: int = field(default=2, metadata=about("heads of the attention (gat)", COUNT))
+    graph_residual: bool = field(
+        default=True,
+        metadata={
+            "help": "add the input of a convolution to its output (sage, rgcn, gat); published encoders never do"
+        },
+    )
+    heads: int = field(default=2, metadata=about("heads of the attention (gat, published_gat)", COUNT))
+    attention_dropout: float = field(default=0.1, metadata=about("dropout of the attention (published_gat)", DROPOUT))
+    self_loops: bool = field(
+        default=True, metadata={"help": "let a node attend to itself (published_gat); without it only neighbors count"}
+    )
     relation_features: bool = field(
         default=True, metadata={"help": "let the attention see the relation of an edge (gat)"}
     )
@@ -46,12 +57,25 @@ class GraphArguments:
             "layers": self.graph_layers,
             "hidden": self.graph_hidden,
             "dropout": self.graph_dropout,
-            "residual": self.graph_residual,
         }
-        if self.graph == "none":
-            return None
-        if self.graph == "gat":
-            return GATv2(width, n_relations if self.relation_features else None, heads=self.heads, **shared)
-        if self.graph == "rgcn":
-            return RGCN(width, n_relations, blocks=self.blocks, bases=self.bases, **shared)
-        return GraphSAGE(width, **shared)
+        residual, matrices = self.graph_residual, {"blocks": self.blocks, "bases": self.bases}
+        match self.graph:
+            case "sage":
+                return GraphSAGE(width, residual=residual, **shared)
+            case "rgcn":
+                return RGCN(width, n_relations, residual=residual, **matrices, **shared)
+            case "gat":
+                relations = n_relations if self.relation_features else None
+                return GATv2(width, relations, heads=self.heads, residual=residual, **shared)
+            case "published_sage":
+                return PublishedGraphSAGE(width, **shared)
+            case "published_rgcn":
+                return PublishedRGCN(width, n_relations, **matrices, **shared)
+            case "published_gat":
+                attention: dict[str, Any] = {
+                    "heads": self.heads,
+                    "attention_dropout": self.attention_dropout,
+                    "self_loops": self.self_loops,
+                }
+                return PublishedGATv2(width, n_relations, **attention, **shared)
+        return None

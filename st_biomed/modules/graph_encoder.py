@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_whole, unknown_name
-from st_biomed.modules.graph_layers import SETTINGS, WEIGHTS, GraphEncoder
+from st_biomed.errors import InputError, check_whole
+from st_biomed.modules.graph_layers import GraphEncoder
 
 
 class GraphSAGE(GraphEncoder):
@@ -26,7 +22,7 @@ class GraphSAGE(GraphEncoder):
     kind = "sage"
 
     def __init__(self, width: int, **layers: Any) -> None:
-        convolution = _geometric().SAGEConv
+        convolution = geometric().SAGEConv
         super().__init__(width, lambda a, b: convolution(a, b, aggr="mean"), {}, **layers)
 
     def convolve(self, convolution: nn.Module, states: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Tensor:
@@ -49,7 +45,7 @@ class RGCN(GraphEncoder):
     def __init__(
         self, width: int, n_relations: int, *, blocks: int | None = None, bases: int | None = None, **layers: Any
     ) -> None:
-        _geometric()
+        geometric()
         from st_biomed.modules.relational_convolution import EdgewiseRGCNConv
 
         check_whole("n_relations", n_relations)
@@ -58,7 +54,7 @@ class RGCN(GraphEncoder):
         if bases is None:
             blocks = 64 if blocks is None else blocks
             check_whole("blocks", blocks)
-            _divides("blocks", blocks, width, layers.get("hidden"))
+            divides("blocks", blocks, width, layers.get("hidden"))
         else:
             check_whole("bases", bases)
 
@@ -100,9 +96,9 @@ class GATv2(GraphEncoder):
         relation_width: int = 64,
         **layers: Any,
     ) -> None:
-        gat = _geometric().GATv2Conv
+        gat = geometric().GATv2Conv
         check_whole("heads", heads)
-        _divides("heads", heads, width, layers.get("hidden"))
+        divides("heads", heads, width, layers.get("hidden"))
         if n_relations is not None:
             check_whole("n_relations", n_relations)
             check_whole("relation_width", relation_width)
@@ -127,34 +123,12 @@ class GATv2(GraphEncoder):
         return convolution(states, edge_index, self.relations(torch.cat([edge_type, itself])))
 
 
-GRAPH_ENCODERS: dict[str, type[GraphEncoder]] = {encoder.kind: encoder for encoder in (GraphSAGE, RGCN, GATv2)}
-"""The encoders by name."""
-
-
-def load_graph_encoder(folder: str | Path) -> GraphEncoder:
-    """Load an encoder written by :meth:`GraphEncoder.save`, on the CPU and in evaluation mode.
+def geometric() -> Any:
+    """The layers of torch-geometric, which take seconds to import.
 
     Raises:
-        InputError: A file is missing, or does not contain a graph encoder.
+        InputError: It is not installed.
     """
-    file = Path(folder) / SETTINGS
-    try:
-        settings = json.loads(file.read_text("utf-8"))
-        kind = settings.pop("kind")
-        if kind not in GRAPH_ENCODERS:
-            raise unknown_name(f"{file}: kind", kind, GRAPH_ENCODERS)
-        encoder = GRAPH_ENCODERS[kind](**settings)
-        file = file.with_name(WEIGHTS)
-        encoder.load_state_dict(load_file(file))
-    except FileNotFoundError as error:
-        raise InputError(f"{file}: missing") from error
-    except (SafetensorError, RuntimeError, KeyError, AttributeError, TypeError, json.JSONDecodeError) as error:
-        raise InputError(f"{file}: holds no graph encoder: {str(error).strip().splitlines()[0]}") from error
-    return encoder.eval()
-
-
-def _geometric() -> Any:
-    """The layers of torch-geometric, which take seconds to import."""
     try:
         from torch_geometric import nn as layers
     except ImportError as error:
@@ -162,7 +136,12 @@ def _geometric() -> Any:
     return layers
 
 
-def _divides(name: str, value: int, width: int, hidden: int | None) -> None:
+def divides(name: str, value: int, width: int, hidden: int | None) -> None:
+    """Reject a number of parts that does not divide the widths of the layers.
+
+    Raises:
+        InputError: One line with the number and the width.
+    """
     for other, size in (("width", width), ("hidden", hidden)):
         if size is not None and isinstance(size, int) and size % value:
             raise InputError(f"{name} must divide {other}={size}, found {value}")

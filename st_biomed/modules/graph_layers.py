@@ -27,9 +27,11 @@ class GraphEncoder(nn.Module, ABC):
 
         x <- x + dropout(gelu(convolution(x)))
 
-    A node sees itself in every layer, by a separate weight or as its own neighbor (GATv2). Repeated edges count once,
-    and listed self-loops are ignored. BERGAMOT's settings: 3 layers on the sampled neighborhood of one hop, with the
-    width of its text encoder (768) and dropout .3; its GATv2 has 2 heads and shared weights.
+    A node sees itself in every layer, by a separate weight or as its own neighbor (GATv2), and through the residual.
+    Repeated edges count once, and listed self-loops are ignored. BERGAMOT's settings: 3 layers on the sampled
+    neighborhood of one hop, with the width of its text encoder (768) and dropout .3; its GATv2 has 2 heads and shared
+    weights. BERGAMOT has no residual (:mod:`st_biomed.modules.published_graph_encoder`): with one, a node's vector is
+    so close to its text before any training that the intermodal loss is nearly solved.
 
     Args:
         width: Width of input and output, equal to that of the text encoder.
@@ -62,8 +64,7 @@ class GraphEncoder(nn.Module, ABC):
         hidden = width if hidden is None else hidden
         for name, value in (("width", width), ("layers", layers), ("hidden", hidden)):
             check_whole(name, value)
-        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
-            raise InputError(f"dropout must be at least 0 and below 1, found {dropout!r}")
+        check_dropout("dropout", dropout)
         self.width = width
         self.dropout = float(dropout)
         self.settings = {
@@ -99,9 +100,13 @@ class GraphEncoder(nn.Module, ABC):
         for i, convolution in enumerate(self.convolutions):
             out = self.convolve(convolution, states, edge_index, edge_type)
             if i + 1 < len(self.convolutions):
-                out = dropout(gelu(out), self.dropout, self.training)
+                out = self.between(out)
             states = self.residuals[i](states) + out if len(self.residuals) else out
         return states
+
+    def between(self, states: Tensor) -> Tensor:
+        """What is applied to the output of each layer but the last."""
+        return dropout(gelu(states), self.dropout, self.training)
 
     @abstractmethod
     def convolve(self, convolution: nn.Module, states: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Tensor:
@@ -125,13 +130,23 @@ class GraphEncoder(nn.Module, ABC):
         return edge_type
 
     def save(self, folder: str | Path) -> None:
-        """Write settings and weights into a folder, for :func:`st_biomed.modules.graph_encoder.load_graph_encoder`."""
+        """Write settings and weights into a folder, for :func:`st_biomed.modules.saved_graph_encoder.load_graph_encoder`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         weights = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in self.state_dict().items()}
         save_file(weights, folder / WEIGHTS)
         text = json.dumps({"kind": self.kind, **self.settings}, indent=2)
         (folder / SETTINGS).write_text(text + "\n", "utf-8")
+
+
+def check_dropout(name: str, value: Any) -> None:
+    """Reject what is no probability of dropout.
+
+    Raises:
+        InputError: One line with the argument and the value.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
+        raise InputError(f"{name} must be at least 0 and below 1, found {value!r}")
 
 
 def _within(name: str, values: Tensor, count: int, what: str) -> None:

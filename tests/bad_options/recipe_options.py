@@ -112,6 +112,7 @@ RECIPES: list[tuple[str, str, str]] = [
     ("bergamot", "--graph_layers 0", "graph_layers"),
     ("bergamot", "--graph_hidden 0", "graph_hidden"),
     ("bergamot", "--heads 0", "heads"),
+    ("bergamot", "--attention_dropout 1", "attention_dropout"),
     ("bergamot", "--blocks 0", "blocks"),
     ("bergamot", "--bases 0", "bases"),
     ("bergamot", "--max_neighbors 0", "max_neighbors"),

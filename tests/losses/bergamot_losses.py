@@ -15,7 +15,7 @@ from tests.losses.graph_steps import (
     vectors,
 )
 
-KINDS = ("sage", "rgcn", "gat")
+KINDS = ("sage", "rgcn", "gat", "published_gat")
 LABELS = CLASSES.contiguous()
 TEXT_ONLY = {"node_weight": 0, "intermodal_weight": 0, "dgi_weight": 0}
 

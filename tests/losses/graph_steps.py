@@ -9,6 +9,7 @@ from torch import Tensor
 
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphEncoder, GraphSAGE
+from st_biomed.modules.published_graph_encoder import PublishedGATv2
 
 TEXTS = [
     "flu", "acute flu", "zoster", "shingles", "gout", "podagra", "ague", "chronic disease of the ear",
@@ -32,6 +33,8 @@ def encoder_of(kind: str, width: int = 16, **options: Any) -> GraphEncoder:
         return GraphSAGE(width, **options)
     if kind == "rgcn":
         return RGCN(width, RELATIONS, blocks=2, **options)
+    if kind == "published_gat":
+        return PublishedGATv2(width, RELATIONS, attention_dropout=0.0, **options)
     return GATv2(width, RELATIONS, **options)
 
 

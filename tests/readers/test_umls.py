@@ -87,7 +87,7 @@ def test_relations_can_go_by_their_rel_alone():
     by_rel, every = links(read(relations="rel")), links(read(relations="all"))
     assert {(head, tail) for head, _, tail in by_rel} == {(head, tail) for head, _, tail in every}
     assert {name for _, name, _ in by_rel} == {"RB", "RO", "SIB"}
-    assert links(read(preset="bergamot")) == by_rel
+    assert links(read(preset="bergamot", keep_suppressed=False)) == by_rel
     assert parents(read(relations="rel")) == parents(read())
 
 
@@ -96,6 +96,17 @@ def test_trade_names_are_synonyms_of_the_drug_by_equality_in_both_directions():
     plain, trade = names(read()), names(read(trade_names=True))
     assert trade["04"] - plain["04"] == {"Belzor", "Belzor forte", "Quizor"}
     assert {code for code in plain if trade[code] != plain[code]} == {"04"}
+
+
+def test_the_preset_bergamot_has_the_names_of_the_published_code():
+    """Catches names in their case, drugs without trade names, a language left out, and suppressed names dropped."""
+    options = {"relations": "rel", "keep_suppressed": True, "normalizer": "lower", "trade_names": True}
+    found = read(preset="bergamot")
+    assert names(found) == names(read(**options)) and links(found) == links(read(**options))
+    every = {name for of_concept in names(found).values() for name in of_concept}
+    assert every == {name.lower() for of_concept in names(read(keep_suppressed=True)).values() for name in of_concept}
+    assert {"belzor", "quizor"} <= names(found)["04"]
+    assert found.languages == read().languages
 
 
 def test_rare_and_inverse_relations_can_be_left_out():

@@ -43,8 +43,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "semantic_types": tuple(ITALIAN_TYPES),
     },
     # "4.4 million concepts and 15.9 million unique concept names" in "up to 27 languages", with relations such as "PAR (has
-    # parent relationship) and RB (has a broader relationship)" (BERGAMOT, 3, 2 and Figure 1)
-    "bergamot": {"relations": "rel"},
+    # parent relationship) and RB (has a broader relationship)" (BERGAMOT, 3, 2 and Figure 1). The published code
+    # (graphmel/preprocessing/create_positive_triplets_dataset_stratified.py) lower-cases names, adds trade names, and
+    # reads rows of every SUPPRESS.
+    "bergamot": {"relations": "rel", "keep_suppressed": True, "normalizer": "lower", "trade_names": True},
 }
 """The papers' data sections as options."""
 
@@ -105,7 +107,8 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
     - ``italian``: ``sources=ICPCITA,MDRITA,MSHITA``, relations of all sources (an empty ``relation_sources``) and
       ``semantic_types`` T023, T031, T103, T074, T033, T184, T058, T060, T059, T061, T046, T039, T037 with the types
       below them.
-    - ``bergamot``: ``relations=rel``, for all languages and sources.
+    - ``bergamot``: ``relations=rel keep_suppressed=true normalizer=lower trade_names=true``, for all languages and
+      sources.
 
     Some languages and sources of a preset may have no row, which the tally mentions with 0 rows. Those that you set
     yourself must occur.

@@ -1,0 +1,41 @@
+"""Graph encoders by name, and one loaded from its folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphSAGE
+from st_biomed.modules.graph_layers import SETTINGS, WEIGHTS, GraphEncoder
+from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
+
+GRAPH_ENCODERS: dict[str, type[GraphEncoder]] = {
+    encoder.kind: encoder for encoder in (GraphSAGE, RGCN, GATv2, PublishedGraphSAGE, PublishedRGCN, PublishedGATv2)
+}
+"""The encoders by name."""
+
+
+def load_graph_encoder(folder: str | Path) -> GraphEncoder:
+    """Load an encoder written by :meth:`GraphEncoder.save`, on the CPU and in evaluation mode.
+
+    Raises:
+        InputError: A file is missing, or does not contain a graph encoder.
+    """
+    file = Path(folder) / SETTINGS
+    try:
+        settings = json.loads(file.read_text("utf-8"))
+        kind = settings.pop("kind")
+        if kind not in GRAPH_ENCODERS:
+            raise unknown_name(f"{file}: kind", kind, GRAPH_ENCODERS)
+        encoder = GRAPH_ENCODERS[kind](**settings)
+        file = file.with_name(WEIGHTS)
+        encoder.load_state_dict(load_file(file))
+    except FileNotFoundError as error:
+        raise InputError(f"{file}: missing") from error
+    except (SafetensorError, RuntimeError, KeyError, AttributeError, TypeError, json.JSONDecodeError) as error:
+        raise InputError(f"{file}: holds no graph encoder: {str(error).strip().splitlines()[0]}") from error
+    return encoder.eval()
