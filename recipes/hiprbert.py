@@ -102,7 +102,7 @@ def shrink(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgum
 def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
     """One run, from the terminologies to the release folder."""
     # Read.
-    whole = read_terminology(recipe.terminology)
+    whole = recipe.with_relations(read_terminology(recipe.terminology))
     if not whole.parents.num_rows:
         raise InputError(f"terminology {' '.join(recipe.terminology)}: empty hierarchy, no concept has a parent")
     hierarchy = recipe.hierarchy(recipe.with_hierarchy(whole))

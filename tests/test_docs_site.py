@@ -139,6 +139,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "smoke": True,
         "hierarchy_sources": [],
         "synonym_sources": [],
+        "relation_parents": [],
         "source_distances": [],
         "anchor_repeats": [],
         "held_out_relations": 0,

@@ -12,7 +12,7 @@ from st_biomed.samplers import PairBatches
 from st_biomed.settings.checks import about, one_of
 from st_biomed.terminology import Terminology
 from st_biomed.training.parts import Part, PartArguments
-from st_biomed.training_data import names_dataset, texts_of_sources, with_parents_of
+from st_biomed.training_data import names_dataset, texts_of_sources, with_parent_relations, with_parents_of
 
 
 @dataclass
@@ -31,7 +31,13 @@ class SourceArguments(PartArguments):
             "help": "sources whose names are trained as synonyms, e.g. UMLS for all of its vocabularies; all, the default, for all"
         },
     )
-
+    relation_parents: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "sources whose parents are relations isa and inverse_isa too, e.g. UMLS for all of its vocabularies; none, the "
+            "default, for none (4.2)"
+        },
+    )
     batch_unit: str = field(
         default="names",
         metadata=about(
@@ -39,6 +45,14 @@ class SourceArguments(PartArguments):
             one_of("names", "pairs"),
         ),
     )
+
+    def with_relations(self, whole: Terminology) -> Terminology:
+        """The terminology with the parents of ``relation_parents`` as relations.
+
+        Raises:
+            InputError: A source without a parent.
+        """
+        return with_parent_relations(whole, [] if self.relation_parents == ["none"] else self.relation_parents)
 
     def with_hierarchy(self, whole: Terminology) -> Terminology:
         """The terminology with the parents of ``hierarchy_sources`` alone.

@@ -19,6 +19,7 @@ from st_biomed.training_data.held_out_relations import draw_related, without_rel
 from st_biomed.training_data.high_level_concepts import HighLevelConcepts, child_concepts, top_concepts
 from st_biomed.training_data.mention_pairs import MentionPairs, mention_pairs
 from st_biomed.training_data.names import names_dataset
+from st_biomed.training_data.parent_relations import with_parent_relations
 from st_biomed.training_data.relation_lookup import RelationLookup
 from st_biomed.training_data.relations import relation_pairs
 
@@ -46,6 +47,7 @@ __all__ = [
     "terminology_digest",
     "texts_of_sources",
     "top_concepts",
+    "with_parent_relations",
     "with_parents_of",
     "without_benchmark",
     "without_relations",

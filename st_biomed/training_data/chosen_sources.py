@@ -27,7 +27,7 @@ def with_parents_of(terminology: Terminology, sources: Sequence[str]) -> Termino
     Raises:
         InputError: A source without a parent.
     """
-    kept = _of_sources(terminology, "parents", "child", sources, "hierarchy source")
+    kept = rows_of_sources(terminology, "parents", "child", sources, "hierarchy source")
     if kept.all():
         return terminology
     tally = Tally()
@@ -50,13 +50,13 @@ def texts_of_sources(terminology: Terminology, sources: Sequence[str]) -> np.nda
     Raises:
         InputError: A source without a name.
     """
-    kept = _of_sources(terminology, "terms", "concept", sources, "synonym source")
+    kept = rows_of_sources(terminology, "terms", "concept", sources, "synonym source")
     out = np.zeros(terminology.n_texts, dtype=bool)
     out[terminology.terms["text"].to_numpy()[kept]] = True
     return out
 
 
-def _of_sources(terminology: Terminology, table: str, end: str, sources: Sequence[str], kind: str) -> np.ndarray:
+def rows_of_sources(terminology: Terminology, table: str, end: str, sources: Sequence[str], kind: str) -> np.ndarray:
     """The rows of a table that belong to some sources, boolean ``[N]``."""
     rows = terminology.tables[table]
     if not sources:
