@@ -6,6 +6,7 @@
 # files of data.yaml.
 # A cell is one input with one seed; a finished cell is skipped, so a stopped command goes on. Tables merge the cells.
 # Usage: [SEEDS="0 1 2 3 4"] [SHOTS="1 3 5 10 15"] bash evaluation/fewshot_open.sh [STAGE [further arguments of the recipe]]
+# SLOW="" leaves out linking and trees, which are measured with the largest number of shots; the paper has relatedness alone.
 # Stages: all, vectors (word vectors), minilm, words (cells and tables of an input), tables, evaluate (the released encoder, that
 # of the first seed, beside its input).
 set -euo pipefail
@@ -22,7 +23,7 @@ if [ -f "$ST_BIOMED_DATA"/benchmarks_dev/similarity/EHR-RelB.tsv ]; then
 else
     echo "ehr_relb is not measured: EHR-RelB.tsv is missing (evaluation/benchmarks/ehr_relb.yaml names its source)" >&2
 fi
-slow="ncbi_disease icd10cm_tree doid_tree hpo_tree"
+slow=${SLOW-ncbi_disease icd10cm_tree doid_tree hpo_tree}
 ncit=ontologies/ncit-disease-2018-06-08.json.gz
 minilm=sentence-transformers/all-MiniLM-L6-v2
 read -ra seeds <<<"${SEEDS:-0 1 2 3 4}"
@@ -42,7 +43,7 @@ cell() { # NAME ENCODER SEED ARGUMENTS: the encoder in $out/NAME/seedSEED, its r
         --training_sets NCIt="obograph:$ST_BIOMED_DATA/$ncit#NCIT:C27551" "ICD-10-CM=icd10cm?extensions=true" \
         --leave_out ICD10CM:22 NCIT:C35126 --shots "${shots[@]}" --seeds "$3" --release NCIt ICD-10-CM \
         --rankings "urinary hesitancy" "shortness of breath" "brittle nails" \
-        --benchmarks $relatedness --slow_benchmarks $slow --cache_dir $out/vectors "${@:4}"
+        --benchmarks $relatedness ${slow:+--slow_benchmarks $slow} --cache_dir $out/vectors "${@:4}"
 }
 tables() { # NAME: tables.md and figure.svg of all seeds, in $out/NAME-tables
     local files=("${seeds[@]/#/$out/$1/seed}")
