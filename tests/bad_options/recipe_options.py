@@ -86,6 +86,8 @@ RECIPES: list[tuple[str, str, str]] = [
     ("hiprbert", "--synonym_preset sapbirt", "preset"),
     ("hiprbert", "--margin nan", "margin"),
     ("hiprbert", "--mining hardest", "mining"),
+    ("hiprbert", "--mine positives", "mine"),
+    ("open_encoder", "--mine none", "mine"),
     ("hiprbert", "--alpha 0", "alpha"),
     ("hiprbert", "--beta nan", "beta"),
     ("hiprbert", "--base inf", "base"),
