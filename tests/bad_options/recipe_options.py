@@ -73,6 +73,8 @@ RECIPES: list[tuple[str, str, str]] = [
     ("sapbert", "--linking {missing}", "missing"),
     ("hiprbert", "--distance hop", "distance"),
     ("hiprbert", "--levels siblings", "kinship"),
+    ("hiprbert", "--weighted_by leaf", "weighted_by"),
+    ("hiprbert", "--weighted_by depth --distance hops", "weighted_by"),
     ("hiprbert", "--source_distances PHECODE", "source_distances"),
     ("hiprbert", "--source_distances PHECODE=lca", "source_distances"),
     ("open_encoder", "--source_distances =hops", "source_distances"),
