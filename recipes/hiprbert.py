@@ -88,7 +88,7 @@ def check(recipe: HiPrBERTArguments) -> None:
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.repeats_by_source()
-    recipe.definitions_by_source()
+    recipe.check_distances()
     recipe.protocol()
 
 

@@ -102,7 +102,7 @@ def check(recipe: OpenEncoderArguments) -> None:
     check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.check_shares(recipe.parts)
     recipe.repeats_by_source()
-    recipe.definitions_by_source()
+    recipe.check_distances()
     for name in recipe.trees:
         read_benchmark_settings(name, TreeSettings)
 

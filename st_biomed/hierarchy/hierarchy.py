@@ -20,7 +20,7 @@ from st_biomed.hierarchy.ancestors import AncestorGraph
 from st_biomed.hierarchy.definitions import by_definition, largest_level, levels_of
 from st_biomed.hierarchy.keys import inverse, meet
 from st_biomed.hierarchy.pairs import BatchPairs
-from st_biomed.hierarchy.sources import comparable_sources
+from st_biomed.hierarchy.sources import comparable_sources, deepest_in_sources
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.lookup import ConceptLookup
 
@@ -51,7 +51,7 @@ class Hierarchy:
             ``sibling_parent`` if it is one of them.
         max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3). With a level function, also the largest level
             of that function, for every definition (default: ``D``).
-        level_function: Maps :class:`BatchPairs` to other integer levels ``[A, B]``, for distances that depend on depth
+        level_function: E.g. :func:`~st_biomed.hierarchy.level_functions.by_depth`. Maps :class:`BatchPairs` to other integer levels ``[A, B]``, for distances that depend on depth
             or on the hierarchy. It is applied last, and only in :meth:`distance`.
         weight_function: Maps :class:`BatchPairs` to positive pair weights ``[A, B]``; may be a ``torch.nn.Module``
             with learned parameters.
@@ -121,11 +121,6 @@ class Hierarchy:
             if self.text_sources is None
             else DeviceTables(p=self.text_sources.indptr, x=self.text_sources.indices)
         )
-        self._text_depth = DeviceTables(
-            depth=np.minimum.reduceat(
-                self.depth[terminology.text_concepts.indices], terminology.text_concepts.indptr[:-1]
-            )
-        )
 
     @property
     def digest(self) -> str:
@@ -140,6 +135,16 @@ class Hierarchy:
     def concept_sources(self) -> CSR:
         """Concept to the sources it can be compared in: those of its edges, otherwise those of its names."""
         return comparable_sources(self.terminology)
+
+    @cached_property
+    def _text_depths(self) -> DeviceTables:
+        """Depth of each text's shallowest concept, and the depth of its sources."""
+        concepts, n_sources = self.terminology.text_concepts, len(self.terminology.sources)
+        deepest = deepest_in_sources(self.concept_sources, self.depth, n_sources)
+        return DeviceTables(
+            depth=np.minimum.reduceat(self.depth[concepts.indices], concepts.indptr[:-1]),
+            deepest=np.maximum.reduceat(deepest[concepts.indices], concepts.indptr[:-1]),
+        )
 
     def _comparable_sources(self) -> CSR | None:
         sources = self.concept_sources
@@ -193,8 +198,18 @@ class Hierarchy:
         return self.weight_function(self._pairs(labels_a, labels_b, distance))
 
     def _pairs(self, labels_a: Tensor, labels_b: Tensor, distance: Tensor) -> BatchPairs:
-        depth = self._text_depth.on(labels_a.device)["depth"]
-        return BatchPairs(labels_a, labels_b, distance, depth[labels_a], depth[labels_b], self)
+        tables = self._text_depths.on(labels_a.device)
+        depth, deepest = tables["depth"], tables["deepest"]
+        return BatchPairs(
+            labels_a,
+            labels_b,
+            distance,
+            depth[labels_a],
+            depth[labels_b],
+            deepest[labels_a],
+            deepest[labels_b],
+            self,
+        )
 
     def _levels_of(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
         import torch
@@ -275,6 +290,9 @@ class Hierarchy:
         }
         if self.source_distances:
             config["source_distances"] = self.source_distances
+        for name in ("level_function", "weight_function"):
+            if (function := getattr(self, name)) is not None:
+                config[name] = getattr(function, "__name__", type(function).__name__)
         used = {self.definition, *self.source_distances.values()}
         return config | ({"levels": self.levels} if "sibling_parent" in used else {})
 

@@ -93,6 +93,7 @@ BEYOND = 1e30
 """Larger than any distance. It is added to masked entries, which is faster than filling because there is no branch."""
 
 MODES = ("all", "hard", "semihard", "easy", "violate")
+MINED = ("both", "negatives")
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class TripletMarginMiner(Miner):
         number("margin", self.margin, least=0.0)
         one_of("distance", self.distance, DISTANCES)
         one_of("mode", self.mode, MODES)
-        one_of("mine", self.mine, ("both", "negatives"))
+        one_of("mine", self.mine, MINED)
         if self.mode == "easy":
             warnings.warn(
                 "mode='easy' keeps the triplets that are separated by the margin already; the loss learns little from them",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from st_biomed.losses.cached import CachedMultiSimilarityLoss
-from st_biomed.losses.miners import MODES, TripletMarginMiner
+from st_biomed.losses.miners import MINED, MODES, TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS, MultiSimilarityLoss
 from st_biomed.settings.checks import WEIGHT, about, one_of
 
@@ -38,6 +38,13 @@ class PresetArguments:
             "triplets to keep: all, hard, semihard, easy or violate; the preset's by default", one_of(*MODES)
         ),
     )
+    mine: str | None = field(
+        default=None,
+        metadata=about(
+            "pairs to mine: both, or negatives, which keeps every positive (3.5); the preset's by default",
+            one_of(*MINED),
+        ),
+    )
 
     def multi_similarity(
         self,
@@ -58,13 +65,14 @@ class PresetArguments:
             gather_across_devices: Whether the texts of all processes form one batch.
         """
         options: dict[str, Any] = {"lookup": lookup, "gather_across_devices": gather_across_devices}
-        if self.margin is not None or self.mining is not None:
+        if (self.margin, self.mining, self.mine) != (None, None, None):
             miner = PRESETS[preset]["miner"] if preset in PRESETS else None
             chosen = miner.get_config_dict() if isinstance(miner, TripletMarginMiner) else {}
             options["miner"] = TripletMarginMiner(
                 margin=chosen.get("margin", 0.2) if self.margin is None else self.margin,
                 distance=chosen.get("distance", "l2_normalized"),
                 mode=self.mining or "all",
+                mine=self.mine or chosen.get("mine", "both"),
             )
         if mini_batch_size is None:
             return MultiSimilarityLoss.from_preset(model, preset, **options)

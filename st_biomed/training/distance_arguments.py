@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import DISTANCES, Hierarchy
 from st_biomed.hierarchy.kinships import KINSHIPS
+from st_biomed.hierarchy.level_functions import LEVEL_FUNCTIONS, largest_split
 from st_biomed.settings.checks import COUNT, about, one_of
 from st_biomed.terminology import Terminology
 
@@ -35,8 +36,17 @@ class DistanceArguments:
         default=None, metadata=about("largest distance of lca_depth and hops; 3 by default", COUNT)
     )
 
+    weighted_by: str = field(
+        default="none",
+        metadata=about(
+            "sibling_parent with two levels for each, a nearer one for deep pairs: none, depth, or hierarchy for the depth "
+            "in the pair's own hierarchy (section 5)",
+            one_of("none", *LEVEL_FUNCTIONS),
+        ),
+    )
+
     def hierarchy(self, terminology: Terminology) -> Hierarchy:
-        """The distances of a terminology.
+        """The distances of a terminology before any level function, which are measured and decide the partners.
 
         Raises:
             InputError: An error of :class:`~st_biomed.hierarchy.Hierarchy`.
@@ -48,6 +58,34 @@ class DistanceArguments:
             source_distances=self.definitions_by_source(),
             max_distance=self.max_distance,
         )
+
+    def trained_hierarchy(self, terminology: Terminology) -> Hierarchy:
+        """The distances in a batch, see :mod:`~st_biomed.hierarchy.level_functions`.
+
+        Raises:
+            InputError: As of :meth:`hierarchy`, and of :meth:`check_distances`.
+        """
+        self.check_distances()
+        if self.weighted_by == "none":
+            return self.hierarchy(terminology)
+        return Hierarchy(
+            terminology,
+            self.distance,
+            levels=self.levels,
+            source_distances=self.definitions_by_source(),
+            max_distance=largest_split(len(self.levels) + 1),
+            level_function=LEVEL_FUNCTIONS[self.weighted_by],
+        )
+
+    def check_distances(self) -> None:
+        """Raise InputError if the distances do not fit each other, before anything is read.
+
+        Raises:
+            InputError: An entry of ``source_distances`` is malformed, or ``weighted_by`` is set for another distance.
+        """
+        self.definitions_by_source()
+        if self.weighted_by != "none" and self.distance != "sibling_parent":
+            raise InputError(f"weighted_by needs distance sibling_parent, found {self.distance}")
 
     def definitions_by_source(self) -> dict[str, str]:
         """``source_distances`` as a dictionary.

@@ -148,7 +148,7 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Distanc
 
     def _hierarchy(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
         """Anchors and their partners at every distance (3.4), with the ordinal loss (3.5)."""
-        hierarchy = self.hierarchy(train)
+        hierarchy = self.trained_hierarchy(train)
         loss = self.ordinal_loss(model, hierarchy, **self.embedding())
         return Part(names_dataset(train), loss, self.partner_batches(hierarchy, folder))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+_WEIGHTED = {"depth": "all hierarchies", "hierarchy": "its own hierarchy"}
+
 
 def sapbert_readings(recipe: Any) -> list[str]:
     """Sentences on SapBERT's loss and miner, and on batches that are not the paper's."""
@@ -39,6 +41,10 @@ def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
     if "hierarchy" in parts:
         own = "".join(f", by {d} for {s}" for s, d in sorted(recipe.definitions_by_source().items()))
         levels = ", ".join(f"{level.replace('_', ' ')} {i}" for i, level in enumerate(recipe.levels, 1))
+        if recipe.weighted_by != "none":
+            own += (
+                f", each in two levels by the depth of the pair in {_WEIGHTED[recipe.weighted_by]}, deep pairs nearer"
+            )
         sentences += [
             f"Distances: synonyms 0, {levels}, everything else {len(recipe.levels) + 1}{own}; the smallest where several apply."
             if recipe.distance == "sibling_parent"

@@ -134,6 +134,20 @@ def test_cycles_of_sources_that_give_no_hierarchy_do_not_matter(tiny_bert_folder
     assert set(train.parents["source"].to_pylist()) == {"TOY"} and set(train.sources) == {"TOY", "META"}
 
 
+def test_distances_weighted_by_the_hierarchy_are_trained_and_the_plain_ones_measured(
+    tiny_bert_folder: Path, tmp_path: Path, monkeypatch
+):
+    """Catches AUCs that cannot be compared, and options that do not go together."""
+    given = ["--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", "--weighted_by", "hierarchy"]
+    run(monkeypatch, *given, "--batch_unit", "pairs", "--mine", "negatives")
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    distances = record["losses"]["hierarchy"]["config"]["hierarchy"]
+    assert (distances["max_distance"], distances["level_function"]) == (5, "by_hierarchy")
+    assert {"tree_test_auc_0v1", "tree_test_auc_2v3"} <= record["results"]["tree_test"]["after"].keys()
+    assert "tree_test_auc_3v4" not in record["results"]["tree_test"]["after"]
+    assert "two levels by the depth of the pair in its own hierarchy" in (tmp_path / "out" / "README.md").read_text()
+
+
 def test_every_configuration_measures_the_dev_trees_during_training(outcome: tuple[Path, str]):
     """Would catch a long run whose first figure comes at its end."""
     metrics = json.loads((outcome[0] / "run.json").read_text())["metrics"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+import torch
 from sentence_transformers import SentenceTransformer
 
 from st_biomed.readers import SourceInfo, Term
@@ -35,3 +37,19 @@ def test_a_pivot_language_reaches_the_synonyms(tiny_bert: SentenceTransformer, t
         None: None,
         "en": "en",
     }
+
+
+@pytest.mark.parametrize(("preset", "mode"), [("sapbert", "all"), ("hiprbert", "all"), ("sapbert", "hard")])
+def test_mine_reaches_the_losses_and_changes_nothing_else(
+    tiny_bert: SentenceTransformer, tmp_path: Path, preset, mode
+):
+    """Catches an argument that is not used, and one that resets the margin, the distance or the mode of a preset."""
+    plain = MixedPartArguments(max_length=16, synonym_preset=preset, relation_preset=preset)
+    asked = replace(plain, mine="negatives", mining=None if mode == "all" else mode)
+    for name, data in (("synonyms", TERMINOLOGY), ("relations", Terminology.read("toy"))):
+        before, after = (a.part(name, tiny_bert, data, tmp_path, 0).loss.miner for a in (plain, asked))
+        assert after == replace(before, mine="negatives", mode=mode)
+    vectors = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+    same = torch.tensor([[0, 1, 0], [1, 0, 0], [0, 0, 0]]).bool()
+    positives, negatives = after(vectors, vectors @ vectors.T, same, ~(same | torch.eye(3).bool()))
+    assert positives.equal(same) and not negatives.any()  # the negatives are far: every positive stays, none of them
