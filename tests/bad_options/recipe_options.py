@@ -102,6 +102,7 @@ RECIPES: list[tuple[str, str, str]] = [
     ("bergamot", "--graph_hidden 0", "graph_hidden"),
     ("bergamot", "--heads 0", "heads"),
     ("bergamot", "--attention_dropout 1", "attention_dropout"),
+    ("bergamot", "--graph_learning_rate 0", "graph_learning_rate"),
     ("bergamot", "--blocks 0", "blocks"),
     ("bergamot", "--bases 0", "bases"),
     ("bergamot", "--max_neighbors 0", "max_neighbors"),

@@ -122,6 +122,30 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
     assert any(not torch.equal(half[name], value) for name, value in load_file(whole / "model.safetensors").items())
 
 
+def test_the_graph_encoder_has_a_rate_of_its_own_that_a_resumed_run_keeps(run, monkeypatch):
+    """Catches a rate that no group has, one for the text encoder, and one that is lost at a checkpoint."""
+    rates: list[set[tuple[bool, float]]] = []
+    begin = bergamot.train_encoder
+
+    def watched(model, recipe, training, rows, loss, *others, **options):
+        trainer = begin(model, recipe, training, rows, loss, *others, **options)
+        encoder = {id(parameter) for parameter in model.parameters()}
+        groups = trainer.optimizer.param_groups
+        rates.append({(id(p) in encoder, group["initial_lr"]) for group in groups for p in group["params"]})
+        return trainer
+
+    monkeypatch.setattr(bergamot, "train_encoder", watched)
+    own = ("--learning_rate", 1e-3, "--graph_learning_rate", 5e-2, "--dropout", 0)
+    for decay in ("true", "false"):
+        whole = run(*LONGER, *own, "--decay_all", decay, "--save_strategy", "steps", "--save_steps", 2, output=decay)
+        checkpoint = whole.with_name(f"{decay}-training") / "checkpoint-2"
+        again = run(*LONGER, *own, "--decay_all", decay, "--resume_from_checkpoint", checkpoint, output=f"{decay}2")
+        for file in ("{}/model.safetensors", "{}-training/graph_encoder/graph_encoder.safetensors"):
+            unbroken, resumed = (load_file(whole.parent / file.format(one.name)) for one in (whole, again))
+            assert all(torch.equal(unbroken[name], resumed[name]) for name in unbroken)
+    assert rates == [{(True, 1e-3), (False, 5e-2)}] * 4
+
+
 def test_translations_are_held_out_and_linked_in_training(run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """Catches held-out names that are trained on, and languages that are not measured."""
     words = {"en": "flumpa", "es": "flumpo", "it": "flumpi"}
