@@ -106,6 +106,7 @@ RECIPES: list[tuple[str, str, str]] = [
     ("bergamot", "--blocks 0", "blocks"),
     ("bergamot", "--bases 0", "bases"),
     ("bergamot", "--max_neighbors 0", "max_neighbors"),
+    ("bergamot", "--neighborhood shuffle", "neighborhood"),
     ("bergamot", "--text_weight nan", "text_weight"),
     ("bergamot", "--dgi_weight -1", "dgi_weight"),
     ("bergamot", "--corruption both", "corruption"),

@@ -74,6 +74,8 @@ def test_each_loss_can_be_left_out(name: str, run):
         ("--relation_loss", "transe", "--graph", "none"),
         ("--graph", "rgcn", "--bases", 2),
         ("--relation_features", "false"),
+        ("--neighborhood", "shuffled"),
+        ("--neighborhood", "none", "--mini_batch_size", 4),
         ("--graph", "published_gat", "--self_loops", "false", "--attention_dropout", 0),
         ("--max_neighbors", 3, 2, "--graph_hidden", 8, "--graph", "sage"),
         ("--cross_view", "true", "--corruption", "src"),
@@ -96,6 +98,18 @@ def test_without_the_weights_of_the_graph_it_is_trained_on_texts_alone(run):
     texts, same, other = (load_file(folder / "model.safetensors") for folder in (without, unused, used))
     assert all(torch.allclose(texts[name], same[name], atol=1e-6) for name in texts)
     assert any(not torch.allclose(texts[name], other[name], atol=1e-6) for name in texts)
+
+
+def test_the_controls_train_on_the_same_texts_with_other_neighbors(run):
+    """Catches a control that changes nothing, and one that embeds neighbors it does not have."""
+    folders = [run(*LONGER, "--dropout", 0, "--neighborhood", name, output=name) for name in bergamot.NEIGHBORHOODS]
+    stated, shuffled, alone = (load_file(folder / "model.safetensors") for folder in folders)
+    for one, other in ((stated, shuffled), (stated, alone), (shuffled, alone)):
+        assert any(not torch.allclose(one[name], other[name], atol=1e-6) for name in one)
+    configs = [json.loads((folder / "run.json").read_text())["losses"]["names"]["config"] for folder in folders]
+    assert [config["edgeless"] for config in configs] == [False, False, True]
+    cards = [(folder / "README.md").read_text("utf-8") for folder in folders]
+    assert ["a control: " in card for card in cards] == [False, True, True]
 
 
 def test_without_a_graph_no_edge_and_no_pivot_language_is_needed(run, tmp_path: Path):
