@@ -42,6 +42,7 @@ from st_biomed.training_data import names_dataset
 from st_biomed.training_data.concept_graph import ConceptGraph
 
 RELATION_LOSSES = ("none", *SCORES)
+NEIGHBORHOODS = ("stated", "shuffled", "none")
 
 
 @dataclass
@@ -61,6 +62,14 @@ class BergamotArguments(DistillationArguments, GraphArguments, TranslationArgume
     max_neighbors: list[int] = field(
         default_factory=lambda: [3],
         metadata=about("maximum number of neighbors of a concept, for each hop from the targets", COUNT),
+    )
+    neighborhood: str = field(
+        default="stated",
+        metadata=about(
+            "stated neighbors, or a control: shuffled (neighbors exchanged at random, drawn by the seed), none (each "
+            "concept alone in its graph)",
+            one_of(*NEIGHBORHOODS),
+        ),
     )
     relations: bool = field(default=True, metadata={"help": "use relations as edges"})
     parents: bool = field(default=True, metadata={"help": "use parents as edges, in both directions"})
@@ -149,6 +158,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
         relations=recipe.relations,
         parents=recipe.parents,
         inverses=recipe.inverses,
+        shuffle_seed=training.seed if recipe.neighborhood == "shuffled" else None,
         may_be_empty=recipe.graph == recipe.relation_loss == "none",
     )
     print(f"{train!r}\n{graph!r}\nedges: {graph.tally}\nmeasured: {suite}")
@@ -166,7 +176,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
 
     # Loss.
     loss = graph_loss(recipe, model, graph, training.seed)
-    reads_graph = any(weight for name, weight in loss.weights.items() if name != "text")
+    reads_graph = recipe.neighborhood != "none" and any(loss.weights[name] for name in loss.weights if name != "text")
     loss = recipe.distilled(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
     collator = GraphCollator(
         graph,
@@ -237,6 +247,7 @@ def graph_loss(
         "relation_weight": recipe.relation_weight,
         "cross_view": recipe.cross_view,
         "corruption": recipe.corruption,
+        "edgeless": recipe.neighborhood == "none",
         "seed": seed,
         "gather_across_devices": recipe.gather_across_devices,
         "lookup": graph.terminology,

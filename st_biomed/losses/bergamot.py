@@ -66,6 +66,8 @@ class BergamotLoss(nn.Module):
         cross_view: Whether the intermodal loss pairs a text with the graph of the other view, as in GEBERT's paper.
         corruption: The ends that are permuted in a corrupted neighborhood: targets (``"trg"``) or sources (``"src"``)
             of edges.
+        edgeless: A control: whether a step without edges has graph vectors too, of nodes that see themselves alone, and
+            the losses between them. Deep graph infomax is 0 there.
         seed: Seed of the corruptions, which depend on it and the number of steps so far.
         gather_across_devices: Whether the targets of all processes form one batch; each process needs the same number.
         lookup: A terminology, or a lookup made from one, if the labels are its text ids.
@@ -98,6 +100,7 @@ class BergamotLoss(nn.Module):
         relation_weight: float = 1.0,
         cross_view: bool = False,
         corruption: str = "trg",
+        edgeless: bool = False,
         seed: int = 0,
         gather_across_devices: bool = False,
         lookup: ConceptLookup | Terminology | None = None,
@@ -123,6 +126,7 @@ class BergamotLoss(nn.Module):
         self.dgi = DeepGraphInfomaxLoss(graph_encoder.width) if graph_encoder and self.weights["dgi"] else None
         self.relation = relation
         self.corruption = one_of("corruption", corruption, CORRUPTIONS)
+        self.edgeless = edgeless
         check_whole("seed", seed, 0)
         self.seed = seed
         self.gather_across_devices = gather_across_devices
@@ -186,9 +190,9 @@ class BergamotLoss(nn.Module):
             columns = list(names[:, : len(labels)])
             if self.distillation is not None:
                 held["distillation"] = self.distillation.compute_loss_from_embeddings(columns, labels)
-            with_graph = bool(n_edges) and any(self.weights[name] for name in ("node", "intermodal", "dgi"))
+            with_graph = bool(n_edges or self.edgeless) and any(self.weights[n] for n in ("node", "intermodal", "dgi"))
             if with_graph:
-                columns += self._graph_vectors(names, edges)[:, : len(labels)]
+                columns += self._graph_vectors(names, edges, corrupted=bool(n_edges))[:, : len(labels)]
             labels = self._over_processes(labels)
             everywhere = self._over_processes(torch.stack(columns, dim=1)).unbind(1)
             values = self._text_and_graph(everywhere, labels, with_graph)
@@ -210,19 +214,19 @@ class BergamotLoss(nn.Module):
             values["node"] = self.node.compute_loss_from_embeddings(graphs, labels)
         if with_graph and self.weights["intermodal"]:
             values["intermodal"] = self.intermodal.compute_loss_from_embeddings(texts, graphs, labels)
-        if with_graph and self.dgi is not None:
+        if corrupted and self.dgi is not None:
             views = [self.dgi(nodes, wrong) for nodes, wrong in zip(graphs, corrupted)]
             values["dgi"] = (views[0] + views[1]) / 2
         return values
 
-    def _graph_vectors(self, names: Tensor, edges: Tensor) -> Tensor:
-        """Of the graph in both views, then of the corrupted graph: ``[2 or 4, N, D]`` from names ``[2, N, D]``.
+    def _graph_vectors(self, names: Tensor, edges: Tensor, *, corrupted: bool) -> Tensor:
+        """Of the graph in both views, then of the corrupted graph, if any: ``[2 or 4, N, D]`` from names ``[2, N, D]``.
 
         All of them go through the encoder as one graph.
         """
         assert self.graph_encoder is not None
         graphs = [edges, edges]
-        if self.dgi is not None:
+        if self.dgi is not None and corrupted:
             graphs += [corrupted_edges(edges, self._order(edges, view), self.corruption) for view in (0, 1)]
             names = torch.cat([names, names])
         together = side_by_side(graphs, names.shape[1])
@@ -257,6 +261,7 @@ class BergamotLoss(nn.Module):
             "relation": None if self.relation is None else self.relation.get_config_dict(),
             "cross_view": self.intermodal.cross_view,
             "corruption": self.corruption,
+            "edgeless": self.edgeless,
             "seed": self.seed,
             "gather_across_devices": self.gather_across_devices,
             "multi_similarity": self.loss.get_config_dict(),

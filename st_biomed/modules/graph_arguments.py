@@ -9,7 +9,7 @@ from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphSAGE
 from st_biomed.modules.graph_layers import GraphEncoder
 from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
 from st_biomed.modules.saved_graph_encoder import GRAPH_ENCODERS
-from st_biomed.settings.checks import COUNT, DROPOUT, about, one_of
+from st_biomed.settings.checks import COUNT, DROPOUT, about, above, one_of
 
 GRAPHS = (*GRAPH_ENCODERS, "none")
 
@@ -38,10 +38,22 @@ class GraphArguments:
     relation_features: bool = field(
         default=True, metadata={"help": "let the attention see the relation of an edge (gat)"}
     )
+    graph_learning_rate: float | None = field(
+        default=None,
+        metadata=about(
+            "learning rate of the graph encoder, the discriminator and relation vectors; learning_rate by default",
+            above(0),
+        ),
+    )
     blocks: int | None = field(
         default=None, metadata=about("blocks on the diagonal of RGCN's matrices; 64 by default", COUNT)
     )
     bases: int | None = field(default=None, metadata=about("bases of RGCN's matrices, in place of blocks", COUNT))
+
+    @property
+    def loss_learning_rate(self) -> float | None:
+        """That of the graph encoder and of the other parameters of the loss."""
+        return self.graph_learning_rate
 
     def graph_encoder(self, width: int, n_relations: int) -> GraphEncoder | None:
         """The graph encoder with new weights, or ``None`` for ``"none"``.

@@ -101,6 +101,11 @@ class EncoderArguments(AveragingArguments):
     )
     smoke: bool = field(default=False, metadata={"help": "two small steps, for tests"})
 
+    @property
+    def loss_learning_rate(self) -> float | None:
+        """Learning rate of the parameters of the loss; ``None`` for that of the encoder."""
+        return None
+
     def encoder(self) -> SentenceTransformer:
         """The encoder to train.
 

@@ -1,8 +1,9 @@
-"""The optimizer of a training: which parameters decay, and the learning rate of each layer."""
+"""The optimizer of a training: which parameters decay, and the learning rates of layers and of a loss's parameters."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -57,13 +58,32 @@ def decay_layers(optimizer: torch.optim.Optimizer, model: SentenceTransformer, d
         arXiv:2106.08254.
     """
     factors = layer_factors(model, decay)
+    _split(optimizer, lambda parameter, rate: rate * factors.get(id(parameter), 1.0))
+
+
+def set_loss_rate(optimizer: torch.optim.Optimizer, model: SentenceTransformer, rate: float) -> None:
+    """Give the parameters outside the encoder, those of a loss, a learning rate of their own.
+
+    Each group of the optimizer is split in place; the other settings of a group stay. A scheduler scales all rates alike.
+
+    Args:
+        optimizer: An optimizer before its first step and without a scheduler.
+        model: The encoder.
+        rate: Above 0.
+    """
+    encoder = {id(parameter) for parameter in model.parameters()}
+    _split(optimizer, lambda parameter, old: old if id(parameter) in encoder else rate)
+
+
+def _split(optimizer: torch.optim.Optimizer, rate_of: Callable[[nn.Parameter, float], float]) -> None:
+    """Split each group by the learning rates of its parameters, the highest first."""
     split: list[dict[str, Any]] = []
     for group in optimizer.param_groups:
-        by_factor: dict[float, list[nn.Parameter]] = {}
+        by_rate: dict[float, list[nn.Parameter]] = {}
         for parameter in group["params"]:
-            by_factor.setdefault(factors.get(id(parameter), 1.0), []).append(parameter)
-        for factor, parameters in sorted(by_factor.items(), key=lambda item: -item[0]):
-            split.append({**group, "params": parameters, "lr": group["lr"] * factor})
+            by_rate.setdefault(rate_of(parameter, group["lr"]), []).append(parameter)
+        for rate, parameters in sorted(by_rate.items(), key=lambda item: -item[0]):
+            split.append({**group, "params": parameters, "lr": rate})
     optimizer.param_groups[:] = split
 
 

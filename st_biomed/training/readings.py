@@ -112,6 +112,12 @@ def bergamot_readings(recipe: Any) -> list[str]:
         "the multi-similarity loss (2, 50, .5) with the triplet miner of SapBERT (.2), mined anew in every term"
     ]
     if recipe.graph != "none":
+        if recipe.neighborhood == "shuffled":
+            sentences.append("a control: neighbors are exchanged at random, so that they say nothing of a concept")
+        if recipe.neighborhood == "none":
+            sentences.append("a control: each concept is alone in its graph, without neighbors")
+        if not recipe.graph.startswith("published_") and recipe.graph_residual:
+            sentences.append("each layer of the graph encoder adds its input to its output, unlike the published ones")
         sentences += [
             f"a text is paired with the graph of {'the other view' if recipe.cross_view else 'its own view'}",
             "each view has a corruption of its own",

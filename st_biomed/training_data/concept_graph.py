@@ -42,6 +42,9 @@ class ConceptGraph:
         groups: Relation to the name of its group, which replaces the relation, e.g. a RELA of UMLS to its REL; other
             relations keep their name.
         languages: ISO 639-1 codes of the languages of a neighbor's names; all by default.
+        shuffle_seed: A control: neighbors are exchanged by a random permutation of the concepts that are neighbors.
+            Each target keeps its number of neighbors and its relations, each neighbor its number of targets, but none
+            of them has anything to do with the other. ``None`` for the stated neighbors.
         may_be_empty: Whether a graph without edges is accepted, for training on texts alone; by default it is
             rejected.
 
@@ -66,6 +69,7 @@ class ConceptGraph:
         inverses: bool = True,
         groups: Mapping[str, str] | None = None,
         languages: Sequence[str] | None = None,
+        shuffle_seed: int | None = None,
         may_be_empty: bool = False,
     ) -> None:
         if not relations and not parents:
@@ -80,7 +84,7 @@ class ConceptGraph:
         apart = triples[0] != triples[2]
         self.tally.drop("of a concept to itself", int((~apart).sum()))
         triples, turned = triples[:, apart], turned[apart]
-        edges = self._edges(triples, turned, stated, groups or {})
+        edges = self._edges(triples, turned, stated, groups or {}, shuffle_seed)
         self.relations, self.neighbors, self.edge_relations = edges
         if not self.n_edges and not may_be_empty:
             raise InputError(f"graph of {terminology!r}: no edge is left (edges: {self.tally})")
@@ -88,7 +92,12 @@ class ConceptGraph:
             array.setflags(write=False)
 
     def _edges(
-        self, triples: np.ndarray, turned: np.ndarray, stated: list[str], groups: Mapping[str, str]
+        self,
+        triples: np.ndarray,
+        turned: np.ndarray,
+        stated: list[str],
+        groups: Mapping[str, str],
+        shuffle_seed: int | None,
     ) -> tuple[tuple[str, ...], CSR, CSR]:
         """Relations, neighbors and their relations, of triples ``[3, T]`` and of the inverses of those that are turned.
 
@@ -110,6 +119,10 @@ class ConceptGraph:
         edges.sort()
         edges = edges[_first_of_run(edges)]
         self.tally.drop("repeated", n_known - len(edges))
+        if shuffle_seed is not None:
+            n_stated = len(edges)
+            edges = _shuffled(edges, n_concepts, n_relations, shuffle_seed)
+            self.tally.drop("of a concept to itself, after shuffling", n_stated - len(edges))
         self.tally.keep(len(edges))
         pair, relation = np.divmod(edges, n_relations)
         first = _first_of_run(pair)
@@ -190,6 +203,18 @@ def _packed(edges: tuple[np.ndarray, np.ndarray, np.ndarray], n_concepts: int, n
         out *= size
         out += column
     return out
+
+
+def _shuffled(edges: np.ndarray, n_concepts: int, n_relations: int, seed: int) -> np.ndarray:
+    """Packed edges, sorted, with their sources permuted; without those that now lead from a concept to itself."""
+    pair, relation = np.divmod(edges, n_relations)
+    target, source = np.divmod(pair, n_concepts)
+    sources, place = np.unique(source, return_inverse=True)
+    source = np.random.default_rng(seed).permutation(sources)[place]
+    apart = source != target
+    edges = _packed((target[apart], source[apart], relation[apart]), n_concepts, n_relations)
+    edges.sort()
+    return edges
 
 
 def _first_of_run(values: np.ndarray) -> np.ndarray:

@@ -168,6 +168,23 @@ def test_labels_are_looked_up_and_one_name_in_both_views_is_still_a_node():
     torch.testing.assert_close(parts(unmasked, GRAPH, labels)["text"], expected["text"])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_of_nodes_alone_has_graph_vectors_where_they_are_asked_for(kind):
+    """The control without neighbors; catches infomax of equal graphs, and parts that are silently 0."""
+    loss = made(kind, edgeless=True)
+    found = parts(loss, NO_EDGES)
+    assert found["dgi"] == 0 and found["text"] > 0
+    alone = torch.empty(2, 0, dtype=torch.int64), torch.empty(0, dtype=torch.int64)
+    names = vectors()[NO_EDGES.node_texts[:, : len(CLASSES)]]
+    graphs = [loss.graph_encoder(view, *alone) for view in names]
+    torch.testing.assert_close(found["node"], loss.node.compute_loss_from_embeddings(graphs, CLASSES))
+    expected = loss.intermodal.compute_loss_from_embeddings(list(names), graphs, CLASSES)
+    torch.testing.assert_close(found["intermodal"], expected)
+    plain = parts(made(kind), NO_EDGES)
+    assert plain["node"] == plain["intermodal"] == plain["dgi"] == 0
+    torch.testing.assert_close(parts(loss), parts(made(kind)))
+
+
 def test_what_has_no_weight_is_not_computed():
     """Catches a graph encoder that runs for nothing."""
     loss = made(**TEXT_ONLY)

@@ -74,6 +74,8 @@ def test_each_loss_can_be_left_out(name: str, run):
         ("--relation_loss", "transe", "--graph", "none"),
         ("--graph", "rgcn", "--bases", 2),
         ("--relation_features", "false"),
+        ("--neighborhood", "shuffled"),
+        ("--neighborhood", "none", "--mini_batch_size", 4),
         ("--graph", "published_gat", "--self_loops", "false", "--attention_dropout", 0),
         ("--max_neighbors", 3, 2, "--graph_hidden", 8, "--graph", "sage"),
         ("--cross_view", "true", "--corruption", "src"),
@@ -98,6 +100,18 @@ def test_without_the_weights_of_the_graph_it_is_trained_on_texts_alone(run):
     assert any(not torch.allclose(texts[name], other[name], atol=1e-6) for name in texts)
 
 
+def test_the_controls_train_on_the_same_texts_with_other_neighbors(run):
+    """Catches a control that changes nothing, and one that embeds neighbors it does not have."""
+    folders = [run(*LONGER, "--dropout", 0, "--neighborhood", name, output=name) for name in bergamot.NEIGHBORHOODS]
+    stated, shuffled, alone = (load_file(folder / "model.safetensors") for folder in folders)
+    for one, other in ((stated, shuffled), (stated, alone), (shuffled, alone)):
+        assert any(not torch.allclose(one[name], other[name], atol=1e-6) for name in one)
+    configs = [json.loads((folder / "run.json").read_text())["losses"]["names"]["config"] for folder in folders]
+    assert [config["edgeless"] for config in configs] == [False, False, True]
+    cards = [(folder / "README.md").read_text("utf-8") for folder in folders]
+    assert ["a control: " in card for card in cards] == [False, True, True]
+
+
 def test_without_a_graph_no_edge_and_no_pivot_language_is_needed(run, tmp_path: Path):
     """Catches SapBERT's training refused for want of edges, and a card that speaks of a graph encoder."""
     names = [Term(f"Z:{i}", f"zorb{end} {i}", source="Z", language="it") for i in range(12) for end in ("al", "ic")]
@@ -120,6 +134,30 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
         assert all(torch.equal(unbroken[name], resumed[name]) for name in unbroken), file
     half = load_file(checkpoint / "model.safetensors")
     assert any(not torch.equal(half[name], value) for name, value in load_file(whole / "model.safetensors").items())
+
+
+def test_the_graph_encoder_has_a_rate_of_its_own_that_a_resumed_run_keeps(run, monkeypatch):
+    """Catches a rate that no group has, one for the text encoder, and one that is lost at a checkpoint."""
+    rates: list[set[tuple[bool, float]]] = []
+    begin = bergamot.train_encoder
+
+    def watched(model, recipe, training, rows, loss, *others, **options):
+        trainer = begin(model, recipe, training, rows, loss, *others, **options)
+        encoder = {id(parameter) for parameter in model.parameters()}
+        groups = trainer.optimizer.param_groups
+        rates.append({(id(p) in encoder, group["initial_lr"]) for group in groups for p in group["params"]})
+        return trainer
+
+    monkeypatch.setattr(bergamot, "train_encoder", watched)
+    own = ("--learning_rate", 1e-3, "--graph_learning_rate", 5e-2, "--dropout", 0)
+    for decay in ("true", "false"):
+        whole = run(*LONGER, *own, "--decay_all", decay, "--save_strategy", "steps", "--save_steps", 2, output=decay)
+        checkpoint = whole.with_name(f"{decay}-training") / "checkpoint-2"
+        again = run(*LONGER, *own, "--decay_all", decay, "--resume_from_checkpoint", checkpoint, output=f"{decay}2")
+        for file in ("{}/model.safetensors", "{}-training/graph_encoder/graph_encoder.safetensors"):
+            unbroken, resumed = (load_file(whole.parent / file.format(one.name)) for one in (whole, again))
+            assert all(torch.equal(unbroken[name], resumed[name]) for name in unbroken)
+    assert rates == [{(True, 1e-3), (False, 5e-2)}] * 4
 
 
 def test_translations_are_held_out_and_linked_in_training(run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -15,7 +15,7 @@ from torch import nn
 
 from st_biomed.errors import InputError
 from st_biomed.losses import MultiSimilarityLoss
-from st_biomed.training.optimizer import decay_layers, decaying_all, layer_factors
+from st_biomed.training.optimizer import decay_layers, decaying_all, layer_factors, set_loss_rate
 
 SMALL = {"vocab_size": 30, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 16, "num_hidden_layers": 3}
 ENCODERS: dict[str, dict[str, Any]] = {
@@ -89,6 +89,17 @@ def test_a_learning_rate_of_one_s_own_is_scaled_as_well(tiny_bert: SentenceTrans
     found = settings(*made(tiny_bert, False, 0.5, learning_rate_mapping={"embeddings": 1.0, "scale": 0.7}))
     assert found["model.0.model.embeddings.word_embeddings.weight"] == (0.25, 0.5)
     assert found["scale"] == (0.7, 0.5)
+
+
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_parameters_of_a_loss_have_a_rate_of_their_own(all_of_them: bool, tiny_bert: SentenceTransformer):
+    """Catches a rate that reaches the encoder, a dense layer of the encoder taken for the loss, and a lost weight decay."""
+    loss, optimizer = made(tiny_bert, all_of_them, 0.5)
+    set_loss_rate(optimizer, tiny_bert, 0.7)
+    found = settings(loss, optimizer)
+    assert found["scale"] == (0.7, 0.5) and found["model.2.linear.weight"] == (0.1, 0.5)
+    assert found["model.0.model.encoder.layer.0.attention.self.query.weight"] == (0.1 * 0.5, 0.5)
+    assert [name for name, (rate, _) in found.items() if rate == 0.7] == ["scale"]
 
 
 def test_a_step_moves_a_layer_by_its_share_of_the_gradient(tiny_bert: SentenceTransformer):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -176,6 +178,34 @@ def test_the_digest_names_what_is_drawn_from():
     graphs = [ConceptGraph(whole), ConceptGraph(whole, inverses=False), ConceptGraph(whole, languages=["it"])]
     digests = {graph.digest for graph in graphs}
     assert len(digests) == 3 and ConceptGraph(two_languages()).digest in digests
+
+
+def test_shuffled_neighbors_keep_all_counts_and_nothing_else():
+    """Catches relations or degrees that are shuffled along, a seed without effect, and neighbors that stay."""
+    stated = [(f"c{i}", "near" if i % 3 else "far", f"c{(i * 7 + j) % 40}") for i in range(40) for j in (1, 2, 5)]
+    whole = terminology([edge for edge in stated if edge[0] != edge[2]])
+    plain = ConceptGraph(whole)
+    shuffled, again, other = (ConceptGraph(whole, shuffle_seed=seed) for seed in (1, 1, 2))
+    assert shuffled.tally.adds_up() and shuffled.relations == plain.relations
+    n_lost = shuffled.tally.dropped["of a concept to itself, after shuffling"]
+    assert len(edges(shuffled)) == plain.n_edges - n_lost and n_lost < 20
+    assert shuffled.digest == again.digest != other.digest and shuffled.digest != plain.digest
+    assert len(edges(shuffled) & edges(plain)) < 0.2 * plain.n_edges
+    for end in (0, 2):
+        counts = [
+            sorted(Counter((edge[end], edge[1]) for edge in edges(g)).values(), reverse=True)
+            for g in (plain, shuffled)
+        ]
+        assert sum(counts[0]) - sum(counts[1]) == n_lost
+    kept = Counter((relation, target) for _, relation, target in edges(shuffled))
+    had = Counter((relation, target) for _, relation, target in edges(plain))
+    assert kept <= had and sum((had - kept).values()) == n_lost  # every target keeps its relations
+    source = {(r, t): s for s, r, t in edges(plain) if had[r, t] == 1}
+    moved = {(r, t): s for s, r, t in edges(shuffled) if had[r, t] == 1}
+    pairs = {(source[key], moved[key]) for key in moved}
+    assert pairs and len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}), (
+        "a permutation of concepts"
+    )
 
 
 def test_nothing_can_be_changed():
