@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,7 +37,7 @@ def invented(n_entities: int, n_triples: int) -> KnowledgeGraph:
 def ours(graph: KnowledgeGraph, name: str) -> tuple[Step, Step]:
     """An epoch, and the filtered ranks of the test triples; PyKEEN counts its dimension in complex numbers."""
     dimension = DIMENSION if name == "transe" else 2 * DIMENSION
-    loss = {"loss": "self_adversarial", "reciprocal": False, "negatives": NEGATIVES // 2, "n3": 0.0}
+    loss: dict[str, Any] = {"loss": "self_adversarial", "reciprocal": False, "negatives": NEGATIVES // 2, "n3": 0.0}
     settings = KGESettings(model=name, dimension=dimension, batch_size=BATCH, **loss)  # the same for all models
     model = model_for(graph, settings)
     epochs = Epoch(model, graph, settings)

@@ -2,13 +2,18 @@
 # BERGAMOT on open ontologies with translations, beside the same encoder and budget with the text loss alone: the figures of
 # results/bergamot_open.md. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # Usage: bash evaluation/bergamot_open.sh [all | data | train | ablations | evaluate]
+# and, for what each part of the graph buys with the same targets, from a multilingual encoder (BASE) with several seeds (SEEDS):
+# bash evaluation/bergamot_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
+# --smoke takes two steps on invented terms, to see that the commands start.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
-open=out/bergamot
-if [ ! -f $open/train/terminology.json ]; then
+open=out/bergamot cells=out/bergamot_cells seeds="${SEEDS:-0 1 2}" smoke=()
+base=${BASE:-sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2}
+[ "${!#}" = --smoke ] && smoke=(--terminology toy --smoke true --pivot_language "" --bases 2 --per_device_train_batch_size 8) cells=${cells}_smoke
+if [ ${#smoke[@]} = 0 ] && [ ! -f $open/train/terminology.json ]; then
     hpo="$ST_BIOMED_DATA"/multilingual/hpo
     stated="--option statuses=OFFICIAL,TRANSLATED,CANDIDATE,MANUALLY\ TRANSLATED"
     while read -r name reader file options; do
@@ -36,6 +41,32 @@ train() {
     python recipes/bergamot.py recipes/configs/bergamot_open.yaml --terminology $open/train --disable_tqdm true \
         --output_dir out/bergamot_open/"$1" "${@:2}"
 }
+names() { # text; encoder x neighborhood x weight; each loss left out
+    echo text
+    for encoder in published residual plain; do
+        for neighborhood in stated shuffled none; do
+            for weight in 1 0.1; do echo $encoder-$neighborhood-$weight; done
+        done
+    done
+    for part in text node intermodal dgi; do echo no_$part; done
+}
+cell() { # name, seed: the same steps on the same targets in all cells
+    local encoder neighborhood weight model arguments
+    IFS=- read -r encoder neighborhood weight <<<"$1"
+    [ -f "$cells/$1-$2/run.json" ] && return
+    published="--graph published_gat" model=$published
+    case $encoder in
+    residual) model="--graph gat --relation_features false" ;;
+    plain) model="--graph gat --relation_features false --graph_residual false" ;;
+    text) model="--graph none" ;;
+    no_*) neighborhood=stated weight=0.1 ;;
+    esac
+    arguments="--node_weight ${weight:-1} --intermodal_weight ${weight:-1} --neighborhood ${neighborhood:-stated} --graph_learning_rate 1e-3"
+    [[ $encoder = no_* ]] && arguments="$arguments --${encoder#no_}_weight 0"
+    # shellcheck disable=SC2086
+    python recipes/bergamot.py recipes/configs/bergamot_open.yaml --base_model "$base" --terminology $open/train --disable_tqdm true \
+        --seed "$2" --output_dir "$cells/$1-$2" --overwrite true $model $arguments "${smoke[@]}"
+}
 case "${1:-train}" in
 all)
     for step in train ablations evaluate; do bash evaluation/bergamot_open.sh "$step"; done
@@ -49,6 +80,21 @@ ablations) # each loss left out
     for part in text node intermodal dgi; do train no_$part --${part}_weight 0; done
     train blind --relation_features false
     train cross_view --cross_view true
+    ;;
+cell) cell "$2" "$3" ;;
+cells)
+    for seed in $seeds; do for name in $(names); do cell "$name" "$seed"; done; done
+    ;;
+report) # differences from the text loss alone and from neighbors at random, seed by seed; the scorecard of all cells against BASE
+    models=$(for name in $(names); do for seed in $seeds; do [ ! -f "$cells/$name-$seed/run.json" ] || echo "$name-$seed=$cells/$name-$seed"; done; done)
+    benchmarks=$(if [ ${#smoke[@]} = 0 ]; then
+        for one in $open/translations.yaml ncbi_disease mayosrs hpo_tree icd9cm_it_tree relations_ncit; do echo "-b $one"; done
+    else echo "-b hpo_tree"; fi)
+    # shellcheck disable=SC2086
+    st-biomed evaluate $models --scorecard --base base="$base" --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation $benchmarks
+    for reference in text published-shuffled-0.1; do
+        python evaluation/bergamot_cells.py $cells/evaluation --reference $reference -o $cells/against_$reference.md
+    done
     ;;
 evaluate)
     models=$(for one in out/bergamot_open/*/; do if [ -f "$one"run.json ]; then basename "$one"; fi; done)

@@ -1,0 +1,76 @@
+"""What each part of BERGAMOT's graph buys: cells of one experiment, compared seed by seed with a reference cell.
+
+    python evaluation/bergamot_cells.py out/bergamot_cells/evaluation --reference text -o out/bergamot_cells/report.md
+
+The models of the folder of results are named CELL-SEED. A row has the mean figure of a cell over its seeds, and the mean of the
+differences from the reference with the same seed, with Student's 95% interval. The interval says what other seeds would change on
+the same mentions. A difference whose interval contains 0 is not shown by these seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.leaderboard.results import Result, ResultsFolder
+from st_biomed.metrics.seed_interval import seed_interval
+from st_biomed.settings.recipe import run_recipe
+
+Figures = dict[str, dict[str, dict[int, float]]]
+"""Metric to cell to seed to figure."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path, help="folder of `st-biomed evaluate`")
+    parser.add_argument("--reference", default="text", help="the cell that others are compared with")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="file of the tables")
+    arguments = parser.parse_args()
+    text = report(figures(ResultsFolder(arguments.results).results), arguments.reference)
+    arguments.output.write_text(text, encoding="utf-8")
+    print(text)
+
+
+def figures(results: Iterable[Result]) -> Figures:
+    """The primary figures of the models that are named CELL-SEED; those of other models are left out."""
+    found: Figures = {}
+    for result in results:
+        cell, _, seed = result.model.rpartition("-")
+        if cell and seed.isdigit() and not result.is_raw:
+            found.setdefault(result.primary, {}).setdefault(cell, {})[int(seed)] = result.metrics[result.primary]
+    return found
+
+
+def report(found: Figures, reference: str) -> str:
+    """A table for each metric, best cell first.
+
+    Raises:
+        InputError: The reference was not measured, or has fewer than two seeds in common with a cell.
+    """
+    blocks = []
+    for metric, cells in sorted(found.items()):
+        if reference not in cells:
+            raise InputError(
+                f"reference {reference!r} was not measured by {metric}; there are {', '.join(sorted(cells))}"
+            )
+        rows = []
+        for cell, of_seeds in cells.items():
+            seeds = sorted(of_seeds.keys() & cells[reference].keys())
+            if len(seeds) < 2:
+                raise InputError(f"{cell}: needs two seeds that {reference} has too, found {len(seeds)} ({metric})")
+            mean = sum(of_seeds[seed] for seed in seeds) / len(seeds)
+            of_reference = [of_seeds[seed] - cells[reference][seed] for seed in seeds]
+            difference = seed_interval(of_reference)
+            interval = f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"
+            rows.append((mean, f"| {cell} | {len(seeds)} | {mean:.3f} | {'' if cell == reference else interval} |"))
+        table = [f"## {metric}", "", f"| cell | seeds | mean | difference from {reference} |", "|---|--:|--:|---|"]
+        blocks.append("\n".join([*table, *(row for _, row in sorted(rows, reverse=True))]))
+    if not blocks:
+        raise InputError("no model of the folder is named CELL-SEED")
+    return "\n\n".join(blocks) + "\n"
+
+
+if __name__ == "__main__":
+    run_recipe(main)

@@ -1,0 +1,53 @@
+"""The report on BERGAMOT's cells: differences of seeds that belong together, with their interval."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from evaluation.bergamot_cells import figures, report
+from st_biomed.errors import InputError
+from st_biomed.leaderboard.results import Result
+
+SCRIPT = Path(__file__).parents[2] / "evaluation" / "bergamot_open.sh"
+
+
+def results(**cells: list[float]) -> list[Result]:
+    return [
+        Result("b", "b", f"{cell}-{seed}", "x", {}, {"b_acc@1": value, "b_acc@5": 1.0}, "b_acc@1", {})
+        for cell, values in cells.items()
+        for seed, value in enumerate(values)
+    ]
+
+
+def test_seeds_are_compared_in_pairs():
+    """By hand: differences .1, .1, .1 have no spread though the seeds differ; catches intervals of unpaired seeds."""
+    text = report(figures(results(text=[0.1, 0.5, 0.9], stated=[0.2, 0.6, 1.0], shuffled=[0.4, 0.5, 0.6])), "text")
+    assert "| stated | 3 | 0.600 | +0.100 (+0.100 to +0.100) |" in text
+    assert "| text | 3 | 0.500 |  |" in text
+    assert re.search(r"\| shuffled \| 3 \| 0\.500 \| \+0\.000 \(-0\.745 to \+0\.745\) \|", text), text
+    assert text.index("stated") < text.index("shuffled") and "acc@5" not in text
+
+
+def test_a_seed_that_the_reference_lacks_does_not_count():
+    found = figures([*results(text=[0.1, 0.2], stated=[0.2, 0.3, 0.9]), *results(base=[0.5])[:0]])
+    assert "| stated | 2 | 0.250 | +0.100 (+0.100 to +0.100) |" in report(found, "text")
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({}, "no model of the folder is named CELL-SEED"),
+        ({"stated": [0.1, 0.2]}, "reference 'text' was not measured by b_acc@1; there are stated"),
+        ({"text": [0.1, 0.2], "stated": [0.1]}, "stated: needs two seeds that text has too, found 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(cells: dict[str, list[float]], message: str):
+    with pytest.raises(InputError, match=message):
+        report(figures(results(**cells)), "text")
+
+
+def test_models_without_a_seed_are_left_out():
+    assert not figures([Result("b", "b", "base", "x", {}, {"b_acc@1": 0.5}, "b_acc@1", {})])
