@@ -62,7 +62,9 @@ def test_all_sources_change_nothing(whole: Terminology, sources: list[str]):
 
 
 def test_an_unknown_source_is_one_line_with_those_that_have_rows(whole: Terminology):
-    with pytest.raises(InputError, match="unknown hierarchy source 'TREES': allowed are 'META', 'MTHA', 'MTHB', 'TREE'"):
+    with pytest.raises(
+        InputError, match="unknown hierarchy source 'TREES': allowed are 'META', 'MTHA', 'MTHB', 'TREE'"
+    ):
         with_parents_of(whole, ["TREES"])
     with pytest.raises(InputError, match="unknown synonym source 'UMLS'"):
         texts_of_sources(whole, ["UMLS"])
