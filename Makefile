@@ -27,7 +27,7 @@ test: $(STAMP)  ## every test that needs neither a network nor the development d
 	$(PYTEST)
 
 realdata: $(STAMP)  ## the tests on the open development data (ST_BIOMED_DATA)
-	$(BIN)/python -m pip install --quiet --no-deps pykeen==1.11.1 || echo "pykeen, whose package has public graphs, is not available: their tests are skipped"
+	$(BIN)/python -m pip download --quiet --no-deps --dest $(VENV)/wheels pykeen==1.11.1 || echo "pykeen, whose package has public graphs, is not available: their tests are skipped"
 	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m realdata
 
 replicate-hiprbert: $(STAMP)  ## the committed figures of HiPrBERT, three seeds: ICD-10-CM comes with the package

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
 
 from st_biomed.encoder.text_limit import limited_preprocess
@@ -25,12 +25,10 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
 from st_biomed.linking_data.translation_arguments import TranslationArguments
-from st_biomed.losses import BergamotLoss, CachedBergamotLoss, LossParametersCallback, TerminologyDigestCallback
-from st_biomed.losses.deep_graph_infomax import CORRUPTIONS
-from st_biomed.losses.relation_margin import SCORES, RelationMarginLoss
-from st_biomed.modules.graph_arguments import GraphArguments
+from st_biomed.losses import LossParametersCallback, TerminologyDigestCallback
+from st_biomed.losses.bergamot_arguments import BergamotLossArguments
 from st_biomed.samplers import EpochCallback, GraphBatches, GraphCollator
-from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, at_least, one_of
+from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.distillation import DistillationArguments
@@ -41,12 +39,11 @@ from st_biomed.training.readings import bergamot_readings
 from st_biomed.training_data import names_dataset
 from st_biomed.training_data.concept_graph import ConceptGraph
 
-RELATION_LOSSES = ("none", *SCORES)
 NEIGHBORHOODS = ("stated", "shuffled", "none")
 
 
 @dataclass
-class BergamotArguments(DistillationArguments, GraphArguments, TranslationArguments, EncoderArguments):
+class BergamotArguments(DistillationArguments, BergamotLossArguments, TranslationArguments, EncoderArguments):
     """Arguments from the paper; the help names its sections."""
 
     base_model: str = field(
@@ -76,23 +73,6 @@ class BergamotArguments(DistillationArguments, GraphArguments, TranslationArgume
     inverses: bool = field(
         default=True, metadata={"help": "add an inverse edge for each relation; UMLS states both directions"}
     )
-    text_weight: float = field(default=1.0, metadata=about("weight of the term-term loss (2); 0 for none", WEIGHT))
-    node_weight: float = field(default=1.0, metadata=about("weight of the node-node loss (2); 0 for none", WEIGHT))
-    intermodal_weight: float = field(default=1.0, metadata=about("weight of the intermodal loss (2); 0: none", WEIGHT))
-    dgi_weight: float = field(default=0.1, metadata=about("lambda, weight of deep graph infomax (2); 0: none", WEIGHT))
-    cross_view: bool = field(
-        default=False,
-        metadata={"help": "pair a text with the graph of the other view (GEBERT), not with that of its own view (2)"},
-    )
-    corruption: str = field(
-        default="trg",
-        metadata=about("ends of edges that are permuted for deep graph infomax: trg or src", one_of(*CORRUPTIONS)),
-    )
-    relation_loss: str = field(
-        default="none",
-        metadata=about(f"additional relation loss of CODER: {', '.join(RELATION_LOSSES)}", one_of(*RELATION_LOSSES)),
-    )
-    relation_weight: float = field(default=1.0, metadata=about("weight of the relation loss", WEIGHT))
     max_pairs_per_concept: int = field(
         default=50,
         metadata=about("pairs of names per concept and epoch, in each language and with the pivot language", COUNT),
@@ -175,7 +155,14 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     )
 
     # Loss.
-    loss = graph_loss(recipe, model, graph, training.seed)
+    loss: Any = recipe.bergamot_loss(
+        model,
+        train,
+        len(graph.relations),
+        edgeless=recipe.neighborhood == "none",
+        seed=training.seed,
+        **recipe.embedding(),
+    )
     reads_graph = recipe.neighborhood != "none" and any(loss.weights[name] for name in loss.weights if name != "text")
     loss = recipe.distilled(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
     collator = GraphCollator(
@@ -227,34 +214,6 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
         beside={} if loss.graph_encoder is None else {"graph_encoder": loss.graph_encoder.save},
         averaging=averaging,
     )
-
-
-def graph_loss(
-    recipe: BergamotArguments, model: SentenceTransformer, graph: ConceptGraph, seed: int
-) -> BergamotLoss | CachedBergamotLoss:
-    """The loss, with the graph encoder and the relation loss if they are used."""
-    width: Any = model.get_embedding_dimension()
-    relation = None
-    if recipe.relation_loss != "none":
-        relation = RelationMarginLoss(width, len(graph.relations), score=recipe.relation_loss)
-    encoder = recipe.graph_encoder(width, len(graph.relations))
-    options: dict[str, Any] = {
-        "text_weight": recipe.text_weight,
-        "node_weight": recipe.node_weight if encoder else 0.0,
-        "intermodal_weight": recipe.intermodal_weight if encoder else 0.0,
-        "dgi_weight": recipe.dgi_weight if encoder else 0.0,
-        "relation": relation,
-        "relation_weight": recipe.relation_weight,
-        "cross_view": recipe.cross_view,
-        "corruption": recipe.corruption,
-        "edgeless": recipe.neighborhood == "none",
-        "seed": seed,
-        "gather_across_devices": recipe.gather_across_devices,
-        "lookup": graph.terminology,
-    }
-    if recipe.mini_batch_size is not None:
-        return CachedBergamotLoss(model, encoder, mini_batch_size=recipe.mini_batch_size, **options)
-    return BergamotLoss(model, encoder, **options)
 
 
 if __name__ == "__main__":

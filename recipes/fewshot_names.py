@@ -31,7 +31,7 @@ from st_biomed.few_shot.paired_tests import RESAMPLES, compared_with_input, prim
 from st_biomed.few_shot.result_files import write_rankings, write_tables
 from st_biomed.few_shot.stage import StageSettings, assembled
 from st_biomed.few_shot.training_set_arguments import TrainingSetArguments
-from st_biomed.few_shot.training_sets import TrainingSet, sources_of
+from st_biomed.few_shot.training_sets import sources_of, with_known_words
 from st_biomed.modules.residual_feed_forward import HIDDEN
 from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.run_record import RunRecord
@@ -128,7 +128,7 @@ def run(
     """From the training sets to tables and the release folder."""
     # Read. Names are drawn once before anything is encoded, so that too few names are an early error.
     encoder = FrozenEncoder(recipe.input_form(), bf16=training.bf16, cache_dir=recipe.cache_dir)
-    sets = {part.name: with_vectors(part, encoder) for part in recipe.open_training_sets()}
+    sets = {part.name: with_known_words(part, encoder) for part in recipe.open_training_sets()}
     for training_set in sets.values():
         few_shot_names(training_set.concepts, max(recipe.shots), ambiguous=recipe.ambiguous)
     suite, whole = suites(recipe)
@@ -207,16 +207,6 @@ def released(recipe: FewShotArguments) -> Chain:
 def released_seed(recipe: FewShotArguments) -> int:
     """The seed of the chain to release."""
     return recipe.seeds[0] if recipe.release_seed is None else recipe.release_seed
-
-
-def with_vectors(training_set: TrainingSet, encoder: FrozenEncoder) -> TrainingSet:
-    """The set without names of which no word has a word vector; the coverage is printed."""
-    print(f"{training_set.name}: {training_set.terminology!r}\n{training_set.statistics}")
-    coverage = encoder.coverage([name for names in training_set.concepts.values() for name in names])
-    if coverage is None:
-        return training_set
-    print(f"{training_set.name}: {coverage}")
-    return training_set.without_names(coverage.without_words)
 
 
 def suites(recipe: FewShotArguments) -> tuple[EvaluatorSuite, EvaluatorSuite]:

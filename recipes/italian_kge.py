@@ -74,8 +74,7 @@ class ItalianArguments(
         metadata=about("mean: over the tokens of the mention (3.2); cls: the first token (4)", one_of("mean", "cls")),
     )
     max_length: int = field(
-        default=48,
-        metadata=about("maximum number of tokens of a context in training, with its markers", at_least(3)),
+        default=48, metadata=about("maximum number of tokens of a context in training, with its markers", at_least(3))
     )
     terminology: list[str] = field(
         default_factory=list,

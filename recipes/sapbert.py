@@ -189,10 +189,7 @@ def run(
         training.batch_sampler = HardNegativeBatches.of(train, kept, plan=plan)
     else:
         training.batch_sampler = SynonymBatches.of(
-            train,
-            kept,
-            max_pairs_per_concept=recipe.max_pairs_per_concept,
-            pivot_language=recipe.pivot_language,
+            train, kept, max_pairs_per_concept=recipe.max_pairs_per_concept, pivot_language=recipe.pivot_language
         )
 
     # Loss.

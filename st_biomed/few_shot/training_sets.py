@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_table
@@ -12,6 +13,9 @@ from st_biomed.hierarchy import Hierarchy
 from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.high_level_concepts import LARGEST, NameCounts, child_concepts, top_concepts
+
+if TYPE_CHECKING:
+    from st_biomed.few_shot.frozen_encoder import FrozenEncoder
 
 _TABLES = (".csv", ".tsv")
 
@@ -154,3 +158,18 @@ def _of_table(name: str, path: Path, leave_out: Collection[str]) -> tuple[Traini
     counts = NameCounts.of([len(of_one) for of_one in concepts.values()])
     statistics = f"{counts.concepts} concepts, names: {counts.least} to {counts.most}, {counts.mean:.0f} on average"
     return TrainingSet(name, concepts, {code: code for code in concepts}, terminology, statistics), removed_codes
+
+
+def with_known_words(training_set: TrainingSet, encoder: FrozenEncoder) -> TrainingSet:
+    """The set without names of which no word has a word vector; the coverage is printed.
+
+    Args:
+        training_set: The names.
+        encoder: The input of the few-shot encoder; one that splits words into pieces knows all.
+    """
+    print(f"{training_set.name}: {training_set.terminology!r}\n{training_set.statistics}")
+    coverage = encoder.coverage([name for names in training_set.concepts.values() for name in names])
+    if coverage is None:
+        return training_set
+    print(f"{training_set.name}: {coverage}")
+    return training_set.without_names(coverage.without_words)

@@ -51,8 +51,8 @@ class Hierarchy:
             ``sibling_parent`` if it is one of them.
         max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3). With a level function, also the largest level
             of that function, for every definition (default: ``D``).
-        level_function: E.g. :func:`~st_biomed.hierarchy.level_functions.by_depth`. Maps :class:`BatchPairs` to other integer levels ``[A, B]``, for distances that depend on depth
-            or on the hierarchy. It is applied last, and only in :meth:`distance`.
+        level_function: Maps :class:`BatchPairs` to other integer levels ``[A, B]``, e.g.
+            :func:`~st_biomed.hierarchy.level_functions.by_depth`. It is applied last, and only in :meth:`distance`.
         weight_function: Maps :class:`BatchPairs` to positive pair weights ``[A, B]``; may be a ``torch.nn.Module``
             with learned parameters.
 
@@ -199,17 +199,8 @@ class Hierarchy:
 
     def _pairs(self, labels_a: Tensor, labels_b: Tensor, distance: Tensor) -> BatchPairs:
         tables = self._text_depths.on(labels_a.device)
-        depth, deepest = tables["depth"], tables["deepest"]
-        return BatchPairs(
-            labels_a,
-            labels_b,
-            distance,
-            depth[labels_a],
-            depth[labels_b],
-            deepest[labels_a],
-            deepest[labels_b],
-            self,
-        )
+        depths = [tables[name][labels] for name in ("depth", "deepest") for labels in (labels_a, labels_b)]
+        return BatchPairs(labels_a, labels_b, distance, *depths, self)
 
     def _levels_of(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
         import torch

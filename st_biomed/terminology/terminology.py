@@ -57,8 +57,6 @@ class Terminology(TerminologyTables):
         ['flumpa disease, voglic type', 'voglic disease of the flumpa', 'voglic flumpa disease']
     """
 
-    # ------------------------------------------------------------------ making one
-
     @classmethod
     def read(cls, source: str, path: str | Path | None = None, **options: Any) -> Terminology:
         """Read a source with the reader of that name.
@@ -80,8 +78,8 @@ class Terminology(TerminologyTables):
             raise InputError(f"{path or source}: no term was read ({tally})")
         terminology.tallies = {f"{source} rows": tally, **terminology.tallies}
         read_options = {name: _without_folders(value) for name, value in resolved_options(source, options).items()}
-        name = "" if path is None else Path(path).name
-        terminology.readings = [{"reader": source, "path": name, "options": read_options, "version": __version__}]
+        file = {"reader": source, "path": "" if path is None else Path(path).name}
+        terminology.readings = [{**file, "options": read_options, "version": __version__}]
         return terminology
 
     @classmethod
@@ -108,16 +106,14 @@ class Terminology(TerminologyTables):
             raise InputError(
                 f"terminology {str(name)!r}: no such folder, and no reader of this name; readers are {', '.join(reader_names())}"
             )
-        parsed_options = parse_options(source, options.split("&")) if asked else {}
-        return cls.read(source, path or None, **parsed_options)
+        return cls.read(source, path or None, **(parse_options(source, options.split("&")) if asked else {}))
 
     @classmethod
     def from_records(cls, records: Iterable[Record], source: SourceInfo) -> Terminology:
         """Build the tables from a stream of records.
 
-        A record that points at a concept without any term is dropped and counted, and so are repeated records,
-        self-loops and empty texts. A grouping node may have parents and children without a term, see
-        :class:`~st_biomed.records.Grouping`.
+        A record that points at a concept without any term is dropped and counted, and so are repeated records, self-loops and
+        empty texts. A :class:`~st_biomed.records.Grouping` may have parents and children without a term.
 
         Args:
             records: Terms, parents, relations, types, cross-references, definitions, grouping nodes and source
@@ -269,8 +265,6 @@ class Terminology(TerminologyTables):
         if cyclic.any() and self.n_nameless:
             tables = renumbered(self.tables, tables, Tally())  # grouping nodes that only such parents kept
         return Terminology(tables, self.sources, {**self.tallies, "without cycles": tally}, self.readings)
-
-    # ------------------------------------------------------------------ on disk
 
     def save(self, folder: str | Path) -> Path:
         """Write the tables as parquet and everything else as ``terminology.json``; an older copy there is replaced.

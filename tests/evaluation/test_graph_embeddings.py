@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
+import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,16 +58,13 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def public(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """The graphs of PyKEEN: of its wheel in the data folder, or of the installed package."""
-    found = importlib.util.find_spec("pykeen")
-    if found is not None and found.origin is not None:
-        yield Path(found.origin).with_name("datasets")
-        return
-    wheel = request.getfixturevalue("realdata") / "kg" / WHEEL
-    if not wheel.is_file():
-        pytest.skip(f"no {WHEEL} in kg/ of ST_BIOMED_DATA: pip download --no-deps pykeen==1.11.1")
-    yield wheel
+def public(realdata: Path) -> Path:
+    """The graphs of PyKEEN, out of its wheel: where `make realdata` puts it, or in the data folder."""
+    places = [folder / WHEEL for folder in (Path(sys.prefix) / "wheels", realdata / "kg")]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        pytest.skip(f"no {WHEEL} in {' or '.join(str(place.parent) for place in places)}: make realdata downloads it")
+    return found
 
 
 @pytest.mark.realdata
