@@ -199,8 +199,9 @@ class Hierarchy:
 
     def _pairs(self, labels_a: Tensor, labels_b: Tensor, distance: Tensor) -> BatchPairs:
         tables = self._text_depths.on(labels_a.device)
-        depths = [tables[name][labels] for name in ("depth", "deepest") for labels in (labels_a, labels_b)]
-        return BatchPairs(labels_a, labels_b, distance, *depths, self)
+        depths = (tables["depth"][labels_a], tables["depth"][labels_b])
+        deepest = (tables["deepest"][labels_a], tables["deepest"][labels_b])
+        return BatchPairs(labels_a, labels_b, distance, *depths, *deepest, self)
 
     def _levels_of(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
         import torch
