@@ -40,9 +40,10 @@ class BergamotLoss(nn.Module):
         + relation_weight   the relation loss, mean over edges and views
 
     "The resulting training loss is obtained as the sum of these four losses: L_sap + L_node + L_int + lambda_dgi L_dgi";
-    lambda, which the paper does not state, is .1. The published scripts have node_weight .1 and intermodal_weight .1. Each view has its own corruption. All distinct names of a step are
-    embedded once. An edge counts once; edges from a node to itself do not count. A step without edges (on all
-    processes) has no graph and learns from the texts like SapBERT. Terms with weight 0 are not computed.
+    lambda, which the paper does not state, is .1. The published scripts have node_weight .1 and intermodal_weight .1.
+    Each view has its own corruption. All distinct names of a step are embedded once. An edge counts once; edges from
+    a node to itself do not count. A step without edges (on all processes) has no graph and learns from the texts like
+    SapBERT. Terms with weight 0 are not computed.
 
     Several processes with ``gather_across_devices`` learn what one process learns from all of their targets: the vectors and
     labels of the targets are gathered, DGI sums up and discriminates all of them, the relation loss is a mean over all edges.

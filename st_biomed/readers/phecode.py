@@ -88,8 +88,8 @@ def records(
             each code in ``icd_map`` becomes a synonym of its phecode, as with ``icd_names``. By default none.
         icd10cm_titles: The same of ICD-10-CM and the reader ``icd10cm``. Codes with a seventh character ("initial
             encounter") have no title. By default none.
-        encoding: Encoding of these tables except files of titles, e.g. ``latin-1``; by default each is read as UTF-8 or, if it is not UTF-8, as
-            ``cp1252``, the encoding of some files of the catalog (``phecodeX_info.csv``,
+        encoding: Encoding of these tables except files of titles, e.g. ``latin-1``; by default each is read as UTF-8 or, if
+            it is not UTF-8, as ``cp1252``, the encoding of some files of the catalog (``phecodeX_info.csv``,
             ``Phecode_map_v1_2_icd10cm_beta.csv``). The encoding is recorded.
 
     Raises:

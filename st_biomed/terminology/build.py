@@ -45,8 +45,9 @@ def assemble(
     """Sort codes, texts and rows, and replace codes and texts by their indices.
 
     A parent, relation, type, cross-reference or definition of a concept without any term is dropped and counted, except
-    parents of grouping nodes that have a concept with a term below them; and so are repeated records, a synonym that equals its concept's preferred term, self-loops, empty texts and empty
-    definitions. White space within a definition becomes one space, as sources break its lines.
+    parents of grouping nodes that have a concept with a term below them. Repeated records, a synonym that equals its
+    concept's preferred term, self-loops, empty texts and empty definitions are dropped and counted, too. White space
+    within a definition becomes one space, as sources break its lines.
 
     Args:
         records: Records and columns of records in any order.

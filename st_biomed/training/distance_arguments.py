@@ -35,7 +35,6 @@ class DistanceArguments:
     max_distance: int | None = field(
         default=None, metadata=about("largest distance of lca_depth and hops; 3 by default", COUNT)
     )
-
     weighted_by: str = field(
         default="none",
         metadata=about(

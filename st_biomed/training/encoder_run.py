@@ -82,8 +82,8 @@ def train_encoder(
     """Train an encoder with complete checkpoints, or continue its training from one.
 
     Texts are cut after ``max_length`` tokens while a batch is made of them, and only then: the encoder is measured, saved
-    and released with its own limit. With ``--adapter lora`` low-rank updates are added before training and merged after it. With ``--ema_decay`` the
-    encoder has the moving average of the weights at the end.
+    and released with its own limit. With ``--adapter lora`` low-rank updates are added before training and merged
+    after it. With ``--ema_decay`` the encoder has the moving average of the weights at the end.
 
     Args:
         model: The encoder; trained in place.

@@ -81,15 +81,15 @@ def test_relations_of_held_out_concepts_are_measured_and_not_trained(outcome: tu
     assert set(train.codes) >= drawn
 
 
+def toy_run(base_model: Path, folder: Path) -> list[object]:
+    """The arguments of a run on invented terms."""
+    return ["--base_model", base_model, "--output_dir", folder / "out", "--terminology", "toy"]
+
+
 def test_held_out_names_are_linked_before_and_after(tiny_bert_folder: Path, tmp_path: Path, monkeypatch, capsys):
     """Catches names that are measured and trained on, and a loss in linking that nobody is shown."""
     given = [
-        "--base_model",
-        tiny_bert_folder,
-        "--output_dir",
-        tmp_path / "out",
-        "--terminology",
-        "toy",
+        *toy_run(tiny_bert_folder, tmp_path),
         "--benchmark",
         "none",
     ]
@@ -111,12 +111,7 @@ def test_cycles_of_sources_that_give_no_hierarchy_do_not_matter(tiny_bert_folder
     tables = {"strings": str(tmp_path / "strings.csv"), "name": "META"}
     Terminology.read("parent_child", tmp_path / "parents.csv", **tables).save(tmp_path / "meta")
     given = [
-        "--base_model",
-        tiny_bert_folder,
-        "--output_dir",
-        tmp_path / "out",
-        "--terminology",
-        "toy",
+        *toy_run(tiny_bert_folder, tmp_path),
         tmp_path / "meta",
     ]
     run(
