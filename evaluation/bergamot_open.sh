@@ -93,7 +93,7 @@ report) # differences from the text loss alone and from neighbors at random, see
     # shellcheck disable=SC2086
     st-biomed evaluate $models --scorecard --base base="$base" --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation $benchmarks
     for reference in text published-shuffled-0.1; do
-        python evaluation/bergamot_cells.py $cells/evaluation --reference $reference -o $cells/against_$reference.md
+        python evaluation/cells.py $cells/evaluation --reference $reference -o $cells/against_$reference.md
     done
     ;;
 evaluate)

@@ -23,7 +23,7 @@ scorecard() { # name, models and options; vectors and figures of earlier steps a
 }
 # shellcheck disable=SC2046
 few() { # name, models; a benchmark or two of each family
-    scorecard "$@" --selection $(printf -- "--benchmark %s " ncbi_disease mayosrs umnsrs_similarity_modified \
+    scorecard "$@" --selection $(printf -- "--benchmark %s " ${linking-ncbi_disease} mayosrs umnsrs_similarity_modified \
         umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit clustering_doid clustering_hpo)
 }
 third="--max_steps $(python -c "
@@ -51,22 +51,22 @@ curve) # shares of the trained weights of the first seed
     done
     few curve $(for share in 0.25 0.5 0.75 1; do echo share-$share=$out/share-$share; done)
     ;;
-ablations) # each part left out, on a third of the steps
+ablations) # each part left out, on a third of the steps; linking is that of held-out names, which every run measures
     for seed in $seeds; do
         # shellcheck disable=SC2086
         {
-            train third "$seed" $third
+            train third "$seed" $third --keep_trained true
             train no_definitions "$seed" $third --parts synonyms hierarchy relations --shares 2 2 1
             train no_hierarchy "$seed" $third --parts synonyms definitions relations --shares 2 2 1
             train no_relations "$seed" $third --parts synonyms definitions hierarchy --shares 2 2 2
             train no_distillation "$seed" $third --distillation 0
-            train no_averaging "$seed" $third --average none
             train synonyms_alone "$seed" $third --parts synonyms --shares 1 --distillation 0 --average none
             train hierarchy_alone "$seed" $third --parts hierarchy --shares 1 --distillation 0 --average none
         }
     done
     # shellcheck disable=SC2046
-    few ablations $(models third no_definitions no_hierarchy no_relations no_distillation no_averaging synonyms_alone hierarchy_alone)
+    linking="" few ablations $(models third no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone) \
+        $(for seed in $seeds; do echo "no_averaging-$seed=$out/third-$seed-training/trained"; done)
     ;;
 controls) # the same training on names that belong to other concepts, and the base model without its first component
     for control in shuffled untrained; do
@@ -76,7 +76,7 @@ controls) # the same training on names that belong to other concepts, and the ba
     done
     for seed in $seeds; do
         # shellcheck disable=SC2086
-        train third "$seed" $third
+        train third "$seed" $third --keep_trained true
         train shuffled "$seed" $third --terminology $out/shuffled
     done
     # shellcheck disable=SC2046

@@ -20,11 +20,19 @@ def data_path(path: str | Path) -> Path:
 
 
 def resolved(source: str) -> str:
-    """``path``, ``reader:path`` or ``reader:path?options`` with the path that was found; anything else is unchanged."""
+    """``path``, ``reader:path`` or ``reader:path?options`` with the paths that were found; anything else is unchanged.
+
+    The value of an option is a path if the data folder has it.
+    """
     place, asked, options = source.partition("?")
     head, colon, path = place.rpartition(":")
-    found = data_path(path)
-    return f"{head}{colon}{found if found.exists() else path}{asked}{options}"
+    values = [option.partition("=") for option in options.split("&")]
+    stated = "&".join(f"{name}{equals}{_found(value)}" for name, equals, value in values)
+    return f"{head}{colon}{_found(path)}{asked}{stated}"
+
+
+def _found(value: str) -> str:
+    return str(path) if value and (path := data_path(value)).exists() else value
 
 
 def open_terminology(sources: Sequence[str]) -> Terminology:

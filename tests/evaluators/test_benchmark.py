@@ -173,6 +173,13 @@ def test_a_source_keeps_its_options_below_the_folder_of_data(data: Path):
     assert list(opened.sources) == ["ZORB"]
 
 
+def test_the_files_of_options_are_looked_for_below_the_folder_of_data(data: Path):
+    (data / "map.csv").write_text("parent,child\nX1,X2\n")
+    (data / "names.csv").write_text("code,name\nX1,flumpa\nX2,terkia\n")
+    opened = open_terminology(["parent_child:map.csv?strings=names.csv&name=ZORB"])
+    assert (opened.parents.num_rows, sorted(opened.strings)) == (1, ["flumpa", "terkia"])
+
+
 def test_a_terminology_of_one_name_is_that_of_the_folder_where_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -19,6 +19,8 @@ SIZES = {
     "umnsrs_relatedness_modified": {"n_pairs": 458, "n_missing": 0},
     "umnsrs_similarity": {"n_pairs": 566, "n_missing": 0},
     "umnsrs_similarity_modified": {"n_pairs": 449, "n_missing": 0},
+    "phecode_icd_tree": {"pairs": {"0": 1180, "1": 1180, "2": 1180, "3": 1180}},
+    "phecode_icd_tree_siblings": {"pairs": {"0": 1180, "1": 1180, "2": 1180, "3": 1180}},
     "mcsm_hpo": {"n_types": 22},
     "mcsm_doid": {"n_concepts": 11_492, "n_types": 8},
 }

@@ -51,5 +51,7 @@ def test_as_a_benchmark_the_test_trees_are_measured():
     (evaluator,) = protocol.evaluators(n_bootstrap=7)
     assert evaluator.pairs == protocol.hold_out(Hierarchy(Terminology.read("toy"))).test.pairs
     assert (evaluator.name, evaluator.n_bootstrap) == ("zorb_test", 7)
+    (steps,) = replace(protocol, distance="hops", distances=[1, 2]).evaluators()
+    assert steps.pairs != evaluator.pairs and set(steps.counts) == {1, 2}
     with pytest.raises(InputError, match="zorb: expected either a terminology"):
         replace(protocol, sources=[]).evaluators()

@@ -40,6 +40,8 @@ class TreeSettings:
         seed: Seed of the split; the pairs of dev and test are drawn with ``seed + 1`` and ``seed + 2``.
         pairs_per_class: Number of pairs at each distance.
         distances: The distances; empty for all. Without synonyms there are no pairs at distance 0.
+        distance: Definition of the distances of ``sources``, see :class:`~st_biomed.hierarchy.Hierarchy`; a recipe that
+            holds the sub-trees out has its own.
         terminology: Digest of the terminology of a frozen protocol; empty otherwise.
         dev_pairs, test_pairs: SHA-256 of the pair lists of a frozen protocol; empty otherwise.
     """
@@ -55,6 +57,7 @@ class TreeSettings:
     seed: int = 0
     pairs_per_class: int = 800
     distances: list[int] = field(default_factory=list)
+    distance: str = "sibling_parent"
     terminology: str = ""
     dev_pairs: str = ""
     test_pairs: str = ""
@@ -101,7 +104,7 @@ class TreeSettings:
         terminology = open_terminology(self.sources)
         if terminology.parents.num_rows == 0:
             raise InputError(f"{self.name}: no concept has a parent, the hierarchy is empty")
-        hierarchy = Hierarchy(terminology)
+        hierarchy = Hierarchy(terminology, self.distance)
         if 0 in (self.distances or [0]) and terminology.concept_texts.counts.max() < 2:
             raise InputError(f"{self.name}: no concept has a synonym, so no pair is at distance 0")
         return hierarchy

@@ -1,6 +1,6 @@
-"""What each part of BERGAMOT's graph buys: cells of one experiment, compared seed by seed with a reference cell.
+"""The cells of an experiment, compared seed by seed with a reference cell.
 
-    python evaluation/bergamot_cells.py out/bergamot_cells/evaluation --reference text -o out/bergamot_cells/report.md
+    python evaluation/cells.py out/bergamot_cells/evaluation --reference text -o out/bergamot_cells/report.md
 
 The models of the folder of results are named CELL-SEED. A row has the mean figure of a cell over its seeds, and the mean of the
 differences from the reference with the same seed, with Student's 95% interval. The interval says what other seeds would change on

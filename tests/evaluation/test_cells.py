@@ -1,17 +1,14 @@
-"""The report on BERGAMOT's cells: differences of seeds that belong together, with their interval."""
+"""The report on the cells of an experiment: differences of seeds that belong together, with their interval."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from evaluation.bergamot_cells import figures, report
+from evaluation.cells import figures, report
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.results import Result
-
-SCRIPT = Path(__file__).parents[2] / "evaluation" / "bergamot_open.sh"
 
 
 def results(**cells: list[float]) -> list[Result]:

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# HiPrBERT's own test on open data: 100 integer phecodes held out, with the titles of ICD codes as synonyms. What each part of the
+# training buys at one budget, linking beside: the figures of results/hiprbert_open.md. ST_BIOMED_DATA names the folder with the
+# files of data.yaml. A cell that is there is not trained again; --smoke takes two steps each, to see that the commands start.
+# Usage: [SEEDS="0 1 2"] bash evaluation/hiprbert_open.sh [all | data | cells | cell NAME SEED | report] [--smoke]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
+export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+PATH="$PWD/.venv/bin:$PATH"
+base=sentence-transformers/all-MiniLM-L6-v2 cells=out/hiprbert_cells seeds="${SEEDS:-0 1 2}" smoke=()
+[ "${!#}" = --smoke ] && smoke=(--smoke true) cells=${cells}_smoke
+trees="$ST_BIOMED_DATA/hierarchies"
+if [ ! -f out/hiprbert/phecode/terminology.json ]; then
+    st-biomed read phecode "$trees/phecode1.2_pheinfo.csv.gz" --option icd_map="$trees/phecode1.2_map_icd9cm_icd10cm.csv.gz" \
+        --option icd9cm_titles="$trees/icd9cm_hierarchy.csv.gz" --option icd10cm_titles="$trees/icd10cm2019.csv.gz" \
+        --output out/hiprbert/phecode
+fi
+# The objectives; both with the distances of the published code, with distances split by depth and by the hierarchy's depth
+# (section 5 of the paper), and with retention.
+names="synonyms hierarchy both both_decimals both_depth both_hierarchy both_retained"
+cell() { # name, seed: the same steps and batches in all cells
+    local arguments
+    [ -f "$cells/$1-$2/run.json" ] && return
+    case $1 in
+    synonyms) arguments="--parts synonyms" ;;
+    hierarchy) arguments="--parts hierarchy" ;;
+    both) arguments="" ;;
+    both_decimals) arguments="--distance lca_depth" ;;
+    both_depth) arguments="--weighted_by depth" ;;
+    both_hierarchy) arguments="--weighted_by hierarchy" ;;
+    both_retained) arguments="--distillation 8 --distillation_removed 1 --average 0.6" ;;
+    *)
+        echo "no cell $1: $names" >&2
+        exit 2
+        ;;
+    esac
+    # shellcheck disable=SC2086
+    python recipes/hiprbert.py recipes/configs/hiprbert_phecode_open.yaml --disable_tqdm true --seed "$2" \
+        --output_dir "$cells/$1-$2" --overwrite true $arguments "${smoke[@]}"
+}
+case "${1:-all}" in
+all)
+    for step in cells report; do bash evaluation/hiprbert_open.sh $step; done
+    ;;
+data) ;;
+cell) cell "$2" "$3" ;;
+cells)
+    for seed in $seeds; do for name in $names; do cell "$name" "$seed"; done; done
+    ;;
+report) # against the base, and each cell against both parts together, seed by seed
+    models=$(for name in $names; do for seed in $seeds; do [ ! -f "$cells/$name-$seed/run.json" ] || echo "$name-$seed=$cells/$name-$seed"; done; done)
+    # shellcheck disable=SC2046,SC2086
+    st-biomed evaluate $models --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation \
+        $(for one in phecode_icd_tree phecode_icd_tree_siblings ncbi_disease mayosrs umnsrs_similarity_modified icd10cm_tree; do echo "-b $one"; done)
+    for reference in synonyms both; do
+        python evaluation/cells.py $cells/evaluation --reference $reference -o $cells/against_$reference.md
+    done
+    ;;
+*)
+    echo "no step $1: all, data, cells, cell, report" >&2
+    exit 2
+    ;;
+esac
