@@ -23,9 +23,10 @@ scorecard() { # name, models and options; vectors and figures of earlier steps a
 }
 # shellcheck disable=SC2046
 few() { # name, models; a benchmark or two of each family
-    scorecard "$@" --selection $(printf -- "--benchmark %s " ${linking-ncbi_disease} mayosrs umnsrs_similarity_modified \
-        umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit clustering_doid clustering_hpo)
+    scorecard "$@" --selection $(printf -- "--benchmark %s " $slow mayosrs umnsrs_similarity_modified \
+        umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit)
 }
+slow="ncbi_disease clustering_doid clustering_hpo"
 third="--max_steps $(python -c "
 import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['max_steps'] // 3)")"
 models() { # names
@@ -51,7 +52,7 @@ curve) # shares of the trained weights of the first seed
     done
     few curve $(for share in 0.25 0.5 0.75 1; do echo share-$share=$out/share-$share; done)
     ;;
-ablations) # each part left out, on a third of the steps; linking is that of held-out names, which every run measures
+ablations) # each part left out, on a third of the steps; every run measures the linking of held-out names
     for seed in $seeds; do
         # shellcheck disable=SC2086
         {
@@ -65,7 +66,7 @@ ablations) # each part left out, on a third of the steps; linking is that of hel
         }
     done
     # shellcheck disable=SC2046
-    linking="" few ablations $(models third no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone) \
+    slow="" few ablations $(models third no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone) \
         $(for seed in $seeds; do echo "no_averaging-$seed=$out/third-$seed-training/trained"; done)
     ;;
 controls) # the same training on names that belong to other concepts, and the base model without its first component
