@@ -251,7 +251,9 @@ def test_concepts_alone_are_enough(copy: Path) -> None:
 def test_blocks_of_any_size_give_the_same(size: int, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches lines lost or counted twice where a block ends, and a header in every block."""
     monkeypatch.setattr("st_biomed.readers._columns._BLOCK", size)
+    monkeypatch.setattr("st_biomed.readers.omop.names._CONCEPTS_AT_ONCE", 3)
     assert read().digest == read(TEST_SET).digest
+    assert read().tallies["omop rows"].dropped["CONCEPT_SYNONYM: repeated names of a concept"] == 2
     (copy / "CONCEPT.csv").write_bytes((copy / "CONCEPT.csv").read_bytes().replace(b"99000006\t", b"x\t"))
     with pytest.raises(InputError, match=r"CONCEPT.csv:8: concept_id must be a number up to 2147483647, found 'x'"):
         read(copy)

@@ -15,6 +15,7 @@ from st_biomed.records import Rows
 
 ENGLISH = "en"
 UNDETERMINED = "und"
+_CONCEPTS_AT_ONCE = 1 << 20  # whose names are compared with each other
 _LANGUAGES = {
     4180186: ENGLISH,
     4182511: "es",
@@ -46,7 +47,7 @@ def term_rows(tables: Tables, concepts: Concepts, languages: Sequence[str]) -> I
     places, language, texts = _read(tables, concepts, languages)
     names = [block.columns["name"] for block in concepts.blocks if "name" in block.columns]
     n_named = sum(map(len, names))
-    keep = _first_of_each(n_named, names, places, language, texts)
+    keep = _first_of_each(names, places, language, texts)
     del names  # so that each block is released after it is yielded
     dropped = int((~keep).sum())
     tables.tally.drop("CONCEPT_SYNONYM: repeated names of a concept", dropped)
@@ -112,21 +113,27 @@ def _read(
 
 
 def _first_of_each(
-    n_named: int, names: list[pa.Array], places: np.ndarray, language: np.ndarray, texts: list[pa.Array]
+    names: list[pa.Array], places: np.ndarray, language: np.ndarray, texts: list[pa.Array]
 ) -> np.ndarray:
     """Whether each synonym is the first row of its concept with this text in its language, boolean ``[N]``."""
-    encoded = pa.chunked_array([*names, *texts], pa.string()).dictionary_encode()
-    index = [chunk.indices.to_numpy().astype(np.int64) for chunk in encoded.chunks]
-    size = len(encoded.chunk(0).dictionary) if encoded.num_chunks else 0
-    del encoded
-    key = np.concatenate([np.empty(0, np.int64), *index])
-    key[:n_named] += np.arange(n_named) * len(_CODES) * size  # ENGLISH has index 0
-    key[n_named:] += (places.astype(np.int64) * len(_CODES) + language) * size
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    first = np.ones(len(key), dtype=bool)
-    first[order[1:]] = key[1:] != key[:-1]
-    return first[n_named:]
+    titles, synonyms = (pa.chunked_array(blocks, pa.string()) for blocks in (names, texts))
+    first = np.zeros(len(places), dtype=bool)
+    for start in range(0, int(places.max(initial=-1)) + 1, _CONCEPTS_AT_ONCE):
+        stop = start + _CONCEPTS_AT_ONCE
+        here = (places >= start) & (places < stop)
+        title = titles.slice(start, _CONCEPTS_AT_ONCE)
+        encoded = pa.chunked_array(
+            [*title.chunks, *synonyms.filter(pa.array(here)).chunks], pa.string()
+        ).dictionary_encode()
+        text = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks]).astype(np.int64)
+        place = np.concatenate([np.arange(start, start + len(title)), places[here]])
+        spoken = np.concatenate([np.zeros(len(title), np.int8), language[here]])  # ENGLISH has index 0
+        key = (place * len(_CODES) + spoken) * len(encoded.chunk(0).dictionary) + text
+        order = np.argsort(key, kind="stable")
+        is_first = np.ones(len(key), dtype=bool)
+        is_first[order[1:]] = np.diff(key[order]) != 0
+        first[here] = is_first[len(title) :]
+    return first
 
 
 def _terms(
