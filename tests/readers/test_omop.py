@@ -218,6 +218,7 @@ def test_types_are_domains_or_classes_and_standard() -> None:
     assert types(terminology, "99000005") == {"Condition"}
     assert types(terminology, "99000011") == {"Drug"}  # C, a classification
     assert types(read(types="concept_class"), "1990007") == {"Ingredient", "standard"}
+    assert types(read(mark_standard=False), "99000001") == {"Condition"}
 
 
 def test_options_limit_the_concepts() -> None:

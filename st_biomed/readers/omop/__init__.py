@@ -38,6 +38,7 @@ def records(  # noqa: PLR0913 - what a vocabulary is limited to, and what is rea
     standard: bool = False,
     languages: str | Sequence[str] = (),
     types: str = "domain",
+    mark_standard: bool = True,
     parents: str | Sequence[str] = "is_a,ancestors",
     relations: str | Sequence[str] = "all",
     inverses: bool = True,
@@ -67,6 +68,8 @@ def records(  # noqa: PLR0913 - what a vocabulary is limited to, and what is rea
             ``fr``, ``de``, ``it``, ``nl``, ``pt``, ``sv``, ``fi`` and ``zh``; names in any other language have
             ``und``, and the tally lists the ids of these languages.
         types: The semantic types, ``"domain"`` (default) or ``"concept_class"``.
+        mark_standard: Whether standard concepts have the semantic type ``standard``, too; on by default. Measures of
+            semantic types, such as MCSM, count it as one of them.
         parents: ``"is_a"``, ``"ancestors"`` (pairs of CONCEPT_ANCESTOR one level apart) or both, the default, where
             only a concept without an 'Is a' gets its parents from CONCEPT_ANCESTOR; empty for none.
         relations: The other relationships to read, by ``relationship_id``, e.g. ``"Has asso morph,Has finding site"``;
@@ -98,7 +101,7 @@ def records(  # noqa: PLR0913 - what a vocabulary is limited to, and what is rea
     )
     yield from _described(tables, concepts.vocabularies)
     yield from term_rows(tables, concepts, spoken)
-    yield from concepts.rows(TYPES[types])
+    yield from concepts.rows(TYPES[types], mark_standard=mark_standard)
     yield from link_rows(tables, concepts, relations=asked, inverses=inverses, parents=hierarchy)
 
 

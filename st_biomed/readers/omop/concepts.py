@@ -54,7 +54,7 @@ class Concepts:
         pages = np.unique(listed >> _PAGE)
         self._page = np.full(1 << (31 - _PAGE), -1, dtype=np.int64)
         self._page[pages] = np.arange(len(pages))
-        self._place = np.full((len(pages) << _PAGE) + 1, ABSENT, dtype=np.int32)  # the last one of any other page
+        self._place = np.full((len(pages) << _PAGE) + 1, ABSENT, dtype=np.int32)  # the last entry is that of other pages
         self._place[self._slot(listed)] = NOT_READ
         self._place[self._slot(ids)] = np.arange(len(ids), dtype=np.int32)
 
@@ -75,13 +75,14 @@ class Concepts:
         names = pa.array([source_name(name) for name in self.vocabularies], pa.string())
         return pa.DictionaryArray.from_arrays(self.vocabulary[places], names)
 
-    def rows(self, types: str) -> Iterator[Rows]:
-        """Semantic types, with ``STANDARD`` for standard concepts, and codes as cross-references.
+    def rows(self, types: str, *, mark_standard: bool) -> Iterator[Rows]:
+        """Semantic types, and codes as cross-references.
 
         Call it once: every block is released after it is yielded.
 
         Args:
             types: The column that holds the types.
+            mark_standard: Whether standard concepts have the type ``STANDARD``, too.
         """
         self.blocks.reverse()
         while self.blocks:
@@ -89,7 +90,8 @@ class Concepts:
             ids = self.ids[start : start + len(standard)]
             places = self.places(ids)
             yield from _types(ids, columns[types], places >= 0)
-            yield from _types(ids, repeated(STANDARD, len(ids)), (places >= 0) & standard)
+            if mark_standard:
+                yield from _types(ids, repeated(STANDARD, len(ids)), (places >= 0) & standard)
             keep = (places >= 0) & pc.not_equal(columns["code"], "").to_numpy(zero_copy_only=False)
             if keep.any():
                 prefixes = pa.array([_prefix(name) for name in self.vocabularies], pa.string())
