@@ -21,6 +21,7 @@ FILTERS = {"vocabularies": "vocabulary_id", "domains": "domain_id", "concept_cla
 """Options that limit the concepts, and their columns."""
 
 _PAGE = 16  # bits of an id within its page; ids go up to 2^31, but those that are in use lie together
+_DIGITS = 10  # of the largest id
 _PREFIXES = {"SNOMED": "SNOMEDCT", "RxNorm": "RXNORM", "MeSH": "MESH", "CPT4": "CPT", "NCIt": "NCIT"}
 """Vocabularies whose codes have another prefix in the other readers."""
 
@@ -54,9 +55,16 @@ class Concepts:
         pages = np.unique(listed >> _PAGE)
         self._page = np.full(1 << (31 - _PAGE), -1, dtype=np.int64)
         self._page[pages] = np.arange(len(pages))
-        self._place = np.full((len(pages) << _PAGE) + 1, ABSENT, dtype=np.int32)  # the last entry is that of other pages
+        self._place = np.full(
+            (len(pages) << _PAGE) + 1, ABSENT, dtype=np.int32
+        )  # the last entry is that of other pages
         self._place[self._slot(listed)] = NOT_READ
         self._place[self._slot(ids)] = np.arange(len(ids), dtype=np.int32)
+        n_digits = 1 + np.searchsorted(10 ** np.arange(1, _DIGITS), ids, side="right")
+        order = np.lexsort((n_digits, ids * 10 ** (_DIGITS - n_digits)))  # the order of their digits as text
+        self._rank = np.empty(len(ids), dtype=np.int32)
+        self._rank[order] = np.arange(len(ids))
+        self._codes = _curies(ids[order])
 
     def _slot(self, ids: np.ndarray) -> np.ndarray:
         page = self._page[ids >> _PAGE]
@@ -65,6 +73,10 @@ class Concepts:
     def places(self, ids: np.ndarray) -> np.ndarray:
         """The places of some ids, ``ABSENT`` or ``NOT_READ``, int32 ``[N]``."""
         return self._place[self._slot(ids)]
+
+    def codes(self, places: np.ndarray) -> pa.Array:
+        """The CURIEs of some concepts; all columns share one sorted dictionary, which is never sorted again."""
+        return pa.DictionaryArray.from_arrays(self._rank[places], self._codes)
 
     def only(self, known: np.ndarray) -> None:
         """Count the other concepts as not read; boolean ``[C]``."""
@@ -87,17 +99,21 @@ class Concepts:
         self.blocks.reverse()
         while self.blocks:
             start, columns, standard = self.blocks.pop()
-            ids = self.ids[start : start + len(standard)]
-            places = self.places(ids)
-            yield from _types(ids, columns[types], places >= 0)
+            places = np.arange(start, start + len(standard))
+            known = self.places(self.ids[places]) >= 0
+            yield from self._types(places, columns[types], known)
             if mark_standard:
-                yield from _types(ids, repeated(STANDARD, len(ids)), (places >= 0) & standard)
-            keep = (places >= 0) & pc.not_equal(columns["code"], "").to_numpy(zero_copy_only=False)
+                yield from self._types(places, repeated(STANDARD, len(places)), known & standard)
+            keep = known & pc.not_equal(columns["code"], "").to_numpy(zero_copy_only=False)
             if keep.any():
                 prefixes = pa.array([_prefix(name) for name in self.vocabularies], pa.string())
                 of_code = prefixes.take(pa.array(self.vocabulary[places[keep]]))
                 codes = pc.binary_join_element_wise(of_code, columns["code"].filter(pa.array(keep)), ":")
-                yield xrefs(ids[keep], codes, "xref")
+                yield xrefs(self.codes(places[keep]), codes, "xref")
+
+    def _types(self, places: np.ndarray, types: pa.Array, keep: np.ndarray) -> Iterator[Rows]:
+        if keep.any():
+            yield Rows("types", {"code": self.codes(places[keep]), "type": types.filter(pa.array(keep))})
 
 
 def read_concepts(
@@ -184,22 +200,20 @@ def _check_once(tables: Tables, ids: np.ndarray, lines: Sequence[Sequence[int]])
             row -= len(some)
 
 
-def _types(ids: np.ndarray, types: pa.Array, keep: np.ndarray) -> Iterator[Rows]:
-    if keep.any():
-        yield Rows("types", {"code": curies(ids[keep]), "type": types.filter(pa.array(keep))})
-
-
 def curies(ids: np.ndarray) -> pa.Array:
     """Concept ids as dictionary-encoded CURIEs."""
     distinct, index = np.unique(ids, return_inverse=True)
-    digits = pa.array(distinct).cast(pa.string())
-    return pa.DictionaryArray.from_arrays(index.astype(np.int32), pc.binary_join_element_wise("OMOP", digits, ":"))
+    return pa.DictionaryArray.from_arrays(index.astype(np.int32), _curies(distinct))
 
 
-def xrefs(ids: np.ndarray, targets: pa.Array, predicate: str) -> Rows:
+def _curies(ids: np.ndarray) -> pa.Array:
+    return pc.binary_join_element_wise("OMOP", pa.array(ids).cast(pa.string()), ":")
+
+
+def xrefs(codes: pa.Array, targets: pa.Array, predicate: str) -> Rows:
     """Cross-references of concepts; they are OMOP's own."""
-    columns = {"code": curies(ids), "target": targets}
-    return Rows("xrefs", columns | {"predicate": repeated(predicate, len(ids)), "source": repeated("OMOP", len(ids))})
+    same = {"predicate": repeated(predicate, len(codes)), "source": repeated("OMOP", len(codes))}
+    return Rows("xrefs", {"code": codes, "target": targets} | same)
 
 
 def repeated(value: str, size: int) -> pa.Array:

@@ -67,13 +67,13 @@ def link_rows(
         rows = keep & is_a
         if rows.any():
             has_parent[head[rows]] = True
-            yield _parents(ids[0][rows], ids[1][rows], _sources(concepts, head[rows], tail[rows]))
+            yield _parents(concepts, head[rows], tail[rows], _sources(concepts, head[rows], tail[rows]))
         rows = keep & maps
         if rows.any():
-            yield xrefs(ids[0][rows], curies(ids[1][rows]), _MAPS_TO)
+            yield xrefs(concepts.codes(head[rows]), curies(ids[1][rows]), _MAPS_TO)
         rows = keep & related & ~is_a & ~maps
         if rows.any():
-            ends = {"head": curies(ids[0][rows]), "tail": curies(ids[1][rows])}
+            ends = {"head": concepts.codes(head[rows]), "tail": concepts.codes(tail[rows])}
             rest = {"relation": names.filter(pa.array(rows)), "source": _sources(concepts, head[rows], tail[rows])}
             yield Rows("relations", ends | rest)
     for name in relations or ():
@@ -101,11 +101,12 @@ def _ancestors(tables: Tables, concepts: Concepts, has_parent: np.ndarray) -> It
         )
         tables.tally.keep(int(keep.sum()))
         if keep.any():
-            yield _parents(below[keep], above[keep], repeated("OMOP", int(keep.sum())))
+            yield _parents(concepts, child[keep], parent[keep], repeated("OMOP", int(keep.sum())))
 
 
-def _parents(children: np.ndarray, parents: np.ndarray, sources: pa.Array) -> Rows:
-    return Rows("parents", {"child": curies(children), "parent": curies(parents), "source": sources})
+def _parents(concepts: Concepts, children: np.ndarray, parents: np.ndarray, sources: pa.Array) -> Rows:
+    ends = {"child": concepts.codes(children), "parent": concepts.codes(parents)}
+    return Rows("parents", ends | {"source": sources})
 
 
 def _sources(concepts: Concepts, head: np.ndarray, tail: np.ndarray) -> pa.Array:

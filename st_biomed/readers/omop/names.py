@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import unknown_name
-from st_biomed.readers.omop.concepts import ABSENT, Concepts, curies, repeated
+from st_biomed.readers.omop.concepts import ABSENT, Concepts, repeated
 from st_biomed.readers.omop.tables import Tables
 from st_biomed.records import Rows
 
@@ -152,5 +152,5 @@ def _terms(
     codes = repeated(ENGLISH, size)
     if language is not None:
         codes = pa.DictionaryArray.from_arrays(language.astype(np.int32), pa.array(_CODES))
-    columns = {"code": curies(concepts.ids[places]), "text": texts, "kind": kinds, "language": codes}
+    columns = {"code": concepts.codes(places), "text": texts, "kind": kinds, "language": codes}
     return Rows("terms", columns | {"source": concepts.sources(places)})
