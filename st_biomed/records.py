@@ -53,6 +53,10 @@ class Type(NamedTuple):
     type: str
 
 
+STANDARD = "standard"
+"""The type that concepts have besides their semantic type where a source says which ones to use, as OMOP does."""
+
+
 class Xref(NamedTuple):
     """A concept of another terminology that stands for the same or a similar thing.
 

@@ -38,6 +38,7 @@ def run(
     leaves: Annotated[
         bool, typer.Option("--leaves", help="Return only concepts without children: the valid codes of ICD-10-CM.")
     ] = False,
+    standard: Annotated[bool, typer.Option("--standard", help="Return only standard concepts of OMOP.")] = False,
     below: Annotated[
         str, typer.Option(help="Return only these concepts and those below them, e.g. ICD10CM:E08-E13.")
     ] = "",
@@ -101,8 +102,7 @@ def run(
     added = files.added_columns(write_as, prefix)
     given = {"types": types, "below": below, "sources": sources, "languages": languages}
     conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in given.items() if value}
-    if leaves:
-        conditions["leaves"] = True
+    conditions.update({name: True for name, value in {"leaves": leaves, "standard": standard}.items() if value})
     n, without_text, nil = 0, 0, 0
     with (
         files.byte_sink(output, typer.get_binary_stream("stdout")) as file,

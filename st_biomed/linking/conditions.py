@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.records import STANDARD
 from st_biomed.terminology.subset import and_below
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Conditions:
     Attributes:
         types: Only concepts with one of these semantic types.
         leaves: Only concepts without children: the valid codes of a classification such as ICD-10-CM.
+        standard: Only concepts that their source marks as standard: those of OMOP that records are mapped to.
         below: Only these concepts and all below them, by their codes.
         sources: Only names that one of these sources has.
         languages: Only names in one of these languages; with sources, one of these sources has the name in it.
@@ -34,6 +36,7 @@ class Conditions:
 
     types: Sequence[str] | None = None
     leaves: bool = False
+    standard: bool = False
     below: Sequence[str] | None = None
     sources: Sequence[str] | None = None
     languages: Sequence[str] | None = None
@@ -65,6 +68,8 @@ class Conditions:
             concepts &= catalog.of_types(self.types)
         if self.leaves:
             concepts &= leaves_of(catalog)
+        if self.standard:
+            concepts &= standard_of(catalog)
         if self.below is not None:
             concepts &= below_of(catalog, self.below)
         chosen = concepts[catalog.name_concepts.indices]
@@ -86,6 +91,20 @@ def leaves_of(catalog: Catalog) -> np.ndarray:
     leaves = np.ones(len(catalog.concepts), dtype=bool)
     leaves[catalog.parents.indices] = False
     return leaves
+
+
+def standard_of(catalog: Catalog) -> np.ndarray:
+    """Concepts with the type :data:`~st_biomed.records.STANDARD`, boolean ``[C]``.
+
+    Raises:
+        InputError: No concept has it.
+    """
+    standard = np.array([STANDARD in names for names in catalog.types or ()], dtype=bool)
+    if not standard.any():
+        raise InputError(
+            "standard: no concept of the index is marked as standard; the reader omop marks those of OMOP"
+        )
+    return standard
 
 
 def below_of(catalog: Catalog, codes: Sequence[str]) -> np.ndarray:

@@ -76,7 +76,7 @@ class MentionSearch(ABC):
             texts: Mentions; equal mentions are encoded once.
             k: Maximum number of concepts per text.
             threshold: Minimum score; a text without such a concept (NIL) gets an empty list.
-            **conditions: ``types``, ``leaves``, ``below``, ``sources`` and ``languages``, see
+            **conditions: ``types``, ``leaves``, ``standard``, ``below``, ``sources`` and ``languages``, see
                 :class:`~st_biomed.linking.Conditions`; the k best concepts are those that meet all of them.
 
         Raises:

@@ -129,13 +129,21 @@ def _collect(
         flush(table)
     return {
         table: {
-            name: pa.chunked_array(
-                [columns[name] for columns in chunks[table]], type=pa.string() if name == "text" else _ENCODED
-            ).unify_dictionaries()
+            name: _one_column(
+                [columns[name] for columns in chunks[table]], pa.string() if name == "text" else _ENCODED
+            )
             for name in COLUMNS[table]
         }
         for table in COLUMNS
     }, sources
+
+
+def _one_column(chunks: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
+    """A column with one dictionary; chunks that have the same one, as of a reader with one list of codes, keep it."""
+    column = pa.chunked_array(chunks, type=kind)
+    if pa.types.is_dictionary(kind) and all(chunk.dictionary.equals(chunks[0].dictionary) for chunk in chunks):
+        return column
+    return column.unify_dictionaries()
 
 
 def _encoded(table: str, columns: Mapping[str, pa.Array], source: str) -> dict[str, pa.Array]:
@@ -212,7 +220,10 @@ def _links(
     names, sizes = dict(zip(COLUMNS[table], values)), {}
     rows = dict(zip(COLUMNS[table], index))
     for name, final in ends.items():
-        concept = pc.index_in(names[name], codes).fill_null(-1).to_numpy()
+        if names[name].equals(codes):
+            concept = np.arange(len(codes))
+        else:
+            concept = pc.index_in(names[name], codes).fill_null(-1).to_numpy()
         concept = np.where(np.append(may_point_at, False)[concept], concept, -1)
         rows[final] = concept[rows.pop(name)]
         known &= rows[final] >= 0
@@ -250,7 +261,8 @@ def _indexed(columns: dict[str, pa.ChunkedArray], names: Sequence[str]) -> tuple
         is_used = np.zeros(len(dictionary), dtype=bool)
         for part in index:
             is_used[part] = True
-        order = pc.sort_indices(dictionary).to_numpy()
+        is_sorted = pc.all(pc.less(dictionary[:-1], dictionary[1:])).as_py()
+        order = np.arange(len(dictionary)) if is_sorted else pc.sort_indices(dictionary).to_numpy()
         order = order[is_used[order]]
         ordered = dictionary.take(pa.array(order))
         first = np.ones(len(order), dtype=bool)  # a dictionary may hold a value twice

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from st_biomed.cli import app
+from tests.contracts.reader_contract import FIXTURES
 
 
 @pytest.fixture
@@ -127,6 +128,19 @@ def test_conditions_leave_their_concepts_alone(run: Callable, index: Path, tmp_p
         *(f"TOY:D0.2.{i}" for i in range(3)),
     ]
     assert found("--sources", "TOY", "--languages", "en") == found()
+
+
+def test_standard_leaves_the_standard_concepts_of_omop(
+    run: Callable, refused: Callable[..., str], index: Path, tiny_bert_folder: Path, tmp_path: Path
+) -> None:
+    """Catches an option that does not reach the search."""
+    mentions, omop = tmp_path / "mentions.jsonl", tmp_path / "omop"
+    mentions.write_text('{"text": "flumpa disease"}\n')
+    assert run("index", f"omop:{FIXTURES / 'omop'}", "--model", tiny_bert_folder, "-o", omop).exit_code == 0
+    found = [run("link", omop, mentions, "-k", 99, *words).stdout for words in ((), ("--standard",))]
+    codes = [{concept["concept"] for concept in json.loads(line)["concepts"]} for line in found]
+    assert codes[0] - codes[1] == {"OMOP:2000000010", "OMOP:99000005", "OMOP:99000006", "OMOP:99000011"}
+    assert "no concept of the index is marked as standard" in refused("link", index, mentions, "--standard")
 
 
 def test_a_bad_row_is_left_out_and_counted(run: Callable, index: Path, tmp_path: Path) -> None:

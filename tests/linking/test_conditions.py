@@ -15,6 +15,7 @@ from st_biomed.linking import Catalog, ConceptIndex, Conditions, EncodingOptions
 from st_biomed.linking_data.records import LinkingDictionary
 from st_biomed.records import Parent, Record, SourceInfo, Term, Type
 from st_biomed.terminology import Terminology
+from tests.contracts.reader_contract import FIXTURES
 
 ZORB = SourceInfo("ZORB", "Zorb")
 RECORDS: list[Record] = [
@@ -40,10 +41,12 @@ RECORDS: list[Record] = [
     Parent("ZORB:2.1", "ZORB:2"),
     *(Type(f"ZORB:{code}", "disorder") for code in ("1", "1.1", "1.2", "1.2.1")),
     *(Type(f"ZORB:{code}", "organ") for code in ("2", "2.1", "3")),
+    *(Type(f"ZORB:{code}", "standard") for code in ("1.1", "1.2.1", "2", "3")),
 ]
 OPTIONS: dict[str, Sequence[object]] = {
     "types": (None, ["organ"], ["disorder"]),
     "leaves": (False, True),
+    "standard": (False, True),
     "below": (None, ["ZORB:1"], ["ZORB:2", "ZORB:1.1"]),
     "sources": (None, ["VOG"], ["ZORB", "VOG"]),
     "languages": (None, ["it"], ["en"]),
@@ -54,7 +57,7 @@ EVERY = [dict(zip(OPTIONS, values)) for values in product(*OPTIONS.values())]
 def met(condition: dict[str, object]) -> set[tuple[str, str]]:
     """Concept and name of each term that meets the conditions, by a loop over the records."""
     parents = {(record.child, record.parent) for record in RECORDS if isinstance(record, Parent)}
-    types = {record.code: record.type for record in RECORDS if isinstance(record, Type)}
+    types = [record for record in RECORDS if isinstance(record, Type)]
     out = set()
     for term in RECORDS:
         if not isinstance(term, Term):
@@ -63,8 +66,9 @@ def met(condition: dict[str, object]) -> set[tuple[str, str]]:
         for _ in RECORDS:
             above |= {parent for child, parent in parents if child in above}
         holds = (
-            condition["types"] is None or types[term.code] in condition["types"],
+            condition["types"] is None or any(Type(term.code, kind) in types for kind in condition["types"]),
             not condition["leaves"] or all(parent != term.code for _, parent in parents),
+            not condition["standard"] or Type(term.code, "standard") in types,
             condition["below"] is None or above & set(condition["below"]),
             condition["sources"] is None or (term.source or "ZORB") in condition["sources"],
             condition["languages"] is None or term.language in condition["languages"],
@@ -124,7 +128,7 @@ def test_the_best_k_are_those_of_a_loop(condition: dict[str, object], index: Con
 def test_the_conditions_are_many() -> None:
     """Guards the guard: most combinations leave something, and some leave nothing."""
     left = [len(met(condition)) for condition in EVERY]
-    assert (len(EVERY), max(left), left.count(0)) == (162, 11, 24)
+    assert (len(EVERY), max(left), left.count(0)) == (324, 11, 55)
 
 
 @pytest.mark.parametrize("kind", ["exact", "hnsw"])
@@ -149,7 +153,7 @@ def test_k_concepts_come_back_where_k_exist(
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ({"types": ["gland"]}, "types: no concept has type 'gland'; there are disorder, organ"),
+        ({"types": ["gland"]}, "types: no concept has type 'gland'; there are disorder, organ, standard"),
         ({"below": ["1.1"]}, "below: no concept has code '1.1'; did you mean 'ZORB:1.1'?"),
         ({"below": ["zorb:1.2.1"]}, "below: no concept has code 'zorb:1.2.1'; did you mean 'ZORB:1.2.1'?"),
         ({"below": ["ZORB:2", "ZORB:1.29"]}, "below: no concept has code 'ZORB:1.29'; did you mean 'ZORB:1.2.1'?"),
@@ -195,6 +199,22 @@ def test_a_dictionary_has_neither_hierarchy_nor_languages(
     for read in (catalog, Catalog.load(tmp_path)):
         with pytest.raises(InputError, match=f"{message}.* because its source has none"):
             Conditions(**condition).entries(read)
+
+
+def test_without_standard_concepts_none_can_be_asked_for(dictionary: LinkingDictionary) -> None:
+    """Catches an answer without any concept, or with all of them, where the source is not OMOP."""
+    toy = Terminology.read("toy")
+    for catalog in (Catalog.of(dictionary), Catalog.of(toy)):
+        with pytest.raises(InputError, match=r"^standard: no concept of the index is marked as standard"):
+            Conditions(standard=True).entries(catalog)
+
+
+def test_the_standard_concepts_of_omop_are_found() -> None:
+    """Catches a type of the reader that the condition does not know."""
+    catalog = Catalog.of(Terminology.read("omop", FIXTURES / "omop"))
+    entries = Conditions(standard=True, types=["Drug"]).entries(catalog)
+    found = {catalog.concepts[concept] for concept in catalog.name_concepts.indices[entries]}
+    assert found == {"OMOP:1990007", "OMOP:1990008", "OMOP:1990009"}
 
 
 def test_another_condition_after_the_first_is_not_the_first(index: ConceptIndex) -> None:

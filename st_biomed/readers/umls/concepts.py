@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from st_biomed.readers.umls.folder import N_NUMBERS, MetaFolder, among, curies
+from st_biomed.readers._columns import among
+from st_biomed.readers.umls.folder import N_NUMBERS, MetaFolder, curies
 from st_biomed.readers.umls.semantic_types import types_of_groups, with_types_below
 from st_biomed.records import Rows
 

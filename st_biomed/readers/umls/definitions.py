@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from st_biomed.readers._columns import among
 from st_biomed.readers._normalizers import single_spaced_column
-from st_biomed.readers.umls.folder import MetaFolder, among, curies
+from st_biomed.readers.umls.folder import MetaFolder, curies
 from st_biomed.readers.umls.names import iso
 from st_biomed.records import Rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
-from st_biomed.readers.umls.rrf import Block, find_parts, read_columns
+from st_biomed.readers._columns import Block, among, sieve
+from st_biomed.readers.umls.rrf import find_parts, read_columns
 from st_biomed.records import Tally
 
 N_NUMBERS = 10**7
@@ -113,19 +114,8 @@ class MetaFolder:
             )
 
     def sieve(self, file: str, size: int, conditions: dict[str, np.ndarray | None]) -> np.ndarray:
-        """Rows that meet every condition, boolean ``[size]``; other rows are counted by their first failed condition.
-
-        Args:
-            file: The file's name.
-            size: Number of rows.
-            conditions: A description of the failing rows to boolean ``[size]``, or ``None`` for no condition.
-        """
-        keep = np.ones(size, dtype=bool)
-        for reason, condition in conditions.items():
-            if condition is not None:
-                self.tally.drop(f"{file}: {reason}", int((keep & ~condition).sum()))
-                keep &= condition
-        return keep
+        """See :func:`~st_biomed.readers._columns.sieve`."""
+        return sieve(self.tally, file, size, conditions)
 
     def not_suppressed(self, flags: pa.Array) -> np.ndarray | None:
         return None if self.keep_suppressed else among(flags, ("N", ""))
@@ -157,13 +147,6 @@ class MetaFolder:
         self.tally.drop(f"{file}: of a concept without a kept name", int((~known).sum()))
         self.tally.keep(int(known.sum()))
         return pa.array(known)
-
-
-def among(column: pa.Array, values: Collection[str]) -> np.ndarray:
-    """Whether each value of a dictionary-encoded column is among some values, boolean ``[N]``."""
-    wanted = set(values)
-    is_wanted = np.array([value in wanted for value in column.dictionary.to_pylist()], dtype=bool)
-    return is_wanted[column.indices.to_numpy()]
 
 
 def curies(numbers: np.ndarray) -> pa.Array:

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import unknown_name
-from st_biomed.readers.umls.folder import MetaFolder, among, curies
+from st_biomed.readers._columns import among
+from st_biomed.readers.umls.folder import MetaFolder, curies
 from st_biomed.records import Rows
 
 RELATIONS = ("named", "all", "rel", "none")

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers._columns import among
 from st_biomed.readers._normalizers import normalize
-from st_biomed.readers.umls.folder import N_NUMBERS, MetaFolder, among, curies
+from st_biomed.readers.umls.folder import N_NUMBERS, MetaFolder, curies
 from st_biomed.records import Rows
 
 _FILTERS = {"languages": "LAT", "sources": "SAB", "term_types": "TTY"}

@@ -1,0 +1,136 @@
+"""The tables of an OMOP vocabulary: those of Athena (tab-separated, no quoting) and of test sets (comma-separated)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.errors import InputError
+from st_biomed.files.delimited import DIALECTS, read_header, read_table
+from st_biomed.files.gzipped import plain_name
+from st_biomed.readers._columns import Block, block_of, column_types, read_columns, sieve
+from st_biomed.records import Tally
+
+COLUMNS = {
+    "CONCEPT": "concept_id concept_name domain_id vocabulary_id concept_class_id standard_concept concept_code "
+    "invalid_reason",
+    "CONCEPT_SYNONYM": "concept_id concept_synonym_name language_concept_id",
+    "CONCEPT_RELATIONSHIP": "concept_id_1 concept_id_2 relationship_id invalid_reason",
+    "CONCEPT_ANCESTOR": "ancestor_concept_id descendant_concept_id min_levels_of_separation",
+    "VOCABULARY": "vocabulary_id vocabulary_name vocabulary_reference vocabulary_version",
+    "RELATIONSHIP": "relationship_id reverse_relationship_id",
+}
+"""Table to the columns that are read."""
+
+_PLAIN = ("concept_name", "concept_code", "concept_synonym_name")
+_NUMBERS = (
+    "concept_id",
+    "language_concept_id",
+    "concept_id_1",
+    "concept_id_2",
+    "ancestor_concept_id",
+    "descendant_concept_id",
+    "min_levels_of_separation",
+)
+_TALLIED = ("CONCEPT", "CONCEPT_SYNONYM", "CONCEPT_RELATIONSHIP", "CONCEPT_ANCESTOR")
+_ROWS_AT_ONCE = 1 << 16
+
+
+class Tables:
+    """The tables by name, and the tally of their rows.
+
+    Args:
+        path: The folder. Names of files and columns may be in upper or lower case.
+        tally: Counts the rows of CONCEPT, CONCEPT_SYNONYM, CONCEPT_RELATIONSHIP and CONCEPT_ANCESTOR.
+
+    Raises:
+        InputError: There is no CONCEPT.csv, or a table exists twice.
+    """
+
+    def __init__(self, path: Path, tally: Tally) -> None:
+        self.path, self.tally = path, tally
+        self._files: dict[str, Path] = {}
+        for file in sorted(path.iterdir()):
+            table = plain_name(file).upper().removesuffix(".CSV")
+            if table not in COLUMNS or not plain_name(file).lower().endswith(".csv") or not file.is_file():
+                continue
+            if table in self._files:
+                raise InputError(f"{path}: {table} exists twice, as {self._files[table].name} and as {file.name}")
+            self._files[table] = file
+        if not self.has("CONCEPT"):
+            raise InputError(f"{path}: contains no CONCEPT.csv")
+
+    def has(self, table: str) -> bool:
+        return table in self._files
+
+    def need(self, table: str, asked: str) -> None:
+        """Reject a missing table.
+
+        Args:
+            table: Its name.
+            asked: The option that needs it, and how to read without it.
+
+        Raises:
+            InputError: There is no such table.
+        """
+        if not self.has(table):
+            raise InputError(f"{self.path}: contains no {table}.csv, which {asked}")
+
+    def blocks(self, table: str) -> Iterator[Block]:
+        """Blocks of at least one row with stripped cells; their lines are tallied. None if there is no such table.
+
+        Raises:
+            InputError: A missing column; with file and line, a malformed row.
+        """
+        if not self.has(table):
+            return
+        for block in self._read(self._files[table], COLUMNS[table].split()):
+            if table in _TALLIED:
+                self.tally.read(len(block.lines) + block.n_blank)
+                self.tally.drop(f"{table}: blank lines", block.n_blank)
+            if block.lines:
+                yield Block({name: _stripped(column) for name, column in block.items()}, block.lines)
+
+    def sieve(self, table: str, size: int, conditions: Mapping[str, np.ndarray | None]) -> np.ndarray:
+        """See :func:`~st_biomed.readers._columns.sieve`."""
+        return sieve(self.tally, table, size, conditions)
+
+    def where(self, table: str, line: int) -> str:
+        """``file:line``."""
+        return f"{self._files[table]}:{line}"
+
+    def _read(self, file: Path, columns: list[str]) -> Iterator[Block]:
+        names = [name.lower() for name in read_header(file, dialect="tsv")]
+        dialect = "tsv"
+        if len(names) == 1:
+            dialect = "csv"
+            names = [name.lower() for name in read_header(file, dialect=dialect)]
+        for column in columns:
+            if names.count(column) != 1:
+                found = "several columns" if column in names else "no column"
+                raise InputError(
+                    f"{file}:1: {found} {column!r}; split at {DIALECTS[dialect].name}s the columns are {names}"
+                )
+        plain, numbers = (tuple(name for name in some if name in columns) for some in (_PLAIN, _NUMBERS))
+        if dialect == "tsv":
+            form = DIALECTS[dialect]
+            yield from read_columns([file], str(file), names, columns, form, plain=plain, numbers=numbers, header=True)
+            return
+        types = column_types(columns, plain, numbers)
+        rows = read_table(file, [(column,) for column in columns], dialect=dialect)
+        while some := list(islice(rows, _ROWS_AT_ONCE)):
+            cells = dict(zip(columns, zip(*(row for _, row in some))))
+            yield block_of(cells, types, [line for line, _ in some], str(file))
+
+
+def _stripped(column: pa.Array) -> pa.Array:
+    if pa.types.is_integer(column.type):
+        return column
+    if pa.types.is_dictionary(column.type):
+        return pa.DictionaryArray.from_arrays(column.indices, pc.utf8_trim_whitespace(column.dictionary))
+    return pc.utf8_trim_whitespace(column)
