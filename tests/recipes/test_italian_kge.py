@@ -113,11 +113,26 @@ def test_a_later_stage_takes_the_earlier_ones_of_another_run(
     assert read_run(tmp_path / "out" / "pipelined" / "run.json")["base_model"] == "injected"
 
 
+def test_a_control_of_the_margin_says_so_in_its_record(outcome: tuple[Path, str], texts: Path, tmp_path: Path) -> None:
+    """Catches an option that does not reach the loss."""
+    run(
+        "--stage", "contrastive", "--corpus", texts, "--earlier", outcome[0], "--graph_vectors", "shuffled",
+        "--output_dir", tmp_path / "out",
+    )  # fmt: skip
+    record = read_run(tmp_path / "out" / "contrastive" / "run.json")
+    assert record["losses"]["mentions"]["config"]["kge"]["vectors"] == "shuffled"
+    assert "a control: the vectors of the graph are exchanged" in json.dumps(record["readings"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--stage", "injekt"], "unknown stage 'injekt'.*did you mean 'inject'"),
         (["--loss", "v4"], "unknown loss 'v4'"),
+        (
+            ["--stage", "contrastive", "--loss", "v1", "--graph_vectors", "zeros"],
+            "graph_vectors: zeros is a control of the margin of loss v3, found loss v1",
+        ),
         (["--neighbors", "0"], "neighbors must be at least 1, found 0"),
         (
             ["--stage", "contrastive", "--bare_names", "false"],
