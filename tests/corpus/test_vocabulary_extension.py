@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -215,6 +216,8 @@ def test_pieces_of_a_unigram_tokenizer_have_the_mean_vector_and_score_of_their_p
         torch.testing.assert_close(weight[new], old[[place[part] for part in parts]].mean(0))
     torch.testing.assert_close(weight[: len(UNIGRAM)], old)
     extended.save_pretrained(tmp_path)
+    entries = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))["model"]["vocab"][len(UNIGRAM) :]
+    assert entries == [["▁flumpa", -5.5], ["terkia", -6.5], ["mpater", -6.0], ["▁z", -12.0]]
     again = AutoTokenizer.from_pretrained(tmp_path)
     assert (
         again("flumpaterkia")["input_ids"] == extended("flumpaterkia")["input_ids"] and len(again) == len(UNIGRAM) + 4
