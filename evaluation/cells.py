@@ -10,7 +10,7 @@ the same mentions. A difference whose interval contains 0 is not shown by these 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from st_biomed.errors import InputError
@@ -26,20 +26,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, help="folder of `st-biomed evaluate`")
     parser.add_argument("--reference", default="text", help="the cell that others are compared with")
+    parser.add_argument("--also", nargs="*", default=[], help="metrics beside the primary ones, without the prefix")
     parser.add_argument("-o", "--output", type=Path, required=True, help="file of the tables")
     arguments = parser.parse_args()
-    text = report(figures(ResultsFolder(arguments.results).results), arguments.reference)
+    text = report(figures(ResultsFolder(arguments.results).results, arguments.also), arguments.reference)
     arguments.output.write_text(text, encoding="utf-8")
     print(text)
 
 
-def figures(results: Iterable[Result]) -> Figures:
-    """The primary figures of the models that are named CELL-SEED; those of other models are left out."""
+def figures(results: Iterable[Result], also: Collection[str] = ()) -> Figures:
+    """The primary figures of the models that are named CELL-SEED, and others; models with other names are left out.
+
+    Args:
+        results: The results.
+        also: Names of other metrics without the evaluator's prefix; those that an evaluator has are taken.
+    """
     found: Figures = {}
     for result in results:
         cell, _, seed = result.model.rpartition("-")
         if cell and seed.isdigit() and not result.is_raw:
-            found.setdefault(result.primary, {}).setdefault(cell, {})[int(seed)] = result.metrics[result.primary]
+            others = [f"{result.evaluator}_{name}" for name in also]
+            for metric in dict.fromkeys([result.primary, *(name for name in others if name in result.metrics)]):
+                found.setdefault(metric, {}).setdefault(cell, {})[int(seed)] = result.metrics[metric]
     return found
 
 

@@ -2,13 +2,19 @@
 # The Italian system on open data: the figures of results/italian_open.md. ST_BIOMED_DATA names the folder with the files of
 # data.yaml. Usage: bash evaluation/italian_open.sh
 # [all | data | systems | table2 | losses | seeds | ablations | multilingual | evaluate]
+# and, for what each part costs and buys on concepts, documents and a source (HPO) that no cell is trained on, from a multilingual
+# encoder (BASE, injected after LAYER of its layers), with several seeds (SEEDS) and equally many steps (STEPS) in every training:
+# bash evaluation/italian_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
+# --smoke takes two steps on invented terms, to see that the commands start.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
-read=out/italian
-if [ ! -f $read/all/terminology.json ]; then
+read=out/italian cells=out/italian_cells seeds="${SEEDS:-0 1 2}" steps="${STEPS:-200}" smoke=
+base=${BASE:-sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2}
+if [ $# -gt 0 ] && [ "${!#}" = --smoke ]; then smoke=1 cells=${cells}_smoke seeds="${SEEDS:-0 1}"; fi
+if [ -z "$smoke" ] && [ ! -f $read/all/terminology.json ]; then
     hp=ontologies/hp.v2024-04-26.json.gz
     while read -r name reader file options; do
         # shellcheck disable=SC2086
@@ -27,7 +33,7 @@ FILES
     # shellcheck disable=SC2086
     st-biomed merge $parts --output $read/all --overwrite --crosswalk xref,exactMatch --through UMLS --without-cycles
 fi
-[ -f $read/mayosrs_it.yaml ] || python evaluation/translate_pairs.py \
+[ -n "$smoke" ] || [ -f $read/mayosrs_it.yaml ] || python evaluation/translate_pairs.py \
     "$ST_BIOMED_DATA"/benchmarks_dev/similarity/MayoSRS.csv $read/all it $read/mayosrs_it
 corpus="$ST_BIOMED_DATA/italian/e3c_it_layer3.jsonl.gz $ST_BIOMED_DATA/italian/e3c_it_layer2_xmi.tar.gz"
 out=out/italian_open
@@ -47,6 +53,70 @@ inject() { # the same of injection, by graph embedding
     st-biomed train knowledge_injection knowledge_injection_open.yaml --base_model $out/vocabulary --kge $out/kge/"$2" \
         --terminology $out/terminology --corpus $corpus --language it --output_dir $out-short-"$1"/injected --overwrite true \
         --max_steps 200 --warmup_steps 30 "${@:3}"
+}
+held=$read/held layer3="$ST_BIOMED_DATA/italian/e3c_it_layer3.jsonl.gz" # documents of layer 2 are measured
+if [ -n "$smoke" ]; then
+    own=(recipes/configs/italian_kge_smoke.yaml --terminology toy --kge_model transe) text=$cells/texts.txt
+    inject_own=(knowledge_injection_smoke.yaml --language en)
+else
+    own=(recipes/configs/italian_kge_open.yaml --terminology $held/train --kge_model transe --max_steps "$steps" --benchmarks none
+        --warmup_steps $((steps / 10)) --refresh_steps $((steps / 4)) --cache_dir $cells/vectors --disable_tqdm true)
+    inject_own=(knowledge_injection_open.yaml --language it --layer "${LAYER:-8}" --max_steps "$steps" --warmup_steps $((steps / 10)))
+    text=$layer3
+fi
+cells_data() { # the terminology without HPO, in two parts, and linking by documents that are not trained on
+    mkdir -p $cells
+    if [ -n "$smoke" ]; then
+        python -c 'from st_biomed.terminology import Terminology as T; print(*T.read("toy").strings, sep=".\n")' >$cells/texts.txt
+    elif [ ! -f $held/tree_held.yaml ]; then
+        # shellcheck disable=SC2046
+        st-biomed merge $(echo $read/{icd9,hl7,doid,ncit,ordo}) --output $read/known --overwrite --crosswalk xref,exactMatch \
+            --through UMLS --without-cycles
+        python evaluation/italian_split.py $read/known $held
+        python evaluation/e3c_linking.py "$ST_BIOMED_DATA"/italian/e3c_it_layer2_xmi.tar.gz $read/all $read/e3c --corpus "$layer3"
+    fi
+}
+names() { # each with the word pieces of BASE and with those of the vocabulary stage; extended-pipelined is the paper's order
+    for pieces in own extended; do
+        for what in v1 v2 v3 v3_shuffled v3_zeros barlow_twins injected pipelined; do echo $pieces-$what; done
+    done
+    echo own-names extended-untrained
+}
+place() { # name, seed: the folder of a cell's model
+    case $1 in
+    *-injected) echo "$cells/stages/${1%-*}-$2/injected" ;;
+    *-untrained) echo "$cells/stages/${1%-*}-$2/vocabulary" ;;
+    *-pipelined) echo "$cells/$1-$2/pipelined" ;;
+    *) echo "$cells/$1-$2/contrastive" ;;
+    esac
+}
+train() { # a stage of a seed, with the arguments that all cells share
+    python recipes/italian_kge.py "${own[@]}" --base_model "$base" --overwrite true --seed "$seed" "$@"
+}
+stages() { # word pieces: what cells with these pieces start from
+    local folder=$cells/stages/$1-$seed from=$base
+    [ -d "$cells/stages/own-$seed/kge/transe" ] || train --stage kge --output_dir "$cells/stages/own-$seed"
+    if [ "$1" = extended ]; then
+        from=$folder/vocabulary
+        [ -d "$from" ] || train --stage vocabulary --corpus "$text" --output_dir "$folder"
+        [ -d "$folder/kge" ] || cp -r "$cells/stages/own-$seed/kge" "$folder/kge"
+    fi
+    [ -f "$folder/injected/run.json" ] || st-biomed train knowledge_injection "${inject_own[@]}" --base_model "$from" --new_head true \
+        --kge "$folder/kge/transe" --terminology "$folder/terminology" --corpus "$text" --overwrite true --seed "$seed" \
+        --output_dir "$folder/injected"
+}
+cell() { # name, seed: the same steps in every training
+    local pieces=${1%%-*} what=${1#*-} seed=$2 stage=contrastive loss
+    [ -f "$(place "$1" "$2")/run.json" ] && return
+    stages "$pieces"
+    loss=(--loss "${what%%_[sz]*}" --corpus "$text")
+    case $what in
+    injected | untrained) return ;;
+    names) loss=(--loss v2) ;;
+    pipelined) stage=pipelined loss=(--loss v3 --corpus "$text") ;;
+    v3_*) loss+=(--graph_vectors "${what#v3_}") ;;
+    esac
+    train --stage $stage "${loss[@]}" --bare_names true --earlier "$cells/stages/$pieces-$2" --output_dir "$cells/$1-$2"
 }
 case "${1:-systems}" in
 all)
@@ -84,6 +154,28 @@ ablations) # one setting changed at a time
 multilingual) # names and mentions in Italian and English
     # shellcheck disable=SC2086
     contrast multilingual --language "" --corpus $corpus "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz
+    ;;
+cell)
+    cells_data
+    cell "$2" "$3"
+    ;;
+cells)
+    cells_data
+    for seed in $seeds; do for name in $(names); do cell "$name" "$seed"; done; done
+    ;;
+report) # differences from v2, with the base's pieces and the extended ones, and from shuffled vectors, seed by seed
+    models=$(for name in $(names); do for seed in $seeds; do
+        [ ! -f "$(place "$name" "$seed")/run.json" ] || echo "$name-$seed=$(place "$name" "$seed")"
+    done; done)
+    benchmarks=$(if [ -n "$smoke" ]; then echo "-b hpo_tree"; else
+        for one in $held/{mcsm,clustering,tree}_held.yaml mcsm_hpo_it $read/e3c/e3c_it.yaml $read/e3c/e3c_it_reworded.yaml \
+            $read/mayosrs_it.yaml; do echo "-b $one"; done
+    fi)
+    # shellcheck disable=SC2086
+    st-biomed evaluate $models --scorecard --base base="$base" --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation $benchmarks
+    for reference in own-v2 extended-v2 own-v3_shuffled own-v3_zeros; do
+        python evaluation/cells.py $cells/evaluation --also pr_auc --reference $reference -o $cells/against_$reference.md
+    done
     ;;
 evaluate) # Tables 3 to 5: what each stage and each loss leaves
     models=$(for one in "$out"-*/{contrastive,injected}; do

@@ -62,9 +62,7 @@ class ItalianArguments(
     """Arguments from the paper; the help names its sections."""
 
     stage: str = field(default="all", metadata=about(f"all, or one of {', '.join(STAGES)}", one_of("all", *STAGES)))
-    earlier: str = field(
-        default="", metadata={"help": "output_dir of the run of the earlier stages; this run by default"}
-    )
+    earlier: str = field(default="", metadata={"help": "output_dir of the run of earlier stages; this run by default"})
     base_model: str = field(
         default="dbmdz/bert-base-italian-cased",
         metadata=about("model that the vocabulary stage starts from; without that stage, the later ones (3)", PATH),
@@ -208,7 +206,9 @@ def run(
     training.batch_sampler = HardNegativeBatches.of(terminology, folders.work / "terminology", dataset=rows, plan=plan)
 
     # Loss.
-    loss = recipe.italian_loss(model, terminology, left.graph, gather_across_devices=recipe.gather_across_devices)
+    loss = recipe.italian_loss(
+        model, terminology, left.graph, training.seed, gather_across_devices=recipe.gather_across_devices
+    )
     rows, loss = recipe.distilled_rows(loss, model, rows, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.

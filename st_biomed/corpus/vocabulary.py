@@ -16,6 +16,7 @@ from tokenizers.trainers import WordPieceTrainer
 from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+from st_biomed.corpus.piece_models import INSIDE, add_pieces, parts_of, piece_tokenizer, spelled, words_of
 from st_biomed.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 SIZE = 15_000
 """Pieces of the new vocabulary: "By training a new vocabulary with 15k tokens, the size of the vocabulary changes from
 31,102 elements (original BERT) to 37,714" (Amore Bondarenko et al. 2022, section 3)."""
-
-_INSIDE = "##"
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def train_pieces(
     *,
     minimum_frequency: int = 2,
 ) -> list[str]:
-    """Train a WordPiece vocabulary on a corpus.
+    """Train a vocabulary of word pieces on a corpus, by the frequency of adjacent pieces as in WordPiece.
 
     Args:
         texts: Returns the corpus from its beginning; called twice.
@@ -90,29 +89,30 @@ def train_pieces(
         minimum_frequency: Minimum number of adjacent occurrences for merging two pieces.
 
     Returns:
-        The sorted pieces, without special tokens; pieces within a word begin with ``##``.
+        The sorted pieces, without special tokens, as the tokenizer spells them: in WordPiece pieces within a word begin
+        with ``##``, in Unigram pieces at its beginning begin with ``▁``.
 
     Raises:
-        InputError: The tokenizer is not a WordPiece tokenizer, the size leaves no room, or the corpus contains no
+        InputError: The tokenizer uses neither WordPiece nor Unigram, the size leaves no room, or the corpus contains no
             word.
     """
-    old = _wordpiece(tokenizer)
+    old = piece_tokenizer(tokenizer)
     specials = sorted(set(tokenizer.all_special_tokens))
     if size <= len(specials):
         raise InputError(f"size must be above the {len(specials)} special tokens, found {size}")
     new = Tokenizer(WordPiece(unk_token=tokenizer.unk_token))
-    new.normalizer, new.pre_tokenizer = old.normalizer, old.pre_tokenizer
+    new.normalizer, new.pre_tokenizer = old.normalizer, words_of(old)
     # The library breaks ties by the order of characters, which would vary: they are passed sorted.
-    letters = [f"{_INSIDE}{letter}" for letter in _letters(texts(), old)]
+    letters = [f"{INSIDE}{letter}" for letter in _letters(texts(), new)]
     trainer = WordPieceTrainer(
         vocab_size=size,
         min_frequency=minimum_frequency,
         special_tokens=[*specials, *letters],
-        continuing_subword_prefix=_INSIDE,
+        continuing_subword_prefix=INSIDE,
         show_progress=False,
     )
     new.train_from_iterator(texts(), trainer)
-    pieces = sorted(set(new.get_vocab()) - set(specials))
+    pieces = sorted(spelled(set(new.get_vocab()) - set(specials), old))
     if not pieces:
         raise InputError("the corpus contains no words")
     return pieces
@@ -144,8 +144,8 @@ def extend_vocabulary(
         The new tokenizer, which a sentence-transformers model has already, and the report.
 
     Raises:
-        InputError: No tokenizer, one that is not a WordPiece tokenizer, or one with more entries than the model has
-            vectors.
+        InputError: No tokenizer, one that uses neither WordPiece nor Unigram, or one with more entries than the model
+            has vectors.
     """
     encoder: Any
     encoder, old = (model, tokenizer) if isinstance(model, PreTrainedModel) else (model[0].model, model.tokenizer)
@@ -158,8 +158,9 @@ def extend_vocabulary(
         )
     vocabulary = old.get_vocab()
     new = [piece for piece in dict.fromkeys(pieces) if piece not in vocabulary]
-    parts = [_parts(piece, vocabulary) for piece in new]
-    extended = _with_pieces(old, new)
+    backend = piece_tokenizer(old)
+    parts = [parts_of(piece, backend, vocabulary) for piece in new]
+    extended = _with_pieces(old, new, parts)
     encoder.resize_token_embeddings(max(len(extended), n_old), mean_resizing=False)
     _fill(encoder, len(old), parts, seed)
     if not isinstance(model, PreTrainedModel):
@@ -178,49 +179,15 @@ def _letters(texts: Iterable[str], tokenizer: Tokenizer) -> list[str]:
     return sorted(letter for letter in characters if len(tokenizer.pre_tokenizer.pre_tokenize_str(f"a{letter}a")) == 1)
 
 
-def _wordpiece(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
-    """The underlying tokenizer of the tokenizers library.
-
-    Raises:
-        InputError: There is none, or it does not use WordPiece.
-    """
-    backend: Any = getattr(tokenizer, "backend_tokenizer", None)
-    kind = type(getattr(backend, "model", tokenizer)).__name__
-    if kind != "WordPiece" or backend.model.continuing_subword_prefix != _INSIDE:
-        raise InputError(f"expected a WordPiece tokenizer like BERT's, found {kind}")
-    return backend
-
-
-def _parts(piece: str, vocabulary: dict[str, int]) -> list[int]:
-    """Ids of the old pieces that compose a piece, longest match first; empty if there are none."""
-    inside = piece.startswith(_INSIDE)
-    text, at = piece.removeprefix(_INSIDE) if inside else piece, 0
-    ids = []
-    while at < len(text):
-        prefix = _INSIDE if inside or at else ""
-        end = next((end for end in range(len(text), at, -1) if prefix + text[at:end] in vocabulary), at)
-        if end == at:
-            return []
-        ids.append(vocabulary[prefix + text[at:end]])
-        at = end
-    return ids
-
-
-def _with_pieces(tokenizer: PreTrainedTokenizerBase, new: Sequence[str]) -> PreTrainedTokenizerBase:
-    """The tokenizer with pieces in its model, which splits words; added tokens would be cut out of any word.
-
-    Tokens that were added to the old one, such as markers, also go into the model's vocabulary: it must have no gap,
-    or the host would renumber them when the tokenizer is loaded.
-    """
-    _wordpiece(tokenizer)
+def _with_pieces(
+    tokenizer: PreTrainedTokenizerBase, new: Sequence[str], parts: Sequence[Sequence[int]]
+) -> PreTrainedTokenizerBase:
+    """The tokenizer with pieces in its model, which splits words; added tokens would be cut out of any word."""
     with tempfile.TemporaryDirectory() as folder:
         tokenizer.save_pretrained(folder)
         path = Path(folder, "tokenizer.json")
         content: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        vocabulary = content["model"]["vocab"]
-        vocabulary.update({token["content"]: token["id"] for token in content["added_tokens"]})
-        first = len(tokenizer)
-        vocabulary.update({piece: first + i for i, piece in enumerate(new)})
+        add_pieces(content, new, parts, first=len(tokenizer))
         path.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
         extended = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     extended.name_or_path = tokenizer.name_or_path

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
 from st_biomed.kge.settings import MODEL_NAMES
 from st_biomed.losses.kge_margin_multi_similarity import MISSING, KGEMarginMultiSimilarityLoss
+from st_biomed.losses.kge_similarity import GRAPH_VECTORS
 from st_biomed.losses.miners import MultiSimilarityMiner
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
@@ -38,6 +40,14 @@ class ItalianLossArguments:
     alpha: float = field(default=2.0, metadata=about("alpha of the MS loss (4)", above(0)))
     beta: float = field(default=50.0, metadata=about("beta of the MS loss (4)", above(0)))
     epsilon: float = field(default=0.1, metadata=about("epsilon of the miner (4)", WEIGHT))
+    graph_vectors: str = field(
+        default="stated",
+        metadata=about(
+            "vectors in the margin of v3: stated, or a control: shuffled (exchanged among concepts at random, drawn by the "
+            "seed), zeros (0 is the similarity of any two concepts with a vector)",
+            one_of(*GRAPH_VECTORS),
+        ),
+    )
     detach_margin: bool = field(default=False, metadata={"help": "no gradient through the margin of v3"})
     missing: str = field(
         default="v2",
@@ -46,11 +56,23 @@ class ItalianLossArguments:
         ),
     )
 
+    def check_graph_vectors(self) -> None:
+        """Reject a control of v3's margin with a loss that has no graph in its margin.
+
+        Raises:
+            InputError: Such a loss.
+        """
+        if self.graph_vectors != "stated" and self.loss != "v3":
+            raise InputError(
+                f"graph_vectors: {self.graph_vectors} is a control of the margin of loss v3, found loss {self.loss}"
+            )
+
     def italian_loss(
         self,
         model: nn.Module,
         terminology: Terminology,
         graph: Callable[[str], Path],
+        seed: int,
         *,
         gather_across_devices: bool = False,
     ) -> nn.Module:
@@ -60,6 +82,7 @@ class ItalianLossArguments:
             model: The encoder.
             terminology: The terminology of the labels.
             graph: Finds the folder of the graph embeddings of a model, which only v3 reads.
+            seed: Seed of shuffled vectors.
             gather_across_devices: Whether the texts of all processes form one batch.
 
         Raises:
@@ -75,6 +98,8 @@ class ItalianLossArguments:
         return KGEMarginMultiSimilarityLoss(
             model,
             KGETable.load(graph(self.kge_model)),
+            graph_vectors=self.graph_vectors,
+            shuffle_seed=seed,
             detach_margin=self.detach_margin,
             missing=self.missing,
             **shared,

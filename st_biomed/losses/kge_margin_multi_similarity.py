@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.losses.arguments import number, numbers, one_of
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.kernel import masked_log_sum_exp
-from st_biomed.losses.kge_similarity import KGESimilarity
+from st_biomed.losses.kge_similarity import GRAPH_VECTORS, KGESimilarity
 from st_biomed.losses.miners import Miner, MultiSimilarityMiner
 from st_biomed.losses.pair_loss import PairLoss, concept_pairs
 from st_biomed.losses.similarity import (
@@ -79,6 +79,9 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
             terminology are counted (``loss.kge.n_foreign``) and left out.
         alpha: Steepness for positives.
         beta: Steepness for negatives ("leaving the original alpha = 2, beta = 50, epsilon = 0.1", section 4).
+        graph_vectors: ``"stated"``, or a control: ``"shuffled"`` among the concepts that have a vector, or ``"zeros"``, a K of 0
+            between any two of them; see :class:`~st_biomed.losses.kge_similarity.KGESimilarity`.
+        shuffle_seed: Seed of the shuffled vectors.
         miner: An object of :mod:`st_biomed.losses.miners`, which sees only the cosines of the texts; ``None`` for all
             pairs.
         detach_margin: Whether no gradient flows through the margin.
@@ -114,6 +117,8 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         alpha: float = 2.0,
         beta: float = 50.0,
         *,
+        graph_vectors: str = "stated",
+        shuffle_seed: int = 0,
         miner: Miner | None = DEFAULT_MINER,
         detach_margin: bool = False,
         missing: str = "v2",
@@ -131,7 +136,8 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
             lookup=lookup,
             mask_same_text=mask_same_text,
         )
-        self.kge = None if kge is None else KGESimilarity(lookup, kge)
+        one_of("graph_vectors", graph_vectors, GRAPH_VECTORS)
+        self.kge = None if kge is None else KGESimilarity(lookup, kge, graph_vectors, shuffle_seed)
         self.alpha = number("alpha", alpha, above=0.0)
         self.beta = number("beta", beta, above=0.0)
         self.detach_margin = detach_margin

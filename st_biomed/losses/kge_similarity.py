@@ -10,8 +10,12 @@ from torch import Tensor
 
 from st_biomed.errors import InputError
 from st_biomed.kge.table import KGETable
+from st_biomed.losses.arguments import one_of
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.lookup import ConceptLookup
+
+GRAPH_VECTORS = ("stated", "shuffled", "zeros")
+"""The vectors as they are, and two controls that say nothing of a concept."""
 
 
 class KGESimilarity:
@@ -23,17 +27,21 @@ class KGESimilarity:
     Args:
         terminology: The terminology of the text ids of a batch and of the codes of their concepts.
         table: The vectors. Codes that are not in the terminology are left out.
+        vectors: ``"stated"``, or a control: ``"shuffled"`` exchanges the vectors among the concepts that have one, at random,
+            so that the cosines are the same numbers between other concepts; ``"zeros"`` makes all these cosines 0.
+        seed: Seed of the exchange.
 
     Attributes:
+        vectors: The argument.
         n_vectors: Concepts of the terminology with a vector. A zero vector has no direction and does not count.
         n_missing: Concepts of the terminology without a vector.
         n_foreign: Codes of the table that are not in the terminology.
 
     Raises:
-        InputError: Not a terminology and a table, or no concept of the terminology has a vector.
+        InputError: Not a terminology and a table, no concept of the terminology has a vector, or other ``vectors``.
     """
 
-    def __init__(self, terminology: object, table: object) -> None:
+    def __init__(self, terminology: object, table: object, vectors: str = "stated", seed: int = 0) -> None:
         if not isinstance(table, KGETable):
             raise InputError(f"kge must be a KGETable or None, found {type(table).__name__}")
         if not isinstance(terminology, Terminology):
@@ -45,8 +53,8 @@ class KGESimilarity:
         self.table_model, self.table_digest = table.model, table.digest
         rows = table.rows(terminology.codes)
         shared = rows[rows >= 0]
-        vectors = table.vectors[shared]
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        found = table.vectors[shared]
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
         usable = lengths[:, 0] > 0
         self.n_vectors = int(usable.sum())
         self.n_missing = len(rows) - self.n_vectors
@@ -56,7 +64,12 @@ class KGESimilarity:
                 f"kge has a vector of none of the {len(rows):,} concepts of lookup: its codes look like "
                 f"{table.codes[0]!r}, the terminology's like {terminology.codes[0]!r}"
             )
-        self._vectors = vectors[usable] / lengths[usable]
+        self.vectors = one_of("graph_vectors", vectors, GRAPH_VECTORS)
+        self._vectors = found[usable] / lengths[usable]
+        if vectors == "shuffled":
+            self._vectors = self._vectors[np.random.default_rng(seed).permutation(self.n_vectors)]
+        elif vectors == "zeros":
+            self._vectors = np.zeros((self.n_vectors, 1), dtype=np.float32)
         self._row_of = np.full(len(rows), -1, dtype=np.int64)
         self._row_of[np.flatnonzero(rows >= 0)[usable]] = np.arange(self.n_vectors)
         self._copies: dict[torch.device, tuple[Tensor, Tensor]] = {}
@@ -99,6 +112,7 @@ class KGESimilarity:
         return {
             "model": self.table_model,
             "digest": self.table_digest,
+            **({} if self.vectors == "stated" else {"vectors": self.vectors}),
             "concepts_with_vector": self.n_vectors,
             "concepts_without": self.n_missing,
             "codes_without_concept": self.n_foreign,

@@ -49,6 +49,8 @@ class HardNegativeCallback(EpochCallback):
     warning, and the rest of the epoch is only approximately the same. With a refresh by steps, a batch that the data
     loader has already fetched may come before or after the refresh.
 
+    Training that ends before the first refresh is warned of: its negatives are hard for the initial weights alone.
+
     The callback also sets the epoch of every sampler, like :class:`EpochCallback`.
 
     Args:
@@ -87,6 +89,14 @@ class HardNegativeCallback(EpochCallback):
             raise InputError(
                 "HardNegativeCallback found no hard-negative batches: give the training arguments "
                 "batch_sampler=HardNegativeBatches.of(...)"
+            )
+        period = self.every or math.ceil(len(kwargs["train_dataloader"]) / args.gradient_accumulation_steps)
+        if state.max_steps <= period:
+            logger.warning(
+                "hard negatives: the neighbors are those of the initial weights throughout; training has %s steps, and "
+                "they are updated every %s (refresh_steps)",
+                f"{state.max_steps:,}",
+                f"{period:,}",
             )
         if self.folder is not None and get_rank() == 0:
             self._held.enter_context(lock(self.folder))

@@ -112,7 +112,8 @@ def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None
         left: The folders of earlier stages.
 
     Raises:
-        InputError: Something is missing; the message names the stage that writes it.
+        InputError: Something is missing, and the message names the stage that writes it; or a control of loss v3 with another
+            loss.
     """
     left.settle(recipe.kge_model)
     if recipe.corpus:
@@ -123,6 +124,8 @@ def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None
         raise InputError("corpus: is needed, nothing was given; --bare_names true trains on the names alone")
     if {"inject", "contrastive", "pipelined"} & {*stages}:
         chosen_benchmarks(recipe.benchmarks)
+    if {"contrastive", "pipelined"} & {*stages}:
+        recipe.check_graph_vectors()
     for stage in (stage for stage in STAGES[:3] if stage in stages):
         settings = getattr(recipe, f"{stage}_settings")
         if not Path(settings).is_file() and bundled(f"recipes/configs/{settings}") is None:

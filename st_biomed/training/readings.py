@@ -145,6 +145,10 @@ def italian_readings(recipe: Any, pipelined: bool) -> list[str]:
     if recipe.loss == "v3":
         margin = "a number without a gradient" if recipe.detach_margin else "differentiated as it is printed"
         sentences.append(f"Eq. 3's margin is {margin}; pairs without a vector have the thresholds of {recipe.missing}")
+        if recipe.graph_vectors == "shuffled":
+            sentences.append("a control: the vectors of the graph are exchanged among concepts at random")
+        if recipe.graph_vectors == "zeros":
+            sentences.append("a control: the similarity in the graph of any two concepts with a vector is 0")
     if not pipelined:
         sentences.append("the released model pools all tokens of a text: it is that of the training for bare terms")
     return [*sentences, *distillation_readings(recipe, "mentions in context")]

@@ -203,6 +203,12 @@ RECIPES: list[tuple[str, str, str]] = [
     ("italian_kge", "--alpha nan", "alpha"),
     ("italian_kge", "--epsilon nan", "epsilon"),
     ("italian_kge", "--missing v9", "missing"),
+    ("italian_kge", "--graph_vectors shuffle", "graph_vectors"),
+    (
+        "italian_kge",
+        "--terminology toy --bare_names true --loss v2 --graph_vectors zeros --stage contrastive",
+        "graph_vectors",
+    ),
     ("italian_kge", "--prototypes 0", "prototypes"),
     ("italian_kge", "--terminology toy --stage kge --kge_settings nowhere.yaml --output_dir {new}", "nowhere.yaml"),
     ("sapbert_finetune", "--linking nonsense", "nonsense"),

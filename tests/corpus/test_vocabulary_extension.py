@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
+from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers.models import Unigram
 from transformers import (
     AutoModelForMaskedLM,
     AutoTokenizer,
@@ -16,6 +19,7 @@ from transformers import (
     BertTokenizer,
     GPT2Config,
     GPT2LMHeadModel,
+    PreTrainedTokenizerFast,
 )
 
 from st_biomed.corpus.blocks import MARKERS
@@ -157,12 +161,11 @@ def test_what_does_not_fit_is_named(tokenizer, model):
 
 
 def test_another_kind_of_tokenizer_is_refused():
-    from tokenizers import Tokenizer, models
-    from transformers import PreTrainedTokenizerFast
-
     other = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE({"a": 0}, [])), unk_token="a")
     gpt = GPT2LMHeadModel(GPT2Config(vocab_size=9, n_embd=8, n_layer=1, n_head=1))
-    with pytest.raises(InputError, match="expected a WordPiece tokenizer like BERT's, found BPE"):
+    with pytest.raises(
+        InputError, match="expected a WordPiece tokenizer like BERT's or a Unigram tokenizer like XLM-R's, found BPE"
+    ):
         extend_vocabulary(gpt, ["b"], tokenizer=other)
 
 
@@ -170,3 +173,60 @@ def test_an_encoder_without_a_head_is_extended(tokenizer):
     model = BertModel(model_of(len(WORDS)).config)
     extend_vocabulary(model, ["abca"], tokenizer=tokenizer)
     assert model.get_input_embeddings().num_embeddings == len(WORDS) + 1
+
+
+UNIGRAM = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -3.0), ("▁flu", -5.0), ("mpa", -6.0)]
+UNIGRAM += [
+    ("ter", -6.0),
+    ("kia", -7.0),
+    ("mpat", -9.0),
+    *((letter, -12.0) for letter in "abcdefgiklmprtu"),
+    ("<mask>", 0.0),
+]
+
+
+@pytest.fixture
+def unigram() -> PreTrainedTokenizerFast:
+    """A tokenizer as XLM-R's, whose last entry is the mask."""
+    backend = Tokenizer(Unigram(UNIGRAM, unk_id=3))
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    backend.add_special_tokens(["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        unk_token="<unk>",
+        pad_token="<pad>",
+        mask_token="<mask>",
+        cls_token="<s>",
+        sep_token="</s>",
+    )
+
+
+def test_pieces_of_a_unigram_tokenizer_have_the_mean_vector_and_score_of_their_parts(unigram, tmp_path: Path):
+    """Catches a piece that its parts outweigh, a gap behind the mask, and parts by the longest match in place of the score."""
+    assert unigram.tokenize("flumpaterkia a") == ["▁flu", "mpa", "ter", "kia", "▁", "a"]
+    model = model_of(len(UNIGRAM))
+    old = model.get_input_embeddings().weight.detach().clone()
+    extended, report = extend_vocabulary(model, ["▁flumpa", "terkia", "mpater", "ter", "▁z"], tokenizer=unigram)
+    assert extended.tokenize("flumpaterkia a<mask>") == ["▁flumpa", "terkia", "▁", "a", "<mask>"]
+    assert (report.trained, report.shared, report.derived, report.size_after) == (5, 1, 3, len(UNIGRAM) + 4)
+    place = {piece: i for i, (piece, _) in enumerate(UNIGRAM)}
+    weight, ids = model.get_input_embeddings().weight, extended.convert_tokens_to_ids(["▁flumpa", "terkia", "mpater"])
+    assert ids == [len(UNIGRAM), len(UNIGRAM) + 1, len(UNIGRAM) + 2]
+    for new, parts in zip(ids, (("▁flu", "mpa"), ("ter", "kia"), ("mpa", "ter"))):
+        torch.testing.assert_close(weight[new], old[[place[part] for part in parts]].mean(0))
+    torch.testing.assert_close(weight[: len(UNIGRAM)], old)
+    extended.save_pretrained(tmp_path)
+    entries = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))["model"]["vocab"][len(UNIGRAM) :]
+    assert entries == [["▁flumpa", -5.5], ["terkia", -6.5], ["mpater", -6.0], ["▁z", -12.0]]
+    again = AutoTokenizer.from_pretrained(tmp_path)
+    assert (
+        again("flumpaterkia")["input_ids"] == extended("flumpaterkia")["input_ids"] and len(again) == len(UNIGRAM) + 4
+    )
+
+
+def test_pieces_for_a_unigram_tokenizer_end_at_punctuation(unigram):
+    """Catches pieces with a comma, which splitting at spaces alone gives, and pieces in WordPiece's spelling."""
+    pieces = train_pieces(lambda: ["flumpa, terkia. d'ekia"] * 9, unigram, 60)
+    assert {"▁flumpa", "▁terkia", "ekia"} <= set(pieces) and not [
+        p for p in pieces if "##" in p or (len(p) > 1 and "," in p)
+    ]

@@ -46,5 +46,11 @@ def test_what_cannot_be_compared_is_one_line(cells: dict[str, list[float]], mess
         report(figures(results(**cells)), "text")
 
 
+def test_other_metrics_are_taken_where_an_evaluator_has_them():
+    """Catches the PR-AUC of clustering, which no table of primary metrics has."""
+    found = figures(results(text=[0.1, 0.2]), also=["acc@5", "pr_auc"])
+    assert found == {"b_acc@1": {"text": {0: 0.1, 1: 0.2}}, "b_acc@5": {"text": {0: 1.0, 1: 1.0}}}
+
+
 def test_models_without_a_seed_are_left_out():
     assert not figures([Result("b", "b", "base", "x", {}, {"b_acc@1": 0.5}, "b_acc@1", {})])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import re
 from typing import Any
@@ -75,6 +76,43 @@ class TestSimilarityOfTheTable:
             torch.testing.assert_close(copied.kge(self.labels), before, equal_nan=True)
 
 
+class TestControls:
+    """K of vectors that say nothing of a concept."""
+
+    def test_zeros_leave_one_margin_for_all_pairs(self):
+        """By hand: a negative at S = .6 has the exponent 3 (2 * .6 - 1), at S = K = 0 it has -3; the positive is at .8."""
+        labels = text_ids(BIRDS, "grus", "carp", "cyprinus")
+        loss = KGEMarginMultiSimilarityLoss(None, GRAPH, 2, 3, graph_vectors="zeros", miner=None, lookup=BIRDS)
+        embeddings = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+        near, pull = math.exp(3 * 0.2), math.log(1 + math.exp(-2 * 0.6)) / 2
+        rows = [
+            math.log(1 + near + math.exp(-3)) / 3,
+            pull + math.log(1 + near) / 3,
+            pull + math.log(1 + math.exp(-3)) / 3,
+        ]
+        assert value(loss, embeddings, labels).item() == pytest.approx(sum(rows) / 3, abs=1e-6)
+
+    def test_shuffled_vectors_are_the_same_of_other_concepts(self):
+        """Catches rows that are shuffled together with their codes, and a seed that is not read."""
+        labels = text_ids(BIRDS, "grus", "carp", "derrick")
+        stated, *shuffled = (
+            KGEMarginMultiSimilarityLoss(None, GRAPH, lookup=BIRDS, graph_vectors=vectors, shuffle_seed=seed).kge(
+                labels
+            )
+            for vectors, seed in [("stated", 0), *(("shuffled", seed) for seed in range(8))]
+        )
+        assert all(sorted(k.unique().tolist()) == sorted(stated.unique().tolist()) for k in shuffled)
+        assert len({tuple(k[0].tolist()) for k in shuffled}) > 2
+
+    @pytest.mark.parametrize("vectors", ["shuffled", "zeros"])
+    def test_concepts_without_a_vector_stay_without(self, vectors: str):
+        table = KGETable(GRAPH.codes[:2], GRAPH.vectors[:2], model="transe")
+        loss = KGEMarginMultiSimilarityLoss(None, table, lookup=BIRDS, graph_vectors=vectors)
+        k = loss.kge(text_ids(BIRDS, "grus", "carp", "derrick"))
+        assert k[:2, :2].isfinite().all() and k[2].isnan().all() and k[:, 2].isnan().all()
+        assert loss.get_config_dict()["kge"]["vectors"] == vectors
+
+
 def test_table_and_given_similarity_agree():
     """Catches K looked up with the labels of one column while the rows are those of two."""
     generator = torch.Generator().manual_seed(2)
@@ -110,6 +148,7 @@ def test_cached_and_uncached_agree(tiny_bert):
         ({"alpha": 0}, "alpha must be a number above 0, found 0"),
         ({"beta": "x"}, "beta must be a number above 0, found 'x'"),
         ({"missing": "v3"}, "unknown missing 'v3': allowed are 'skip', 'v1', 'v2'"),
+        ({"graph_vectors": "none"}, "unknown graph_vectors 'none': allowed are 'shuffled', 'stated', 'zeros'"),
         ({"kge_clip": (1, 0)}, "kge_clip must be a lower and a higher number, found (1, 0)"),
         ({"kge_clip": (0, 1, 2)}, "kge_clip must be one number or 2 numbers, found 3"),
         ({"kge": {"X:1": [1]}}, "kge must be a KGETable or None, found dict"),

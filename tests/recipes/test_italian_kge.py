@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 
 from recipes import italian_kge
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
 from st_biomed.modules.mention_pooling import MentionPooling
 from st_biomed.release.run_data import read_run
+from st_biomed.samplers import HardNegativeCallback
+from st_biomed.settings.recipe import read_settings
 from st_biomed.terminology import Terminology
 
 CONFIGS = Path(italian_kge.__file__).parent / "configs"
@@ -113,11 +116,49 @@ def test_a_later_stage_takes_the_earlier_ones_of_another_run(
     assert read_run(tmp_path / "out" / "pipelined" / "run.json")["base_model"] == "injected"
 
 
+def test_neighbors_are_updated_during_a_run_of_the_configured_length(
+    tiny_bert_folder: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches the run whose neighbors are found once because it ends within its first epoch."""
+    recipe, training = read_settings(
+        (italian_kge.ItalianArguments, SentenceTransformerTrainingArguments), [str(CONFIGS / "italian_kge_open.yaml")]
+    )
+    assert 3 <= training.max_steps // recipe.refresh_steps <= 10
+    refreshed: list[int] = []
+    found = HardNegativeCallback.refresh
+
+    def refresh(self: HardNegativeCallback, *arguments: Any, step: int, **options: Any) -> None:
+        refreshed.append(step)
+        found(self, *arguments, step=step, **options)
+
+    monkeypatch.setattr(HardNegativeCallback, "refresh", refresh)
+    run(
+        "--stage", "contrastive", "--loss", "v2", "--base_model", tiny_bert_folder, "--corpus", texts,
+        "--refresh_steps", 1, "--output_dir", tmp_path / "out",
+    )  # fmt: skip
+    assert refreshed == [0, 1]
+
+
+def test_a_control_of_the_margin_says_so_in_its_record(outcome: tuple[Path, str], texts: Path, tmp_path: Path) -> None:
+    """Catches an option that does not reach the loss."""
+    run(
+        "--stage", "contrastive", "--corpus", texts, "--earlier", outcome[0], "--graph_vectors", "shuffled",
+        "--output_dir", tmp_path / "out",
+    )  # fmt: skip
+    record = read_run(tmp_path / "out" / "contrastive" / "run.json")
+    assert record["losses"]["mentions"]["config"]["kge"]["vectors"] == "shuffled"
+    assert "a control: the vectors of the graph are exchanged" in json.dumps(record["readings"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--stage", "injekt"], "unknown stage 'injekt'.*did you mean 'inject'"),
         (["--loss", "v4"], "unknown loss 'v4'"),
+        (
+            ["--stage", "contrastive", "--loss", "v1", "--graph_vectors", "zeros"],
+            "graph_vectors: zeros is a control of the margin of loss v3, found loss v1",
+        ),
         (["--neighbors", "0"], "neighbors must be at least 1, found 0"),
         (
             ["--stage", "contrastive", "--bare_names", "false"],

@@ -261,6 +261,24 @@ def test_other_batches_are_refused(tiny_bert_folder, tmp_path):
         train(tmp_path, tiny_bert_folder, HardNegativeCallback(), batch_sampler=SynonymBatches.of(TOY))
 
 
+@pytest.mark.parametrize(
+    ("every", "max_steps", "said"),
+    [
+        (None, N_STEPS, "training has 6 steps, and they are updated every 6"),
+        (4, 3, "training has 3 steps, and they are updated every 4"),
+        (None, N_STEPS + 1, None),
+        (2, 3, None),
+    ],
+)
+def test_neighbors_that_are_never_updated_are_told(every, max_steps, said, tiny_bert_folder, tmp_path, caplog):
+    """Catches the run of 4.5 % of an epoch whose negatives were those of the initial weights to its end."""
+    callback = Watch(every=every)
+    train(tmp_path, tiny_bert_folder, callback, max_steps=max_steps)
+    told = [record.getMessage() for record in caplog.records if "initial weights throughout" in record.getMessage()]
+    assert (len(callback.made) == 1) == bool(told) == (said is not None)
+    assert said is None or said in told[0]
+
+
 @pytest.mark.parametrize("options", [{"every": 0}, {"batch_size": 2.5}])
 def test_numbers_below_one_are_refused(options):
     (name,) = options
