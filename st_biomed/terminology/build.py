@@ -5,8 +5,7 @@ Everything is done by columns, so that tens of millions of rows take seconds and
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 
 from st_biomed.readers._normalizers import single_spaced_column
 from st_biomed.records import COLUMNS, TABLE_OF, Record, Rows, SourceInfo, Tally
+from st_biomed.terminology.distinct_rows import distinct_rows, equal_to_previous, one_column, sorted_values
 from st_biomed.terminology.groupings import with_groupings
 
 _BLOCK = 1 << 16  # single records that are put into columns together
@@ -129,21 +129,11 @@ def _collect(
         flush(table)
     return {
         table: {
-            name: _one_column(
-                [columns[name] for columns in chunks[table]], pa.string() if name == "text" else _ENCODED
-            )
+            name: one_column([columns[name] for columns in chunks[table]], pa.string() if name == "text" else _ENCODED)
             for name in COLUMNS[table]
         }
         for table in COLUMNS
     }, sources
-
-
-def _one_column(chunks: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
-    """A column with one dictionary; chunks that have the same one, as of a reader with one list of codes, keep it."""
-    column = pa.chunked_array(chunks, type=kind)
-    if pa.types.is_dictionary(kind) and all(chunk.dictionary.equals(chunks[0].dictionary) for chunk in chunks):
-        return column
-    return column.unify_dictionaries()
 
 
 def _encoded(table: str, columns: Mapping[str, pa.Array], source: str) -> dict[str, pa.Array]:
@@ -171,16 +161,16 @@ def _names(columns: dict[str, pa.ChunkedArray], tally: Tally) -> dict[str, pa.Ta
     columns = _filled("terms", columns, tally)
     n_filled = len(columns["text"])
     # By kind last, so that of two equal names of a concept the preferred one comes first.
-    values, index = _indexed(columns, ("code", "text", "language", "source", "kind"))
-    concept, text, language, source, kind = _distinct(index, [len(column_values) for column_values in values])
+    values, index = sorted_values(columns, ("code", "text", "language", "source", "kind"))
+    concept, text, language, source, kind = distinct_rows(index, [len(column_values) for column_values in values])
     tally.drop("repeated terms", n_filled - len(concept))
     twice = np.zeros(len(concept), dtype=bool)
-    twice[1:] = _equal_to_previous(concept, text, language, source)
+    twice[1:] = equal_to_previous(concept, text, language, source)
     tally.drop("synonyms equal to the preferred term", int(twice.sum()))
     tally.keep(int((~twice).sum()))
     once = [column[~twice] for column in (concept, text, language, kind, source)]
     codes, texts, languages, sources, kinds = values
-    concept, text, language, kind, source = _distinct(
+    concept, text, language, kind, source = distinct_rows(
         once, [len(v) for v in (codes, texts, languages, kinds, sources)]
     )
     return {
@@ -215,7 +205,7 @@ def _links(
     ends, order = _ENDS[table], _ORDER[table]
     if "text" in columns:
         columns = _filled(table, columns, tally)
-    values, index = _indexed(columns, COLUMNS[table])
+    values, index = sorted_values(columns, COLUMNS[table])
     known = np.ones(len(index[0]), dtype=bool)
     names, sizes = dict(zip(COLUMNS[table], values)), {}
     rows = dict(zip(COLUMNS[table], index))
@@ -235,7 +225,7 @@ def _links(
         itself = known & (first == second)
         tally.drop(_TO_ITSELF[table], int(itself.sum()))
         known &= ~itself
-    distinct = _distinct([rows[name][known] for name in order], [sizes[name] for name in order])
+    distinct = distinct_rows([rows[name][known] for name in order], [sizes[name] for name in order])
     tally.drop(f"repeated {table}", int(known.sum()) - len(distinct[0]))
     tally.keep(len(distinct[0]))
     columns_of_table = {}
@@ -246,63 +236,3 @@ def _links(
             column = pa.DictionaryArray.from_arrays(column, names[name])
         columns_of_table[name] = column
     return pa.table(columns_of_table)
-
-
-def _indexed(columns: dict[str, pa.ChunkedArray], names: Sequence[str]) -> tuple[list[pa.Array], list[np.ndarray]]:
-    """Sorted distinct values of dictionary-encoded columns, and where each row's value stands among them (int32).
-
-    The columns are taken out of the dictionary, so that their memory is free for what comes next.
-    """
-    values, indices = [], []
-    for name in names:
-        column = columns.pop(name)
-        dictionary = column.chunk(0).dictionary if column.num_chunks else pa.array([], pa.string())
-        index = [chunk.indices.to_numpy() for chunk in column.chunks]
-        is_used = np.zeros(len(dictionary), dtype=bool)
-        for part in index:
-            is_used[part] = True
-        is_sorted = pc.all(pc.less(dictionary[:-1], dictionary[1:])).as_py()
-        order = np.arange(len(dictionary)) if is_sorted else pc.sort_indices(dictionary).to_numpy()
-        order = order[is_used[order]]
-        ordered = dictionary.take(pa.array(order))
-        first = np.ones(len(order), dtype=bool)  # a dictionary may hold a value twice
-        first[1:] = pc.not_equal(ordered[1:], ordered[:-1]).to_numpy(zero_copy_only=False)
-        rank = np.zeros(len(dictionary), dtype=np.int32)
-        rank[order] = np.cumsum(first) - 1
-        values.append(ordered if first.all() else ordered.filter(pa.array(first)))
-        indices.append(np.concatenate([np.empty(0, np.int32), *(rank[part] for part in index)]))
-    return values, indices
-
-
-def _distinct(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> list[np.ndarray]:
-    """The distinct rows of columns of integers below ``sizes``, sorted from left to right, as int32.
-
-    Rows are packed into one integer each where these fit, since numpy sorts integers many times faster than rows.
-    """
-    if math.prod(sizes) >= 2**63:
-        order = np.lexsort(columns[::-1])
-        rows = [column[order] for column in columns]
-        first = np.ones(len(order), dtype=bool)
-        first[1:] = ~_equal_to_previous(*rows)
-        return [row[first] for row in rows]
-    packed = np.zeros(len(columns[0]), dtype=np.int64)
-    for column, size in zip(columns, sizes):
-        packed *= size
-        packed += column
-    packed.sort()
-    first = np.ones(len(packed), dtype=bool)
-    first[1:] = packed[1:] != packed[:-1]
-    packed = packed[first]
-    rows = []
-    for size in reversed(sizes[1:]):
-        packed, column = np.divmod(packed, size)
-        rows.append(column.astype(np.int32))
-    return [packed.astype(np.int32), *reversed(rows)]
-
-
-def _equal_to_previous(*columns: np.ndarray) -> np.ndarray:
-    """Whether each row but the first equals the one before it."""
-    same = np.ones(max(0, len(columns[0]) - 1), dtype=bool)
-    for column in columns:
-        same &= column[1:] == column[:-1]
-    return same

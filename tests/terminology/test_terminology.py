@@ -14,7 +14,7 @@ from st_biomed.hierarchy import Hierarchy
 from st_biomed.readers import Definition, Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
 from st_biomed.records import COLUMNS, TABLE_OF
 from st_biomed.terminology import Terminology
-from st_biomed.terminology.build import _distinct
+from st_biomed.terminology.distinct_rows import distinct_rows
 from tests.terminology.rhinitis import OTHER, RECORDS, SOURCE, content
 
 
@@ -239,5 +239,5 @@ def test_rows_sort_alike_packed_or_not(large: bool) -> None:
     """Catches an overflow where sizes are too large for one integer."""
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 5, 400).astype(np.int32) for _ in range(3)]
-    found = _distinct(columns, [2**21 + large] * 3)
+    found = distinct_rows(columns, [2**21 + large] * 3)
     assert list(zip(*(column.tolist() for column in found))) == sorted(set(zip(*(c.tolist() for c in columns))))
