@@ -256,7 +256,7 @@ def test_known_systems_have_the_prefix_of_other_readers(tmp_path: Path) -> None:
         "https://loinc.org/": ("9-1", "LOINC:9-1"),
         "http://human-phenotype-ontology.org": ("HP:9", "HP:9"),
         "urn:oid:2.16.9": ("x", "OID-2.16.9:x"),
-        "http://a.org/9": ("x", "FHIR-9:x"),
+        "http://a.org/9": ("x", "N-9:x"),
     }
     include = [{"system": url, "concept": [{"code": code, "display": "a"}]} for url, (code, _) in systems.items()]
     path = written(tmp_path, {"resourceType": "ValueSet", "url": "http://a.org/all", "compose": {"include": include}})

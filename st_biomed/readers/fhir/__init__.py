@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers.fhir.concepts import Concepts, language_of
+from st_biomed.readers._prefixes import language_of
+from st_biomed.readers.fhir.concepts import Concepts
 from st_biomed.readers.fhir.contents import READ, Reading
 from st_biomed.readers.fhir.resources import read_resources
 from st_biomed.readers.fhir.systems import Systems

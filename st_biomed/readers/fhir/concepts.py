@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from st_biomed.errors import InputError
 from st_biomed.readers._grouping_nodes import grouping_nodes
 from st_biomed.readers._once import Once
 from st_biomed.records import Definition, Grouping, Parent, Record, Relation, Tally, Term, Xref
@@ -15,20 +13,6 @@ from st_biomed.records import Definition, Grouping, Parent, Record, Relation, Ta
 # Of two displays of a concept, that of the code system precedes that of a value set, and this that of a concept map.
 CODE_SYSTEM, VALUE_SET, CONCEPT_MAP, DESIGNATION = range(4)
 PART_OF = "part_of"
-
-_LANGUAGE = re.compile(r"([A-Za-z]{2,3})([-_][A-Za-z0-9]+)*")
-
-
-def language_of(where: str, tag: str) -> str:
-    """The language of a tag of BCP 47, without region and script.
-
-    Raises:
-        InputError: It is not a tag.
-    """
-    match = _LANGUAGE.fullmatch(tag)
-    if match is None:
-        raise InputError(f"{where}: {tag[:40]!r} is not a language, such as 'it' or 'de-CH'")
-    return match[1].lower()
 
 
 class Text(NamedTuple):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from st_biomed.errors import InputError
 from st_biomed.readers._json import field, objects
+from st_biomed.readers._prefixes import language_of
 from st_biomed.readers.fhir.concepts import (
     CODE_SYSTEM,
     CONCEPT_MAP,
@@ -14,7 +15,6 @@ from st_biomed.readers.fhir.concepts import (
     VALUE_SET,
     Concepts,
     Text,
-    language_of,
 )
 from st_biomed.readers.fhir.elements import (
     Resource,

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from st_biomed.errors import InputError
 from st_biomed.readers._curies import describe
+from st_biomed.readers._prefixes import end_of_url, given_prefixes, refuse_shared_prefix
 from st_biomed.records import SourceInfo, single_spaced
-from st_biomed.settings.keyword_options import listed
 
 # https://hl7.org/fhir/terminologies-systems.html, without scheme and final slash.
 _KNOWN = {
@@ -37,7 +36,6 @@ _KNOWN = {
 _SCHEME = re.compile(r"^[a-z]+://")
 _CC0 = re.compile(r"\bCC0\b")
 _CREATIVE_COMMONS = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/\S+")
-_PREFIX = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _LICENSE_SHOWN = 100  # characters of a copyright statement
 
 
@@ -63,13 +61,8 @@ class Systems:
     def __init__(self, prefixes: str) -> None:
         self._prefixes: dict[str, SourceInfo] = {}
         self._sources: dict[str, SourceInfo] = {}
-        self._given: dict[str, str] = {}
+        self._given = {_bare(url): prefix for url, prefix in given_prefixes("fhir", prefixes).items()}
         self._derived: dict[str, str] = {}
-        for pair in listed("prefixes", prefixes):
-            url, _, prefix = pair.rpartition("=")
-            if not url.strip() or not _PREFIX.fullmatch(prefix):
-                raise InputError(f"prefixes of reader 'fhir' must be URL=PREFIX,..., found {pair[:80]!r}")
-            self._given[_bare(url)] = prefix
 
     def prefix(self, where: str, url: str) -> str:
         """The prefix of a code system: a given or known one, or else the end of its URL in capitals.
@@ -80,13 +73,10 @@ class Systems:
         bare = _bare(url)
         if known := self._given.get(bare) or _KNOWN.get(bare):
             return known
-        prefix = _derived(bare)
+        prefix = end_of_url(bare)
         other = self._derived.setdefault(prefix, bare)
         if other != bare or prefix in _KNOWN.values():
-            raise InputError(
-                f"{where}: code system {url[:80]!r} would have the prefix {prefix[:40]} of "
-                f"{other[:80] if other != bare else 'another terminology'!r}; set prefixes={url[:80]}=OTHER"
-            )
+            refuse_shared_prefix(where, "code system", url, prefix, other if other != bare else "another terminology")
         return prefix
 
     def source(self, prefix: str, url: str, published: Published, importer: str = "") -> str:
@@ -132,18 +122,12 @@ class Systems:
 
 def importer(url: str) -> str:
     """The name of a value set, concept map or supplement within the names of sources."""
-    return _derived(_bare(url))
+    return end_of_url(_bare(url))
 
 
 def _bare(url: str) -> str:
     """A URL without scheme, version and final slash."""
     return _SCHEME.sub("", url.strip().partition("|")[0]).rstrip("/#")
-
-
-def _derived(bare: str) -> str:
-    end = bare.removeprefix("urn:") if bare.startswith("urn:") else re.split("[/#]", bare)[-1]
-    prefix = re.sub(r"[^A-Za-z0-9_.-]+", "-", end).strip("-").upper()
-    return prefix if _PREFIX.fullmatch(prefix) else f"FHIR-{prefix}"
 
 
 def _license(copyright: str) -> str:
