@@ -18,6 +18,7 @@ MODULES = {
     "linking": "rapidfuzz",
     "peft": "peft",
     "viz": "matplotlib",
+    "skos": "rdflib",
     "mteb": "mteb",
     "ray": "ray.data",
     "ablation": "pytorch_metric_learning",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from gzip import GzipFile
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import IO, NamedTuple, NoReturn
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -19,8 +20,9 @@ class XMLForm(NamedTuple):
 
     Attributes:
         name: Its name in errors.
-        root: Tag of the root element.
-        element: Tag of the elements directly below it that are yielded; others are ignored.
+        root: Tag of the root element; any if empty.
+        element: Tag of the elements directly below it that are yielded, others are ignored; if empty, the root element
+            itself is yielded.
         deepest: Maximum nesting of elements.
     """
 
@@ -38,22 +40,28 @@ def read_elements(path: Path, form: XMLForm) -> Iterator[tuple[int, Element]]:
     Raises:
         InputError: With file and line: XML that is not well-formed, an entity, another root, elements nested too deep.
     """
-    reading = _Reading(path, form)
     with opened(path) as (stream, _):
-        while True:
-            block = stream.read(_BLOCK)
-            reading.feed(block)
-            yield from reading.taken()
-            if not block:
-                return
+        yield from elements_of(path, stream, form)
+
+
+def elements_of(path: object, stream: IO[bytes] | GzipFile, form: XMLForm) -> Iterator[tuple[int, Element]]:
+    """Like :func:`read_elements`, for the bytes of a member of an archive, whose name in errors is ``path``."""
+    reading = _Reading(path, form)
+    while True:
+        block = stream.read(_BLOCK)
+        reading.feed(block)
+        yield from reading.taken()
+        if not block:
+            return
 
 
 class _Reading:
     """A parser that processes elements as they end."""
 
-    def __init__(self, path: Path, form: XMLForm) -> None:
+    def __init__(self, path: object, form: XMLForm) -> None:
         self.path = path
         self.form = form
+        self.level = 2 if form.element else 1  # depth of the elements that are yielded
         self.depth = 0
         self.begun = 0
         self.builder: TreeBuilder | None = None
@@ -83,11 +91,11 @@ class _Reading:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name, root, element, deepest = self.form
         self.depth += 1
-        if self.depth == 1 and tag != root:
+        if self.depth == 1 and root and tag != root:
             raise self._error(f"root element is <{tag}>, expected <{root}> for {name}")
         if self.depth > deepest:
             raise self._error(f"elements are nested more than {deepest} deep, which {name} does not allow")
-        if self.depth == 2 and tag == element:
+        if self.depth == self.level and tag == (element or tag):
             self.begun, self.builder = self.parser.CurrentLineNumber, TreeBuilder()
         if self.builder is not None:
             self.builder.start(tag, attributes)
@@ -96,7 +104,7 @@ class _Reading:
         self.depth -= 1
         if self.builder is not None:
             self.builder.end(tag)
-            if self.depth == 1:
+            if self.depth == self.level - 1:
                 self.elements.append((self.begun, self.builder.close()))
                 self.builder = None
 

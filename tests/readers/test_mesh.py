@@ -15,6 +15,7 @@ TABLE, TREES, ACTIONS = (
     FIXTURES / name for name in ("mesh_terms_2031.tsv", "mtrees2031.bin", "mesh_actions_2031.tsv")
 )
 XML, ASCII = FIXTURES / "desc2031.xml", FIXTURES / "d2031.bin"
+SUPPLEMENT, SUPPLEMENT_ASCII = FIXTURES / "supp2031.xml", FIXTURES / "c2031.bin"
 BESIDE: dict[str, Any] = {"trees": TREES, "actions": ACTIONS}
 FORMS = pytest.mark.parametrize(
     ("path", "beside"), [(TABLE, BESIDE), (XML, {}), (ASCII, {})], ids=["table", "xml", "ascii"]
@@ -40,6 +41,13 @@ class TestMeshASCII(ReaderContract):
     reader = "mesh"
     path = ASCII
     separator = b"|"
+
+
+class TestMeshSupplement(ReaderContract):
+    reader = "mesh"
+    path = XML
+    options = {"supplement": SUPPLEMENT}
+    separator = b">"
 
 
 def read(path: Path, **options: Any) -> Terminology:

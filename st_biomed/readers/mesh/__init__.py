@@ -1,4 +1,4 @@
-"""MeSH, the Medical Subject Headings of the U.S. National Library of Medicine: one concept for each descriptor."""
+"""MeSH, the Medical Subject Headings of the U.S. National Library of Medicine: one concept for each descriptor or supplementary record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["SOURCE", "records"]
 _CONCEPTS = ("all", "preferred")
 
 
-def records(
+def records(  # noqa: PLR0913 - four files, and which terms are names
     path: Path | None = None,
     *,
     tally: Tally,
@@ -30,6 +30,8 @@ def records(
     without_tags: str | Sequence[str] = "",
     concepts: str = "all",
     definitions: bool = True,
+    supplement: str | Path | None = None,
+    supplement_notes: bool = False,
 ) -> Iterator[Record]:
     """Read headings as preferred names, entry terms as synonyms, scope notes as definitions, tree numbers as parents.
 
@@ -38,13 +40,17 @@ def records(
     two descriptors that are above one another in different trees; ``Terminology.without_cycles`` drops it. Female and
     Male have no tree number. A descriptor whose substance has an action has the relation
     ``has_pharmacological_action`` to the descriptor of that action. The definition is the scope note of the preferred
-    concept; tables of terms have none. Supplementary records are not read.
+    concept; tables of terms have none.
+
+    Supplementary records (substances, protocols, rare diseases, organisms, ...) are concepts with the relation
+    ``mapped_to`` to each heading that they are mapped to, without its qualifier, and with pharmacological actions. They
+    have neither parents nor types.
 
     Args:
         path: The official XML (``desc2031.xml``) or ASCII form (``d2031.bin``), distinguished by the suffix, or a
             table of terms with the columns DescriptorUI, DescriptorName, ConceptUI, TermName, IsPermutedTermYN,
             LexicalTag and RecordPreferredTermYN.
-        tally: Counts terms, tree numbers, pharmacological actions and scope notes.
+        tally: Counts terms, tree numbers, pharmacological actions, scope notes, and mappings to headings.
         trees: For a table of terms, the official tree numbers (``mtrees2031.bin``); by default none, so that there are
             no parents.
         actions: For a table of terms, a table of pharmacological actions with the columns DescriptorUI and
@@ -56,6 +62,9 @@ def records(
         concepts: ``all`` (default) for the terms of every concept of a descriptor, which may be narrower than its
             heading; ``preferred`` for those of the preferred concept.
         definitions: Whether to read scope notes; on by default.
+        supplement: The supplementary records, as XML (``supp2031.xml``) or in ASCII form (``c2031.bin``); by default none.
+        supplement_notes: Whether to read the notes of supplementary records as definitions; off by default, since most
+            are remarks such as where the structure was published.
 
     Raises:
         InputError: With file and line: an invalid or repeated identifier or tree number, a descriptor without a
@@ -66,13 +75,14 @@ def records(
     if concepts not in _CONCEPTS:
         raise InputError(f"concepts must be {' or '.join(_CONCEPTS)}, found {concepts!r}")
     path = check_file(path)
-    beside = [check_file(file) for file in (trees, actions) if file is not None]
+    beside = [check_file(file) for file in (trees, actions, supplement) if file is not None]
     thesaurus = Thesaurus(
         tally,
         permuted=permuted,
         without_tags=listed("without_tags", without_tags),
         preferred_only=concepts == "preferred",
         definitions=definitions,
+        supplement_notes=supplement_notes,
     )
     years = re.findall(r"20\d\d", " ".join(file.name for file in (path, *beside)))
     yield replace(SOURCE, version="".join(years[:1]))
@@ -82,6 +92,9 @@ def records(
         yield from thesaurus.descriptor(descriptor)
     if not any_descriptor:
         raise InputError(f"{path}: contains no descriptor of MeSH")
+    if supplement is not None:
+        for record in _supplementary(Path(supplement), tally):
+            yield from thesaurus.supplementary(record)
     yield from thesaurus.finish()
 
 
@@ -101,3 +114,20 @@ def _descriptors(
     if actions is not None:
         table.add_actions(Path(actions), descriptors, tally)
     yield from descriptors
+
+
+def _supplementary(path: Path, tally: Tally) -> Iterator[Descriptor]:
+    """The supplementary records of a file of either form.
+
+    Raises:
+        InputError: Another suffix, or no record.
+    """
+    suffix = Path(plain_name(path)).suffix.lower()
+    if suffix not in (".xml", ".bin"):
+        raise InputError(f"{path}: supplementary records must be .xml or .bin, found {suffix!r}")
+    any_record = False
+    for record in xml.supplementary(path) if suffix == ".xml" else ascii.supplementary(path, tally):
+        any_record = True
+        yield record
+    if not any_record:
+        raise InputError(f"{path}: contains no supplementary record of MeSH")

@@ -1,4 +1,4 @@
-"""MeSH in the official ASCII form, ``d2031.bin``: records of ``*NEWRECORD`` and lines such as ``MH = Heading``."""
+"""MeSH in the official ASCII form, ``d2031.bin`` and ``c2031.bin``: ``*NEWRECORD`` and lines such as ``MH = Heading``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from st_biomed.records import Tally
 _BEGIN = "*NEWRECORD"
 _EQUIVALENT = ("", "EQV")
 
+Fields = list[tuple[str, str]]
+
 
 def descriptors(path: Path, tally: Tally) -> Iterator[Descriptor]:
     """The records of descriptors; those of qualifiers and supplementary substances are dropped and counted.
@@ -20,28 +22,60 @@ def descriptors(path: Path, tally: Tally) -> Iterator[Descriptor]:
     Raises:
         InputError: With file and line: no ``*NEWRECORD``, a line of another form.
     """
-    for line, fields in _records(path):
-        values = {key: [value for other, value in fields if other == key] for key, _ in fields}
-        if values.get("RECTYPE", ["D"]) != ["D"]:
-            tally.read()
-            tally.drop("records that are no descriptors")
-            continue
-        heading = values.get("MH", [""])[0]
+    for where, fields in _of_kind(path, "D", "records that are no descriptors", tally):
+        heading = _first(fields, "MH")
         yield Descriptor(
-            f"{path}:{line}",
-            values.get("UI", [""])[0],
+            where,
+            _first(fields, "UI"),
             heading,
-            [Name(heading), *(_entry(value) for key, value in fields if key in ("ENTRY", "PRINT ENTRY"))],
-            values.get("MN", []),
-            values.get("PA", []),
-            [(note, True) for note in values.get("MS", [])],
+            [Name(heading), *(_entry(value) for value in _all(fields, "ENTRY", "PRINT ENTRY"))],
+            _all(fields, "MN"),
+            _all(fields, "PA"),
+            [(note, True) for note in _all(fields, "MS")],
         )
 
 
-def _records(path: Path) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+def supplementary(path: Path, tally: Tally) -> Iterator[Descriptor]:
+    """The supplementary records; others are dropped and counted.
+
+    Raises:
+        InputError: See :func:`descriptors`.
+    """
+    for where, fields in _of_kind(path, "C", "records that are not supplementary", tally):
+        name = _first(fields, "NM")
+        yield Descriptor(
+            where,
+            _first(fields, "UI"),
+            name,
+            [Name(name), *(_entry(value) for value in _all(fields, "SY"))],
+            actions=_all(fields, "PA"),
+            notes=[(note, True) for note in _all(fields, "NO")],
+            mapped_to=_all(fields, "HM"),
+        )
+
+
+def _of_kind(path: Path, kind: str, others: str, tally: Tally) -> Iterator[tuple[str, Fields]]:
+    """``file:line`` and fields of the records of a kind."""
+    for line, fields in _records(path):
+        if _first(fields, "RECTYPE") in ("", kind):
+            yield f"{path}:{line}", fields
+        else:
+            tally.read()
+            tally.drop(others)
+
+
+def _all(fields: Fields, *keys: str) -> list[str]:
+    return [value for key, value in fields if key in keys]
+
+
+def _first(fields: Fields, key: str) -> str:
+    return next(iter(_all(fields, key)), "")
+
+
+def _records(path: Path) -> Iterator[tuple[int, Fields]]:
     """The line at which each record begins, and its keys and values."""
     begun = 0
-    fields: list[tuple[str, str]] = []
+    fields: Fields = []
     for line, text in read_lines(path):
         text = text.strip()
         if text == _BEGIN:

@@ -20,8 +20,10 @@ SOURCE = SourceInfo(
 )
 
 ACTION = "has_pharmacological_action"
+MAPPED_TO = "mapped_to"
 
 _UI = re.compile(r"D\d{6,9}")
+_SUPPLEMENTARY_UI = re.compile(r"C\d{6,9}")
 _TREE_NUMBER = re.compile(r"[A-Z]\d\d(\.\d{3})*")
 
 
@@ -43,7 +45,7 @@ class Name(NamedTuple):
 
 @dataclass
 class Descriptor:
-    """A file's information on one descriptor.
+    """A file's information on one descriptor or supplementary record.
 
     Attributes:
         where: ``file:line``, for errors.
@@ -52,7 +54,8 @@ class Descriptor:
         names: Its terms.
         numbers: Its tree numbers, e.g. ``"C01.100"``.
         actions: Identifiers or headings of its pharmacological actions.
-        notes: Its scope notes, each with whether it belongs to the preferred concept.
+        notes: Its scope notes, each with whether it belongs to the preferred concept; the note of a supplementary record.
+        mapped_to: Identifiers or headings that a supplementary record is mapped to; a qualifier may follow a heading.
     """
 
     where: str
@@ -62,17 +65,19 @@ class Descriptor:
     numbers: list[str] = field(default_factory=list)
     actions: list[str] = field(default_factory=list)
     notes: list[tuple[str, bool]] = field(default_factory=list)
+    mapped_to: list[str] = field(default_factory=list)
 
 
 class Thesaurus:
-    """Converts descriptors to records; call :meth:`descriptor` for each and :meth:`finish` at the end.
+    """Converts descriptors to records; call :meth:`descriptor` for each, then :meth:`supplementary`, then :meth:`finish`.
 
     Args:
-        tally: Counts terms, tree numbers, actions and scope notes.
+        tally: Counts terms, tree numbers, actions, scope notes and mappings.
         permuted: Whether permuted terms are names.
         without_tags: Lexical tags whose terms are no names.
         preferred_only: Whether only terms of the preferred concept are names.
         definitions: Whether scope notes are definitions.
+        supplement_notes: Whether notes of supplementary records are definitions.
     """
 
     def __init__(
@@ -83,15 +88,19 @@ class Thesaurus:
         without_tags: tuple[str, ...],
         preferred_only: bool,
         definitions: bool,
+        supplement_notes: bool = False,
     ) -> None:
         self.tally = tally
         self.permuted = permuted
         self.without_tags = without_tags
         self.preferred_only = preferred_only
         self.definitions = definitions
+        self.supplement_notes = supplement_notes
         self.code_of: dict[str, str] = {}  # of each identifier and each heading
         self._of_number: dict[str, str] = {}
         self._actions: list[tuple[str, str]] = []
+        self._mapped: list[tuple[str, str]] = []
+        self._supplementary: set[str] = set()
 
     def descriptor(self, descriptor: Descriptor) -> Iterator[Record]:
         """Names, definition and types of a descriptor.
@@ -111,12 +120,35 @@ class Thesaurus:
         self.code_of |= {ui: code, name: code}
         yield Term(code, name)
         yield from self._synonyms(code, name, descriptor.names)
-        yield from self._definitions(code, descriptor.notes)
+        yield from self._definitions(code, descriptor.notes, "" if self.definitions else "definitions")
         for number in descriptor.numbers:
             self.number(where, number, code)
         for letter in sorted({number[0] for number in descriptor.numbers}):
             yield Type(code, letter)
         self._actions += [(code, action) for action in descriptor.actions]
+
+    def supplementary(self, record: Descriptor) -> Iterator[Record]:
+        """Names and, on request, the note of a supplementary record.
+
+        Raises:
+            InputError: An invalid or repeated identifier, or no name.
+        """
+        where, ui, name = record.where, record.ui, record.name.strip()
+        if not _SUPPLEMENTARY_UI.fullmatch(ui):
+            raise InputError(f"{where}: {ui[:40]!r} is not a supplementary record of MeSH; they look like C000001")
+        if not name:
+            raise InputError(f"{where}: supplementary record {ui} has no name")
+        if ui in self._supplementary:
+            raise InputError(f"{where}: supplementary record {ui} occurs twice")
+        self._supplementary.add(ui)
+        code = f"{SOURCE.name}:{ui}"
+        yield Term(code, name)
+        yield from self._synonyms(code, name, record.names)
+        yield from self._definitions(
+            code, record.notes, "" if self.supplement_notes else "notes of supplementary records"
+        )
+        self._actions += [(code, action) for action in record.actions]
+        self._mapped += [(code, heading) for heading in record.mapped_to]
 
     def number(self, where: str, number: str, code: str) -> None:
         """Add a tree number of a descriptor.
@@ -131,7 +163,7 @@ class Thesaurus:
         self._of_number[number] = code
 
     def finish(self) -> Iterator[Record]:
-        """Parents, from the tree numbers, and pharmacological actions."""
+        """Parents, from the tree numbers, pharmacological actions and mappings."""
         parents = Once(self.tally, "tree numbers below a parent that another number leads to")
         self.tally.read(len(self._of_number))
         for number, code in self._of_number.items():
@@ -153,6 +185,7 @@ class Thesaurus:
                 self.tally.drop("pharmacological actions that are no other descriptor")
             elif actions.keeps(code, tail):
                 yield Relation(code, ACTION, tail)
+        yield from self._mappings()
         placed = set(self._of_number.values())
         if n_placeless := len(set(self.code_of.values()) - placed):
             self.tally.note(f"{n_placeless:,} descriptors have no tree number, and so neither parents nor a type")
@@ -173,14 +206,26 @@ class Thesaurus:
             elif rows.keeps(term.text):
                 yield Term(code, term.text, "synonym")
 
-    def _definitions(self, code: str, notes: list[tuple[str, bool]]) -> Iterator[Record]:
+    def _mappings(self) -> Iterator[Record]:
+        """The headings that supplementary records are mapped to, without qualifiers."""
+        mapped = Once(self.tally, "repeated mappings to a heading")
+        self.tally.read(len(self._mapped))
+        for code, heading in self._mapped:
+            heading = heading.strip().removeprefix("*")
+            tail = self.code_of.get(heading) or self.code_of.get(heading.partition("/")[0])
+            if tail is None:
+                self.tally.drop("mappings to what is no descriptor")
+            elif mapped.keeps(code, tail):
+                yield Relation(code, MAPPED_TO, tail)
+
+    def _definitions(self, code: str, notes: list[tuple[str, bool]], left_out: str) -> Iterator[Record]:
         rows = Once(self.tally, "empty or repeated scope notes")
         rows.knows([("",)])
         self.tally.read(len(notes))
         for text, of_preferred in notes:
             text = single_spaced(text)
-            if not self.definitions:
-                self.tally.drop("definitions")
+            if left_out:
+                self.tally.drop(left_out)
             elif not of_preferred:
                 self.tally.drop("scope notes of further concepts")
             elif rows.keeps(text):

@@ -1,0 +1,171 @@
+"""HGNC: human genes with their approved names, from the complete set of the HUGO Gene Nomenclature Committee."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.files.delimited import check_file, read_table
+from st_biomed.readers._once import Once
+from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
+from st_biomed.settings.keyword_options import listed
+
+SOURCE = SourceInfo(
+    name="HGNC",
+    title="HUGO Gene Nomenclature Committee",
+    license="CC0-1.0",
+    url="https://www.genenames.org",
+    redistributable=True,
+)
+_GROUPS = replace(SOURCE, name="HGNC_GROUP", title="Gene groups of the HUGO Gene Nomenclature Committee")
+
+_CODE = re.compile(r"HGNC:\d{1,6}")
+_GROUP = re.compile(r"\d{1,6}")
+_APPROVED = "Approved"
+_NAMES = ("symbol", "name")
+_ALIASES = ("alias_symbol", "alias_name")
+_PREVIOUS = ("prev_symbol", "prev_name")
+# Column to the prefix of its identifiers; the older file names groups families.
+_XREFS = {
+    "entrez_id": "NCBIGene",
+    "ensembl_gene_id": "ENSEMBL",
+    "omim_id": "OMIM",
+    "orphanet": "ORDO",
+    "uniprot_ids": "UNIPROT",
+}
+_COLUMNS: dict[str, str | tuple[str, ...]] = {
+    **{name: name for name in ("hgnc_id", "status", "locus_type", *_NAMES, *_ALIASES, *_PREVIOUS)},
+    "gene_group": ("gene_group", "gene_family"),
+    "gene_group_id": ("gene_group_id", "gene_family_id"),
+}
+_GROUPINGS = ("parents", "types", "none")
+
+
+def records(
+    path: Path | None = None,
+    *,
+    tally: Tally,
+    preferred: str = "symbol",
+    previous: bool = False,
+    groups: str = "parents",
+    xrefs: str | Sequence[str] = "entrez_id,ensembl_gene_id,omim_id",
+) -> Iterator[Record]:
+    """Read approved symbols and names, aliases, gene groups as parents, and cross-references.
+
+    A gene has the approved symbol as preferred name, and the approved name, alias symbols and alias names as synonyms.
+    Gene groups are concepts ``HGNC_GROUP:588`` above their genes. The type of a gene is its locus type, e.g.
+    ``gene with protein product``. Entries whose status is not ``Approved`` are dropped and counted.
+
+    Args:
+        path: The table ``hgnc_complete_set.txt``; cells with several values are separated by ``|``.
+        tally: Counts names, types, groups, cross-references, and entries that are dropped.
+        preferred: The preferred name: ``symbol`` (default) or ``name``. The other one is a synonym.
+        previous: Whether to read previous symbols and names as synonyms; off by default, since a previous symbol may be
+            the approved symbol of another gene.
+        groups: ``parents`` (default) for gene groups above their genes; ``types`` for their names as types of the genes;
+            ``none``.
+        xrefs: Columns of identifiers that are cross-references, among ``entrez_id``, ``ensembl_gene_id``, ``omim_id``,
+            ``orphanet`` and ``uniprot_ids``, separated by commas; by default ``entrez_id,ensembl_gene_id,omim_id``.
+
+    Raises:
+        InputError: With file and line: an invalid or repeated identifier, an approved entry without symbol or name, groups
+            without as many identifiers, a group with two names, a malformed row. Also: a missing column.
+    """
+    if path is None:
+        raise InputError("reader 'hgnc' needs the path of hgnc_complete_set.txt")
+    for option, value, allowed in (("preferred", preferred, _NAMES), ("groups", groups, _GROUPINGS)):
+        if value not in allowed:
+            raise unknown_name(f"{option} of reader 'hgnc'", value, allowed)
+    references = listed("xrefs", xrefs, _XREFS)
+    path = check_file(path)
+    columns = {**_COLUMNS, **{name: name for name in references}}
+    names = (preferred, *(name for name in _NAMES if name != preferred), *_ALIASES, *_PREVIOUS)
+    seen: set[str] = set()
+    group_names: dict[str, str] = {}
+    members: list[tuple[str, str]] = []
+    yield SOURCE
+    yield _GROUPS
+    for line, cells in read_table(path, list(columns.values()), dialect="tsv_quoted"):
+        row = dict(zip(columns, map(str.strip, cells)))
+        where, code = f"{path}:{line}", row["hgnc_id"]
+        if not _CODE.fullmatch(code) or code in seen:
+            raise InputError(f"{where}: expected a unique identifier such as HGNC:5, found {code[:40]!r}")
+        seen.add(code)
+        if row["status"] != _APPROVED:
+            tally.read()
+            tally.drop(f"entries with status {row['status'][:40] or '(none)'}")
+            continue
+        if not all(row[name] for name in _NAMES):
+            raise InputError(f"{where}: approved entry {code} needs a symbol and a name")
+        yield from _terms(code, row, names, previous, tally)
+        types = Once(tally, "empty or repeated types")
+        types.knows([("",)])
+        tally.read()
+        if types.keeps(row["locus_type"]):
+            yield Type(code, row["locus_type"])
+        own_groups = Once(tally, "repeated gene groups")
+        for number, name in _groups(where, row):
+            tally.read()
+            if group_names.setdefault(number, name) != name:
+                raise InputError(
+                    f"{where}: gene group {number} has the name {name[:40]!r} here and {group_names[number][:40]!r} before"
+                )
+            if groups == "none":
+                tally.drop("gene groups")
+            elif groups == "parents":
+                if own_groups.keeps(number):
+                    members.append((code, number))
+            elif types.keeps(name):
+                yield Type(code, name)
+        targets = Once(tally, "repeated cross-references")
+        for column in references:
+            for identifier in _values(row[column]):
+                tally.read()
+                target = f"{_XREFS[column]}:{identifier.removeprefix('ORPHA:')}"
+                if targets.keeps(target):
+                    yield Xref(code, target)
+    if not seen:
+        raise InputError(f"{path}: contains no gene")
+    yield from _parents(members, group_names)
+
+
+def _parents(members: list[tuple[str, str]], group_names: dict[str, str]) -> Iterator[Record]:
+    """The groups of the genes, and the genes below them."""
+    for number in dict.fromkeys(number for _, number in members):
+        yield Term(f"{_GROUPS.name}:{number}", group_names[number], source=_GROUPS.name)
+    for code, number in members:
+        yield Parent(code, f"{_GROUPS.name}:{number}")
+
+
+def _terms(code: str, row: dict[str, str], columns: Sequence[str], previous: bool, tally: Tally) -> Iterator[Record]:
+    """The names of a gene, the preferred one first."""
+    once = Once(tally, "repeated names of a gene")
+    for i, column in enumerate(columns):
+        for text in [row[column]] if column in _NAMES else _values(row[column]):
+            tally.read()
+            if column in _PREVIOUS and not previous:
+                tally.drop("previous symbols and names")
+            elif once.keeps(text):
+                yield Term(code, text, "synonym" if i else "preferred")
+
+
+def _groups(where: str, row: dict[str, str]) -> list[tuple[str, str]]:
+    """The identifier and the name of each gene group.
+
+    Raises:
+        InputError: There are more or fewer identifiers than names, or one is no number.
+    """
+    numbers, names = _values(row["gene_group_id"]), _values(row["gene_group"])
+    if len(numbers) != len(names) or not all(map(_GROUP.fullmatch, numbers)):
+        raise InputError(
+            f"{where}: expected a number for each gene group, found {row['gene_group_id'][:40]!r} for {row['gene_group'][:40]!r}"
+        )
+    return list(zip(numbers, names))
+
+
+def _values(cell: str) -> list[str]:
+    """The values of a cell, separated by pipes."""
+    return [value for part in cell.split("|") if (value := part.strip())]
