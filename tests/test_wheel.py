@@ -20,6 +20,7 @@ MODULES = {
     "viz": "matplotlib",
     "mteb": "mteb",
     "ray": "ray.data",
+    "spacy": "spacy",
     "ablation": "pytorch_metric_learning",
     "docs": "sphinx",
     "test": "pytest",

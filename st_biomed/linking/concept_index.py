@@ -208,9 +208,24 @@ class ConceptIndex(MentionSearch):
         return self._encoder
 
     def _recorded_encoder(self) -> NameEncoder:
+        return self.use(self._recorded_model())
+
+    def open_encoder(self, model: str | Path | None = None, *, device: str | None = None) -> NameEncoder:
+        """Load an encoder before the first search.
+
+        Args:
+            model: Its name; the recorded one by default.
+            device: Its device; ``None`` for the best available.
+
+        Raises:
+            InputError: No model is recorded, or as in :meth:`use`.
+        """
+        return self.use(model or self._recorded_model(), device=device)
+
+    def _recorded_model(self) -> str:
         if not self.manifest.model:
             raise InputError(f"{self.folder}: was built with a model given as an object; give it to load()")
-        return self.use(self.manifest.model)
+        return self.manifest.model
 
     def save(self, folder: str | Path) -> Path:
         """Copy the index atomically to a new or empty folder.
