@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, shown, unknown_name
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.concept_search import ConceptSearch, Match
 from st_biomed.linking.conditions import Conditions
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.match_columns import mentions_of, wide
+from st_biomed.linking.mention_files.lines import is_whole
 from st_biomed.linking.vector_index import VectorIndex, faiss_threads
+
+logger = logging.getLogger(__name__)
+
+OnError = Literal["stop", "reject"]
 
 
 class MentionSearch(ABC):
@@ -36,7 +42,14 @@ class MentionSearch(ABC):
         """Load the encoder of the names."""
 
     def link(
-        self, texts: Iterable[Any], k: int = 1, *, threshold: float | None = None, prefix: str = "", **conditions: Any
+        self,
+        texts: Iterable[Any],
+        k: int = 1,
+        *,
+        threshold: float | None = None,
+        prefix: str = "",
+        on_error: OnError = "stop",
+        **conditions: Any,
     ) -> dict[str, list[Any]]:
         """The best concept of each text as columns, which fit beside the texts in a table.
 
@@ -47,10 +60,13 @@ class MentionSearch(ABC):
                 without a concept has empty lists.
             threshold: Minimum score. With ``k=1``, a text without such a concept has None in every column.
             prefix: Text before the names of the columns, where the table has one of these names already.
+            on_error: A value that is not a text (a number, half a character) is an error (``stop``), or has None in
+                every column and its reason in a further column ``error`` (``reject``).
             **conditions: See :class:`~st_biomed.linking.Conditions`.
 
         Returns:
-            The columns ``concept``, ``label``, ``name`` (the matched name) and ``score``, one row per text.
+            The columns ``concept``, ``label``, ``name`` (the matched name) and ``score``, one row per text, and
+            ``error`` with ``on_error="reject"``, None for a row that was read.
 
         Raises:
             InputError: As in :meth:`search`; a table in place of a column.
@@ -59,13 +75,20 @@ class MentionSearch(ABC):
             ::
 
                 frame = frame.assign(**index.link(frame["term"], leaves=True))
-                dataset = dataset.map(lambda batch: index.link(batch["term"]), batched=True)
+                dataset = dataset.map(index.link, input_columns="term", batched=True)
         """
-        mentions = mentions_of(texts)
+        if on_error not in get_args(OnError):
+            raise unknown_name("on_error", on_error, get_args(OnError))
+        errors: dict[int, str] | None = {} if on_error == "reject" else None
+        mentions = mentions_of(texts, errors)
         found = iter(
             self.search([text for text in mentions if text is not None], k, threshold=threshold, **conditions)
         )
-        return wide([None if text is None else next(found) for text in mentions], k, prefix)
+        columns = wide([None if text is None else next(found) for text in mentions], k, prefix)
+        if errors is not None:
+            columns[f"{prefix}error"] = [errors.get(row) for row in range(len(mentions))]
+            _tell(errors, len(mentions))
+        return columns
 
     def search(
         self, texts: Sequence[str], k: int = 5, *, threshold: float | None = None, **conditions: Any
@@ -80,12 +103,14 @@ class MentionSearch(ABC):
                 :class:`~st_biomed.linking.Conditions`; the k best concepts are those that meet all of them.
 
         Raises:
-            InputError: ``k`` below 1, a text that is not a string, unknown types, codes, sources or languages, or a
+            InputError: ``k`` below 1, a text that is not a string of whole characters, unknown types, codes, sources or languages, or a
                 model other than that of the names.
         """
         wrong = [texts] if isinstance(texts, str) else [text for text in texts if not isinstance(text, str)]
         if wrong:
             raise InputError(f"texts: expected a list of strings, found {wrong[0]!r}")
+        if halves := [text for text in texts if not is_whole(text)]:
+            raise InputError(f"texts: expected UTF-8, found half a character (a lone surrogate), {shown(halves[0])}")
         if not len(texts):
             self.check(**conditions)
             return []
@@ -114,3 +139,9 @@ class MentionSearch(ABC):
             InputError: Conditions as in :meth:`search`.
         """
         return self._concepts.allowed(Conditions(**conditions)).n_concepts
+
+
+def _tell(errors: Mapping[int, str], n: int) -> None:
+    if errors:
+        row, reason = next(iter(errors.items()))
+        logger.warning("texts: %s of %s rows rejected, first row %d: %s", f"{len(errors):,}", f"{n:,}", row, reason)

@@ -185,7 +185,7 @@ def make_linker(
         raise InputError(f"{name}: no index in {index!r}; {_another(name)}")
     opened = ConceptIndex.load(index)
     settings.check(opened)
-    opened.open_encoder(model, device=device)
+    opened.use(model, device=device)
     matcher = None
     if find_names:
         from st_biomed.corpus.matching import TermMatcher
