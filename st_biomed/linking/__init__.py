@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from st_biomed.linking.concept_index import ConceptIndex as ConceptIndex
     from st_biomed.linking.concept_search import Match as Match
     from st_biomed.linking.conditions import Conditions as Conditions
+    from st_biomed.linking.context_ranker import ContextRanker as ContextRanker
     from st_biomed.linking.encoding import NameEncoder as NameEncoder
     from st_biomed.linking.settings import EncodingOptions as EncodingOptions
 
@@ -21,6 +22,7 @@ _HOME = {
     "Catalog": "catalog",
     "ConceptIndex": "concept_index",
     "Conditions": "conditions",
+    "ContextRanker": "context_ranker",
     "EncodingOptions": "settings",
     "Match": "concept_search",
     "NameEncoder": "encoding",

@@ -18,28 +18,29 @@ _MISSING = ("NAType", "NaTType")
 """Types of pandas for a missing value, which compare with nothing."""
 
 
-def mentions_of(texts: Iterable[Any], errors: dict[int, str] | None = None) -> list[str | None]:
+def mentions_of(texts: Iterable[Any], errors: dict[int, str] | None = None, name: str = "texts") -> list[str | None]:
     """The texts of a column without the spaces around them; ``None`` for a missing or blank one.
 
     Args:
         texts: A list, or a column of pandas, arrow, numpy, polars or datasets.
         errors: Gets the reason for each row whose value is not a text, and which is then ``None``; if ``None``, the
             first such value is an error.
+        name: The argument, for errors.
 
     Raises:
         InputError: A table or a string in place of a column, or a value that is not a text.
     """
     if isinstance(texts, str | bytes | Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
         what = shown(texts) if isinstance(texts, str | bytes) else f"a {type(texts).__name__}"
-        raise InputError(f'texts: expected one column of strings, e.g. frame["term"], found {what}')
+        raise InputError(f'{name}: expected one column of strings, e.g. frame["term"], found {what}')
     listed = next((method for name in ("to_pylist", "tolist") if (method := getattr(texts, name, None))), None)
     values = list(texts) if listed is None else listed()
     wrong = {row: reason for row, value in enumerate(values) if (reason := _flaw(value))}
     if wrong and errors is None:
         row, reason = next(iter(wrong.items()))
-        raise InputError(f"texts: {reason} in row {row}")
+        raise InputError(f"{name}: {reason} in row {row}")
     if errors is not None:
-        errors.update(wrong)
+        errors.update({row: f"{name}: {reason}" for row, reason in wrong.items()})
     return [
         value.strip() or None if isinstance(value, str) and row not in wrong else None
         for row, value in enumerate(values)

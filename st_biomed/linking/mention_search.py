@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -14,10 +14,14 @@ from st_biomed.errors import InputError, shown, unknown_name
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.concept_search import ConceptSearch, Match
 from st_biomed.linking.conditions import Conditions
+from st_biomed.linking.context_search import ContextSearch
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.match_columns import mentions_of, wide
 from st_biomed.linking.mention_files.lines import is_whole
 from st_biomed.linking.vector_index import VectorIndex, faiss_threads
+
+if TYPE_CHECKING:
+    from st_biomed.linking.context_ranker import ContextRanker
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +53,9 @@ class MentionSearch(ABC):
         threshold: float | None = None,
         prefix: str = "",
         on_error: OnError = "stop",
+        contexts: Iterable[Any] | None = None,
+        abbreviations: bool = False,
+        rerank: ContextRanker | None = None,
         **conditions: Any,
     ) -> dict[str, list[Any]]:
         """The best concept of each text as columns, which fit beside the texts in a table.
@@ -62,6 +69,11 @@ class MentionSearch(ABC):
             prefix: Text before the names of the columns, where the table has one of these names already.
             on_error: A value that is not a text (a number, half a character) is an error (``stop``), or has None in
                 every column and its reason in a further column ``error`` (``reject``).
+            contexts: The column of the texts in which the mentions stand, for the next two.
+            abbreviations: Whether to replace short forms that a context defines by their long forms.
+            rerank: Orders the concepts by the context; ``score`` is then that of
+                :class:`~st_biomed.linking.ContextRanker`, also for the threshold. A mention that does not stand in
+                its context keeps the order of the index.
             **conditions: See :class:`~st_biomed.linking.Conditions`.
 
         Returns:
@@ -69,7 +81,8 @@ class MentionSearch(ABC):
             ``error`` with ``on_error="reject"``, None for a row that was read.
 
         Raises:
-            InputError: As in :meth:`search`; a table in place of a column.
+            InputError: As in :meth:`search`; a table in place of a column; contexts that are missing, not used, or not
+                one for each text.
 
         Example:
             ::
@@ -79,12 +92,24 @@ class MentionSearch(ABC):
         """
         if on_error not in get_args(OnError):
             raise unknown_name("on_error", on_error, get_args(OnError))
+        if contexts is None and (abbreviations or rerank is not None):
+            raise InputError("contexts: expected the texts in which the mentions stand, found none")
         errors: dict[int, str] | None = {} if on_error == "reject" else None
         mentions = mentions_of(texts, errors)
-        found = iter(
-            self.search([text for text in mentions if text is not None], k, threshold=threshold, **conditions)
-        )
-        columns = wide([None if text is None else next(found) for text in mentions], k, prefix)
+        around = None if contexts is None else mentions_of(contexts, errors, "contexts")
+        given = {row: text for row, text in enumerate(mentions) if text is not None and row not in (errors or {})}
+        if around is None:
+            found = self.search([*given.values()], k, threshold=threshold, **conditions)
+        else:
+            if len(around) != len(mentions):
+                raise InputError(f"contexts: expected one for each of {len(mentions):,} texts, found {len(around):,}")
+            search = ContextSearch(self, abbreviations=abbreviations, rerank=rerank)
+            near = [around[row] for row in given]
+            found = search.search([*given.values()], near, k, threshold=threshold, **conditions)
+            if search.n_unplaced:
+                logger.warning("contexts: %s mentions do not stand in theirs", f"{search.n_unplaced:,}")
+        by_row = dict(zip(given, found))
+        columns = wide([by_row.get(row) for row in range(len(mentions))], k, prefix)
         if errors is not None:
             columns[f"{prefix}error"] = [errors.get(row) for row in range(len(mentions))]
             _tell(errors, len(mentions))
@@ -144,4 +169,4 @@ class MentionSearch(ABC):
 def _tell(errors: Mapping[int, str], n: int) -> None:
     if errors:
         row, reason = next(iter(errors.items()))
-        logger.warning("texts: %s of %s rows rejected, first row %d: %s", f"{len(errors):,}", f"{n:,}", row, reason)
+        logger.warning("link: %s of %s rows rejected, first row %d: %s", f"{len(errors):,}", f"{n:,}", row, reason)

@@ -122,15 +122,15 @@ def test_a_bad_value_does_not_end_a_job(index: ConceptIndex, caplog: pytest.LogC
     found = index.link(column, on_error="reject", prefix="p_")
     assert found["p_concept"] == [None, "ZORB:2", None, None, None, "ZORB:1"]
     assert found["p_error"] == [
-        "expected strings, None or NaN, found 3",
+        "texts: expected strings, None or NaN, found 3",
         None,
-        "expected UTF-8, found half a character (a lone surrogate), '\\ud800'",
+        "texts: expected UTF-8, found half a character (a lone surrogate), '\\ud800'",
         None,
-        "expected strings, None or NaN, found b'flumpa'",
+        "texts: expected strings, None or NaN, found b'flumpa'",
         None,
     ]
     assert [record.getMessage() for record in caplog.records] == [
-        "texts: 3 of 6 rows rejected, first row 0: expected strings, None or NaN, found 3"
+        "link: 3 of 6 rows rejected, first row 0: texts: expected strings, None or NaN, found 3"
     ]
     assert index.link(["flumpa"], on_error="reject")["error"] == [None]
     assert index.link([1], k=2, on_error="reject")["concept"] == [None]

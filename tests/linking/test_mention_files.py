@@ -176,7 +176,7 @@ def test_rows_stay_in_order_across_blocks_and_rows_without_text_are_not_searched
     """Catches matches that slip to the next row behind an empty one, and a last block that is lost."""
     asked: list[list[str]] = []
 
-    def search(texts: list[str]) -> list[list[Match]]:
+    def search(texts: list[str], contexts: list[str]) -> list[list[Match]]:
         asked.append(texts)
         return [[Match(text, 1.0, text, text)] for text in texts]
 
@@ -207,7 +207,7 @@ def test_rows_stream(form: str, header: bytes, line: bytes) -> None:
             yield line
 
     table = read_mentions(endless(), form, same_fields=True)
-    linked = link_rows(stopping(table), lambda texts: [[] for _ in texts], rows_at_once=2)
+    linked = link_rows(stopping(table), lambda texts, contexts: [[] for _ in texts], rows_at_once=2)
     assert [next(linked)[0].text for _ in range(5)] == ["flumpa"] * 5
 
 
