@@ -102,6 +102,7 @@ def test_names_are_found_where_there_is_no_entity(pipeline: Pipeline, index: Con
         ("Flumpa  Disease", "ZORB:1"),
         ("flumpitis", index.search(["flumpitis"])[0][0].concept),
     ]
+    assert alone[0].ent_iob_ == "O"  # not a token of which nothing is known
     assert pipeline(rules=False)("A flumpa disease.").ents == ()
 
 

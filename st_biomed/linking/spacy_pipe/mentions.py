@@ -62,7 +62,7 @@ def add_names(doc: Doc, matcher: TermMatcher, label: str) -> None:
     places = zip(found.starts.tolist(), found.ends.tolist())
     spans = [doc.char_span(start, end, label=label, alignment_mode="expand") for start, end in places]
     new = [span for span in spans if span is not None and not _touches_entity(span)]
-    doc.set_ents(filter_spans(new), default="unmodified")
+    doc.set_ents(filter_spans(new), default="unmodified" if doc.has_annotation("ENT_IOB") else "outside")
 
 
 def _touches_entity(span: Span) -> bool:
