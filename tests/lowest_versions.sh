@@ -8,7 +8,7 @@ test -x "$venv/bin/python" || "$python" -m venv "$venv"
 "$venv/bin/python" - > "$venv/lowest.txt" <<'PY'
 import re, tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]
-extras = (project["optional-dependencies"][name] for name in ("test", "ablation", "graph", "peft", "skos", "viz"))
+extras = (project["optional-dependencies"][name] for name in ("test", "ablation", "graph", "peft", "skos", "spacy", "viz"))
 for requirement in sum(extras, project["dependencies"]):
     name, _, rest = re.match(r"([\w.-]+)(\[[\w,]+\])?(.*)", requirement).groups()
     if name != "torch" and (floor := re.search(r">=([\w.]+)", rest)):

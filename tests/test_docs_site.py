@@ -18,6 +18,7 @@ import yaml
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import st_biomed.linking.spacy_pipe  # noqa: F401  # what the entry point of an installed package does
 from st_biomed.cli import app
 from st_biomed.readers import parse_options, resolved_options
 from tests.loopback_hub import loopback_hub

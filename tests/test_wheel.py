@@ -21,6 +21,7 @@ MODULES = {
     "skos": "rdflib",
     "mteb": "mteb",
     "ray": "ray.data",
+    "spacy": "spacy",
     "ablation": "pytorch_metric_learning",
     "docs": "sphinx",
     "test": "pytest",

@@ -12,7 +12,7 @@ import typer
 from st_biomed.cli._options import Device
 from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError
-from st_biomed.settings.checks import FILE, PATH
+from st_biomed.settings.checks import FILE, PATH, within
 
 _STREAM = Path("-")
 
@@ -59,6 +59,23 @@ def run(
     column: Annotated[
         str | None, typer.Option(help="Column or field that holds the mention (text by default); not for plain text.")
     ] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(help="Column or field of the text in which the mention stands, for the next two options."),
+    ] = None,
+    abbreviations: Annotated[
+        bool, typer.Option("--abbreviations", help="Replace short forms that the context defines by their long forms.")
+    ] = False,
+    rerank: Annotated[
+        str | None,
+        typer.Option(help="Model trained on marked mentions, which orders the concepts by the context."),
+    ] = None,
+    rerank_weight: Annotated[
+        float, typer.Option(help="Weight of the context in the score, with --rerank."), within("[0, 1]")
+    ] = 0.5,
+    candidates: Annotated[
+        int, typer.Option(help="Concepts of a mention that --rerank orders, at least --concepts.", min=1)
+    ] = 10,
     prefix: Annotated[str, typer.Option(help="Text before the names of the added columns, e.g. linked_.")] = "",
     on_error: Annotated[
         OnError, typer.Option(help="A row that cannot be read ends the job (stop) or is left out (reject).")
@@ -91,17 +108,23 @@ def run(
     _check_files(source, output, rejects, overwrite)
     from tqdm import tqdm
 
-    from st_biomed.linking import ConceptIndex
+    from st_biomed.linking import ConceptIndex, ContextRanker, Match
     from st_biomed.linking import mention_files as files
+    from st_biomed.linking.context_search import ContextSearch
     from st_biomed.settings.keyword_options import listed
 
+    if context is None and (abbreviations or rerank is not None):
+        raise InputError(f"{'--abbreviations' if abbreviations else '--rerank'}: needs --context COLUMN")
+    if context is not None and not abbreviations and rerank is None:
+        raise InputError(f"--context {context}: is not used; add --abbreviations or --rerank MODEL")
     read_as = files.format_of(source, form)
     write_as = files.output_format(output, output_form, read_as)
-    if read_as == "text" and column is not None:
-        raise InputError(f"--column {column}: plain text has no columns; name another --format, or leave it out")
+    for option, named in (("--column", column), ("--context", context)):
+        if read_as == "text" and named is not None:
+            raise InputError(f"{option} {named}: plain text has no columns; name another --format, or leave it out")
     added = files.added_columns(write_as, prefix)
-    given = {"types": types, "below": below, "sources": sources, "languages": languages}
-    conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in given.items() if value}
+    lists = {"types": types, "below": below, "sources": sources, "languages": languages}
+    conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in lists.items() if value}
     conditions.update({name: True for name, value in {"leaves": leaves, "standard": standard}.items() if value})
     n, without_text, nil = 0, 0, 0
     with (
@@ -109,7 +132,9 @@ def run(
         files.rejects_sink(rejects) as aside,
     ):
         lines = typer.get_binary_stream("stdin") if source is None else source
-        table = files.read_mentions(lines, read_as, column or "text", added=added, same_fields=write_as != "jsonl")
+        table = files.read_mentions(
+            lines, read_as, column or "text", added=added, same_fields=write_as != "jsonl", context=context
+        )
         left_out = files.Rejects(aside, lambda line: typer.echo(line, err=True))
         rows = files.stopping(table) if on_error == OnError.stop else files.rejecting(table, left_out)
         writer = files.row_writer(write_as, file, table, added)
@@ -121,11 +146,25 @@ def run(
             raise InputError(f"--threshold {threshold:g}: the scores of {index} are cosines, from -1 to 1")
         opened.check(**conditions)  # what the index does not have is refused before a mention is read
         opened.use(name, device=device)
+        near = None
+        if context is not None:
+            ranker = None
+            if rerank is not None:
+                ranker = ContextRanker(
+                    rerank,
+                    weight=rerank_weight,
+                    candidates=candidates,
+                    device=device,
+                    trust_remote_code=trust_remote_code,
+                )
+            near = ContextSearch(opened, abbreviations=abbreviations, rerank=ranker)
+        given = {"threshold": threshold, **conditions}
+
+        def search(texts: list[str], contexts: list[str]) -> list[list[Match]]:
+            return opened.search(texts, k, **given) if near is None else near.search(texts, contexts, k, **given)
 
         start = time.perf_counter()
-        linked = files.link_rows(
-            rows, lambda texts: opened.search(texts, k, threshold=threshold, **conditions), rows_at_once=at_once
-        )
+        linked = files.link_rows(rows, search, rows_at_once=at_once)
         with writer:
             for row, matches in tqdm(linked, desc="link", unit="mention", unit_scale=True, disable=None, leave=False):
                 writer.write(row, matches)
@@ -138,6 +177,10 @@ def run(
     summary = (
         f"{n:,} mentions: {n - nil - without_text:,} linked, {nil:,} without a concept, {without_text:,} without text"
     )
+    if near is not None and abbreviations:
+        summary += f", {near.n_expanded:,} expanded"
+    if near is not None and rerank is not None:
+        summary += f", {near.n_unplaced:,} not in their context"
     if on_error == OnError.reject:
         summary += f", {left_out.n:,} rows rejected{f' (see {rejects})' if rejects is not None and left_out.n else ''}"
     typer.echo(f"{summary}; {seconds:.0f} s, {n / max(seconds, 1e-9):,.0f} a second", err=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.corpus.matching_rules import MatchPolicy, policy_of
@@ -78,21 +79,52 @@ class TermMatcher:
     def __init__(
         self, terminology: Terminology, language: str | None = None, policy: MatchPolicy | None = None
     ) -> None:
-        self.policy = policy or policy_of(language)
-        self.language = language
-        self.digest = terminology.digest
-        self.tally = Tally()
-        texts, acronym, hashes, counts = self._spelled(terminology, _texts_in(terminology, language))
+        self.language, self.digest = language, terminology.digest
+        chosen = _texts_in(terminology, language)
+        self._build(terminology.texts["text"].take(chosen), chosen, terminology.text_concepts, policy)
+
+    @classmethod
+    def of_names(
+        cls,
+        names: pa.Array,
+        concepts: CSR,
+        digest: str,
+        language: str | None = None,
+        policy: MatchPolicy | None = None,
+    ) -> TermMatcher:
+        """A matcher of the names of an index; the text id of a name is its row.
+
+        Args:
+            names: N strings.
+            concepts: Name to its concepts, N rows; a name without a concept is not searched for.
+            digest: Digest of the names.
+            language: Language of the names, which chooses the policy.
+            policy: As for a terminology.
+
+        Raises:
+            InputError: No name is left.
+        """
+        matcher = cls.__new__(cls)
+        matcher.language, matcher.digest = language, digest
+        chosen = np.flatnonzero(concepts.counts)
+        matcher._build(names.take(pa.array(chosen)), chosen, concepts, policy)
+        return matcher
+
+    def _build(
+        self, strings: pa.Array | pa.ChunkedArray, chosen: np.ndarray, concepts: CSR, policy: MatchPolicy | None
+    ) -> None:
+        """Spell the terms, with their text ids ``[N]``, and group them."""
+        self.policy, self.tally = policy or policy_of(self.language), Tally()
+        texts, acronym, hashes, counts = self._spelled(strings, chosen)
         if not len(texts):
             raise InputError(f"no term is left to search for ({self.tally})")
         self._table = PathTable(hashes, counts)
-        self._forms(texts, acronym, terminology)
+        self._forms(texts, acronym, concepts)
 
     def _spelled(
-        self, terminology: Terminology, chosen: np.ndarray
+        self, strings: pa.Array | pa.ChunkedArray, chosen: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Text id and acronym flag of each spelling of each term ``[N]``, its tokens' hashes ``[M]`` and counts ``[N]``."""
-        strings = terminology.texts["text"].take(chosen)
         parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
         for first in range(0, len(chosen), _TERMS_AT_A_TIME):
             part = chosen[first : first + _TERMS_AT_A_TIME]
@@ -119,7 +151,7 @@ class TermMatcher:
         texts, acronym, hashes, counts = (np.concatenate(columns) for columns in zip(*parts))
         return texts, acronym, hashes, counts
 
-    def _forms(self, texts: np.ndarray, acronym: np.ndarray, terminology: Terminology) -> None:
+    def _forms(self, texts: np.ndarray, acronym: np.ndarray, text_concepts: CSR) -> None:
         """Group the texts by the path at which they end; a group with acronyms has another form without them."""
         ends, n_ends = self._table.term_ends, self._table.n_ends
         mixed = np.zeros(n_ends, dtype=bool)
@@ -132,8 +164,8 @@ class TermMatcher:
         self.texts = CSR.from_pairs(
             np.concatenate([ends, extra[ends[plain]]]), np.concatenate([texts, texts[plain]]), self.n_forms
         )
-        self.concepts = self.texts.compose(terminology.text_concepts)
-        of_text = terminology.text_concepts.counts[self.texts.indices]
+        self.concepts = self.texts.compose(text_concepts)
+        of_text = text_concepts.counts[self.texts.indices]
         form = np.repeat(np.arange(self.n_forms), self.texts.counts)
         order = np.lexsort((self.texts.indices, -of_text, form))
         self.labels = self.texts.indices[order][self.texts.indptr[:-1]]

@@ -123,7 +123,7 @@ class _Contexts:
         concepts = self.matcher.concepts.take(forms[kept])[1]
         offset = np.array([piece.offset for piece in block.documents])[document] - block.bounds[document]
         columns = [
-            pa.array(self._texts(block, starts, ends, document), pa.string()),
+            pa.array(marked_texts(block, starts, ends, document, self.window, self.tokenizer), pa.string()),
             pa.array(labels[kept], pa.int64()),
             pa.array(starts + offset, pa.int64()),
             pa.array(ends + offset, pa.int64()),
@@ -133,16 +133,25 @@ class _Contexts:
         ]
         return Found.of(block, pa.Table.from_arrays(columns, schema=_RANKED), forms)
 
-    def _texts(self, block: Block, starts: np.ndarray, ends: np.ndarray, document: np.ndarray) -> list[str]:
-        first, last = around(block, starts, ends, document, self.window, self.tokenizer)
-        word_starts, word_ends = block.words
-        text, (begin, end) = block.text, MARKERS
-        return [
-            " ".join((*text[lo:start].split(), begin, *text[start:stop].split(), end, *text[stop:hi].split()))
-            for lo, start, stop, hi in zip(
-                word_starts[first].tolist(), starts.tolist(), ends.tolist(), word_ends[last].tolist()
-            )
-        ]
+
+def marked_texts(
+    block: Block,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    document: np.ndarray,
+    window: int,
+    tokenizer: CountsTokens | None,
+) -> list[str]:
+    """The window around each mention as text, the mention between markers; arguments as in :func:`around`."""
+    first, last = around(block, starts, ends, document, window, tokenizer)
+    word_starts, word_ends = block.words
+    text, (begin, end) = block.text, MARKERS
+    return [
+        " ".join((*text[lo:start].split(), begin, *text[start:stop].split(), end, *text[stop:hi].split()))
+        for lo, start, stop, hi in zip(
+            word_starts[first].tolist(), starts.tolist(), ends.tolist(), word_ends[last].tolist()
+        )
+    ]
 
 
 def around(

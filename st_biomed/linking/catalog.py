@@ -136,6 +136,12 @@ class Catalog:
         return self._places.get(code)
 
     @cached_property
+    def concept_names(self) -> CSR:
+        """Concept to its names by index: C rows."""
+        rows = np.repeat(np.arange(len(self)), self.name_concepts.counts)
+        return CSR.from_pairs(self.name_concepts.indices, rows, len(self.concepts))
+
+    @cached_property
     def _places(self) -> dict[str, int]:
         return {code: i for i, code in enumerate(self.concepts)}
 

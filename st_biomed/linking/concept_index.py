@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from sentence_transformers import SentenceTransformer
 
@@ -20,12 +20,7 @@ from st_biomed.linking.manifest import GRAPH, HEADER, PARTS, Manifest, check_fol
 from st_biomed.linking.mention_search import MentionSearch
 from st_biomed.linking.recall import searchable
 from st_biomed.linking.settings import DEFAULTS, EncodingOptions
-from st_biomed.linking.vector_index import (
-    Kind,
-    Similarity,
-    VectorIndex,
-    check_kind,
-)
+from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex, check_kind
 from st_biomed.linking.vectors import PROGRESS, open_matrix
 
 if TYPE_CHECKING:
@@ -62,6 +57,9 @@ class ConceptIndex(MentionSearch):
         super().__init__(catalog, vectors, encoder)
         self.folder, self.manifest = folder, manifest
         self.trust_remote_code = False
+        self._reopened_with: SentenceTransformer | str | None = None
+        if encoder is not None and not manifest.model:
+            self._reopened_with = encoder.model
 
     # ------------------------------------------------------------------ making one
 
@@ -187,12 +185,19 @@ class ConceptIndex(MentionSearch):
         )
         return cls(folder, manifest, catalog, vectors, None)
 
-    def use(self, model: SentenceTransformer | str | Path, *, device: str | None = None) -> NameEncoder:
+    def use(self, model: SentenceTransformer | str | Path | None = None, *, device: str | None = None) -> NameEncoder:
         """Use this model to encode mentions.
 
+        Args:
+            model: The model, or its name; by default the recorded one.
+            device: Device of a model that is given by name; ``None`` for the best available.
+
         Raises:
-            InputError: The model is not the one that encoded the names.
+            InputError: The model is not the one that encoded the names, or none is recorded.
         """
+        recorded = self.manifest.model
+        if not (model := model or recorded):
+            raise InputError(f"{self.folder}: was built with a model given as an object; give it to load()")
         loaded = (
             model
             if isinstance(model, SentenceTransformer)
@@ -205,12 +210,17 @@ class ConceptIndex(MentionSearch):
                 f"{expected[:12]}), this one has sha256 {digest[:12]}; give that model or build the index again"
             )
         self._encoder = NameEncoder(loaded, bf16=None if self.manifest.bf16 else False)
+        given = model if isinstance(model, SentenceTransformer) else _recorded(model)
+        self._reopened_with = None if given == recorded else given
         return self._encoder
 
     def _recorded_encoder(self) -> NameEncoder:
-        if not self.manifest.model:
-            raise InputError(f"{self.folder}: was built with a model given as an object; give it to load()")
-        return self.use(self.manifest.model)
+        return self.use()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An index is pickled as its folder and opened again, so that ``Dataset.map`` need not copy its vectors."""
+        digests = self.manifest.catalog_sha256, self.manifest.model_sha256
+        return _reopened, (type(self), self.folder.resolve(), digests, self._reopened_with, self.trust_remote_code)
 
     def save(self, folder: str | Path) -> Path:
         """Copy the index atomically to a new or empty folder.
@@ -248,6 +258,19 @@ class ConceptIndex(MentionSearch):
 
     def __repr__(self) -> str:
         return f"ConceptIndex({self.summary})"
+
+
+def _reopened(
+    kind: type[ConceptIndex],
+    folder: Path,
+    digests: tuple[str, str],
+    model: SentenceTransformer | str | None,
+    trust_remote_code: bool,
+) -> ConceptIndex:
+    index = kind.load(folder, model, verify=False, trust_remote_code=trust_remote_code)
+    if (index.manifest.catalog_sha256, index.manifest.model_sha256) != digests:
+        raise InputError(f"{folder}: is another index than the one that was pickled")
+    return index
 
 
 def _recorded(model: str | Path) -> str:

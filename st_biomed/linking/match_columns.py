@@ -9,6 +9,7 @@ import numpy as np
 
 from st_biomed.errors import InputError, shown
 from st_biomed.linking.concept_search import Match
+from st_biomed.linking.mention_files.lines import is_whole
 
 COLUMNS = ("concept", "label", "name", "score")
 """The fields of a match that become columns."""
@@ -17,31 +18,44 @@ _MISSING = ("NAType", "NaTType")
 """Types of pandas for a missing value, which compare with nothing."""
 
 
-def mentions_of(texts: Iterable[Any]) -> list[str | None]:
+def mentions_of(texts: Iterable[Any], errors: dict[int, str] | None = None, name: str = "texts") -> list[str | None]:
     """The texts of a column without the spaces around them; ``None`` for a missing or blank one.
 
     Args:
         texts: A list, or a column of pandas, arrow, numpy, polars or datasets.
+        errors: Gets the reason for each row whose value is not a text, and which is then ``None``; if ``None``, the
+            first such value is an error.
+        name: The argument, for errors.
 
     Raises:
-        InputError: A table or a string in place of a column, or a value that is not a string.
+        InputError: A table or a string in place of a column, or a value that is not a text.
     """
     if isinstance(texts, str | bytes | Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
         what = shown(texts) if isinstance(texts, str | bytes) else f"a {type(texts).__name__}"
-        raise InputError(f'texts: expected one column of strings, e.g. frame["term"], found {what}')
+        raise InputError(f'{name}: expected one column of strings, e.g. frame["term"], found {what}')
     listed = next((method for name in ("to_pylist", "tolist") if (method := getattr(texts, name, None))), None)
     values = list(texts) if listed is None else listed()
-    return [_mention(value, row) for row, value in enumerate(values)]
+    wrong = {row: reason for row, value in enumerate(values) if (reason := _flaw(value))}
+    if wrong and errors is None:
+        row, reason = next(iter(wrong.items()))
+        raise InputError(f"{name}: {reason} in row {row}")
+    if errors is not None:
+        errors.update({row: f"{name}: {reason}" for row, reason in wrong.items()})
+    return [
+        value.strip() or None if isinstance(value, str) and row not in wrong else None
+        for row, value in enumerate(values)
+    ]
 
 
-def _mention(value: Any, row: int) -> str | None:
+def _flaw(value: Any) -> str:
+    """Why a value is neither a text nor missing; empty if it is."""
     if isinstance(value, str):
-        return value.strip() or None
+        return "" if is_whole(value) else f"expected UTF-8, found half a character (a lone surrogate), {shown(value)}"
     if value is None or type(value).__name__ in _MISSING:
-        return None
+        return ""
     if isinstance(value, float | np.floating) and np.isnan(value):
-        return None
-    raise InputError(f"texts: expected strings, None or NaN, found {shown(value)} in row {row}")
+        return ""
+    return f"expected strings, None or NaN, found {shown(value)}"
 
 
 def wide(found: Sequence[Sequence[Match] | None], k: int, prefix: str = "") -> dict[str, list[Any]]:

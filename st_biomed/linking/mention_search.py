@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import torch
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, shown, unknown_name
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.concept_search import ConceptSearch, Match
 from st_biomed.linking.conditions import Conditions
+from st_biomed.linking.context_search import ContextSearch
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.match_columns import mentions_of, wide
+from st_biomed.linking.mention_files.lines import is_whole
 from st_biomed.linking.vector_index import VectorIndex, faiss_threads
+
+if TYPE_CHECKING:
+    from st_biomed.linking.context_ranker import ContextRanker
+
+logger = logging.getLogger(__name__)
+
+OnError = Literal["stop", "reject"]
 
 
 class MentionSearch(ABC):
@@ -36,7 +46,17 @@ class MentionSearch(ABC):
         """Load the encoder of the names."""
 
     def link(
-        self, texts: Iterable[Any], k: int = 1, *, threshold: float | None = None, prefix: str = "", **conditions: Any
+        self,
+        texts: Iterable[Any],
+        k: int = 1,
+        *,
+        threshold: float | None = None,
+        prefix: str = "",
+        on_error: OnError = "stop",
+        contexts: Iterable[Any] | None = None,
+        abbreviations: bool = False,
+        rerank: ContextRanker | None = None,
+        **conditions: Any,
     ) -> dict[str, list[Any]]:
         """The best concept of each text as columns, which fit beside the texts in a table.
 
@@ -47,25 +67,53 @@ class MentionSearch(ABC):
                 without a concept has empty lists.
             threshold: Minimum score. With ``k=1``, a text without such a concept has None in every column.
             prefix: Text before the names of the columns, where the table has one of these names already.
+            on_error: A value that is not a text (a number, half a character) is an error (``stop``), or has None in
+                every column and its reason in a further column ``error`` (``reject``).
+            contexts: The column of the texts in which the mentions stand, for the next two.
+            abbreviations: Whether to replace short forms that a context defines by their long forms.
+            rerank: Orders the concepts by the context; ``score`` is then that of
+                :class:`~st_biomed.linking.ContextRanker`, also for the threshold. A mention that does not stand in
+                its context keeps the order of the index.
             **conditions: See :class:`~st_biomed.linking.Conditions`.
 
         Returns:
-            The columns ``concept``, ``label``, ``name`` (the matched name) and ``score``, one row per text.
+            The columns ``concept``, ``label``, ``name`` (the matched name) and ``score``, one row per text, and
+            ``error`` with ``on_error="reject"``, None for a row that was read.
 
         Raises:
-            InputError: As in :meth:`search`; a table in place of a column.
+            InputError: As in :meth:`search`; a table in place of a column; contexts that are missing, not used, or not
+                one for each text.
 
         Example:
             ::
 
                 frame = frame.assign(**index.link(frame["term"], leaves=True))
-                dataset = dataset.map(lambda batch: index.link(batch["term"]), batched=True)
+                dataset = dataset.map(index.link, input_columns="term", batched=True)
         """
-        mentions = mentions_of(texts)
-        found = iter(
-            self.search([text for text in mentions if text is not None], k, threshold=threshold, **conditions)
-        )
-        return wide([None if text is None else next(found) for text in mentions], k, prefix)
+        if on_error not in get_args(OnError):
+            raise unknown_name("on_error", on_error, get_args(OnError))
+        if contexts is None and (abbreviations or rerank is not None):
+            raise InputError("contexts: expected the texts in which the mentions stand, found none")
+        errors: dict[int, str] | None = {} if on_error == "reject" else None
+        mentions = mentions_of(texts, errors)
+        around = None if contexts is None else mentions_of(contexts, errors, "contexts")
+        given = {row: text for row, text in enumerate(mentions) if text is not None and row not in (errors or {})}
+        if around is None:
+            found = self.search([*given.values()], k, threshold=threshold, **conditions)
+        else:
+            if len(around) != len(mentions):
+                raise InputError(f"contexts: expected one for each of {len(mentions):,} texts, found {len(around):,}")
+            search = ContextSearch(self, abbreviations=abbreviations, rerank=rerank)
+            near = [around[row] for row in given]
+            found = search.search([*given.values()], near, k, threshold=threshold, **conditions)
+            if search.n_unplaced:
+                logger.warning("contexts: %s mentions do not stand in theirs", f"{search.n_unplaced:,}")
+        by_row = dict(zip(given, found))
+        columns = wide([by_row.get(row) for row in range(len(mentions))], k, prefix)
+        if errors is not None:
+            columns[f"{prefix}error"] = [errors.get(row) for row in range(len(mentions))]
+            _tell(errors, len(mentions))
+        return columns
 
     def search(
         self, texts: Sequence[str], k: int = 5, *, threshold: float | None = None, **conditions: Any
@@ -80,12 +128,14 @@ class MentionSearch(ABC):
                 :class:`~st_biomed.linking.Conditions`; the k best concepts are those that meet all of them.
 
         Raises:
-            InputError: ``k`` below 1, a text that is not a string, unknown types, codes, sources or languages, or a
+            InputError: ``k`` below 1, a text that is not a string of whole characters, unknown types, codes, sources or languages, or a
                 model other than that of the names.
         """
         wrong = [texts] if isinstance(texts, str) else [text for text in texts if not isinstance(text, str)]
         if wrong:
             raise InputError(f"texts: expected a list of strings, found {wrong[0]!r}")
+        if halves := [text for text in texts if not is_whole(text)]:
+            raise InputError(f"texts: expected UTF-8, found half a character (a lone surrogate), {shown(halves[0])}")
         if not len(texts):
             self.check(**conditions)
             return []
@@ -114,3 +164,9 @@ class MentionSearch(ABC):
             InputError: Conditions as in :meth:`search`.
         """
         return self._concepts.allowed(Conditions(**conditions)).n_concepts
+
+
+def _tell(errors: Mapping[int, str], n: int) -> None:
+    if errors:
+        row, reason = next(iter(errors.items()))
+        logger.warning("link: %s of %s rows rejected, first row %d: %s", f"{len(errors):,}", f"{n:,}", row, reason)

@@ -164,6 +164,41 @@ def test_a_bad_row_is_left_out_and_counted(run: Callable, index: Path, tmp_path:
     assert "0 rows rejected;" in result.stderr and rejects.read_bytes() == b""
 
 
+def test_a_context_expands_and_orders(run: Callable, index: Path, tiny_bert_folder: Path, tmp_path: Path) -> None:
+    """Catches a context that is not that of its row, and an option that does nothing."""
+    from sentence_transformers import SentenceTransformer
+
+    from st_biomed.modules.markers import pool_mentions
+
+    table = tmp_path / "terms.csv"
+    table.write_text('near,term\n"The flumpa disease (FD) is rare.",FD\n,gradtha\nnothing here,flumpa disease\n')
+    words = ("link", index, table, "--column", "term", "-k", 1, "--context", "near")
+    result = run(*words, "--abbreviations")
+    assert result.exit_code == 0, result.output
+    rows = list(csv.reader(io.StringIO(result.stdout)))
+    assert rows[1][1:4] == ["FD", "1", "TOY:D0"] and rows[1][4] == "1.0000"
+    assert "3 mentions: 3 linked, 0 without a concept, 0 without text, 1 expanded;" in result.stderr
+
+    model = SentenceTransformer(str(tiny_bert_folder), device="cpu")
+    pool_mentions(model).save_pretrained(str(tmp_path / "marked"))
+    ranked = run(*words, "--abbreviations", "--rerank", tmp_path / "marked", "--rerank-weight", 1, "--candidates", 3)
+    assert ranked.exit_code == 0, ranked.output
+    lines = list(csv.reader(io.StringIO(ranked.stdout)))
+    assert lines[2:] == rows[2:] and lines[1][:3] == rows[1][:3] and lines[1][4] != rows[1][4]
+    assert "1 expanded, 1 not in their context;" in ranked.stderr
+    same = run(*words, "--abbreviations", "--rerank", tmp_path / "marked", "--rerank-weight", 0)
+    assert same.stdout == result.stdout
+
+
+def test_a_model_without_markers_is_refused(
+    refused: Callable[..., str], index: Path, tiny_bert_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "terms.csv").write_text("near,text\na,b\n")
+    words = ("link", index, tmp_path / "terms.csv", "--context", "near", "--rerank", tiny_bert_folder)
+    assert "its tokenizer has no markers [Ms] and [Me]" in refused(*words)
+    assert "no column 'far'" in refused(*words[:3], "--context", "far", "--abbreviations")
+
+
 def test_standard_input_is_read_where_no_file_is_given(index: Path) -> None:
     result = CliRunner().invoke(app, ["link", str(index), "-k", "1"], input="flumpa disease\n")
     assert result.stdout.startswith("flumpa disease\t1\tTOY:D0\t")

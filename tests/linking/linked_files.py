@@ -31,7 +31,7 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet")
 FOUND = ["rank", "concept", "score", "name", "label"]
 
 
-def search(texts: list[str]) -> list[list[Match]]:
+def search(texts: list[str], contexts: Sequence[str] = ()) -> list[list[Match]]:
     """Two concepts for a text of two words or more, one of a single word, none for `nil`; they tell which text it was."""
     return [
         [

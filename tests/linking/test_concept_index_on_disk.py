@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +36,23 @@ def test_another_model_is_refused(index: ConceptIndex, tiny_bert: SentenceTransf
     tiny_bert.max_seq_length = 7
     with pytest.raises(InputError, match=r"was built with model .*model \(sha256 \w{12}\), this one has sha256"):
         ConceptIndex.load(tmp_path / "index", tiny_bert)
+
+
+def test_an_index_is_pickled_without_its_vectors(
+    index: ConceptIndex, zorb: Terminology, tiny_bert: SentenceTransformer, tmp_path: Path
+) -> None:
+    """Catches a matrix of gigabytes that is copied to each process, and an index that was built again meanwhile."""
+    content = pickle.dumps(index)
+    assert len(content) < 1000
+    assert pickle.loads(content).search(["flumpa"]) == index.search(["flumpa"])
+    given = ConceptIndex.build(zorb, tiny_bert, tmp_path / "given")
+    for other in (given, ConceptIndex.load(tmp_path / "given", tiny_bert)):
+        assert pickle.loads(pickle.dumps(other)).search(["flumpa"]) == index.search(["flumpa"])
+    with pytest.raises(InputError, match="was built with a model given as an object; give it to load"):
+        pickle.loads(pickle.dumps(ConceptIndex.load(tmp_path / "given"))).search(["flumpa"])
+    ConceptIndex.build(zorb.subset(codes=["ZORB:1"]), tiny_bert, index.folder, overwrite=True)
+    with pytest.raises(InputError, match="index: is another index than the one that was pickled"):
+        pickle.loads(content)
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,44 @@ def test_what_is_no_column_is_refused(column: Any, index: ConceptIndex) -> None:
         index.link(column)
 
 
+def test_a_dataset_is_linked_by_the_call_itself(index: ConceptIndex) -> None:
+    """In several processes, and from the cache the second time; catches an index that is pickled with its vectors."""
+    from datasets import Dataset
+
+    dataset = Dataset.from_dict({"term": ["gradthitis", "", "flumpa disease", None] * 3})
+    arguments: Any = {"input_columns": "term", "batched": True, "batch_size": 2, "fn_kwargs": {"on_error": "reject"}}
+    linked = dataset.map(index.link, **arguments)
+    assert linked["concept"][:] == ["ZORB:2", None, "ZORB:1", None] * 3 and linked["error"][:] == [None] * 12
+    fresh = ConceptIndex.load(index.folder)
+    assert dataset.map(fresh.link, **arguments)._fingerprint == linked._fingerprint
+    assert dataset.map(index.link, **arguments, num_proc=2)["concept"][:] == linked["concept"][:]
+
+
+def test_a_bad_value_does_not_end_a_job(index: ConceptIndex, caplog: pytest.LogCaptureFixture) -> None:
+    """Catches a row that is lost, and one that takes the concept of the next."""
+    column = [3, "gradthitis", "\ud800", None, b"flumpa", "flumpa disease"]
+    found = index.link(column, on_error="reject", prefix="p_")
+    assert found["p_concept"] == [None, "ZORB:2", None, None, None, "ZORB:1"]
+    assert found["p_error"] == [
+        "texts: expected strings, None or NaN, found 3",
+        None,
+        "texts: expected UTF-8, found half a character (a lone surrogate), '\\ud800'",
+        None,
+        "texts: expected strings, None or NaN, found b'flumpa'",
+        None,
+    ]
+    assert [record.getMessage() for record in caplog.records] == [
+        "link: 3 of 6 rows rejected, first row 0: texts: expected strings, None or NaN, found 3"
+    ]
+    assert index.link(["flumpa"], on_error="reject")["error"] == [None]
+    assert index.link([1], k=2, on_error="reject")["concept"] == [None]
+    with pytest.raises(InputError, match="unknown on_error 'skip': allowed are 'reject', 'stop'"):
+        index.link(["flumpa"], on_error="skip")  # type: ignore[arg-type]
+    for call in (index.link, index.search):
+        with pytest.raises(InputError, match=r"texts: expected UTF-8, found half a character \(a lone surrogate\)"):
+            call(["flumpa", "\ud800"])
+
+
 @pytest.mark.parametrize("value", [3, b"flumpa", ["flumpa"], True])
 def test_a_value_that_is_no_text_is_refused_with_its_row(value: Any, index: ConceptIndex) -> None:
     with pytest.raises(InputError, match="texts: expected strings, None or NaN, found .* in row 1"):

@@ -174,15 +174,15 @@ def test_a_tab_in_a_name_shifts_no_column(tmp_path: Path) -> None:
 
 def test_rows_stay_in_order_across_blocks_and_rows_without_text_are_not_searched() -> None:
     """Catches matches that slip to the next row behind an empty one, and a last block that is lost."""
-    asked: list[list[str]] = []
+    asked: list[list[tuple[str, str]]] = []
 
-    def search(texts: list[str]) -> list[list[Match]]:
-        asked.append(texts)
+    def search(texts: list[str], contexts: list[str]) -> list[list[Match]]:
+        asked.append(list(zip(texts, contexts, strict=True)))
         return [[Match(text, 1.0, text, text)] for text in texts]
 
-    table = read_mentions(io.BytesIO(b"text\tn\na\t1\n\t2\nb\t3\nc\t4\nd\t5\n"), "tsv")
+    table = read_mentions(io.BytesIO(b"text\tn\na\t1\n\t2\nb\t3\nc\t4\nd\t5\n"), "tsv", context="n")
     linked = list(link_rows(stopping(table), search, rows_at_once=3))
-    assert asked == [["a", "b"], ["c", "d"]]
+    assert asked == [[("a", "1"), ("b", "3")], [("c", "4"), ("d", "5")]]
     assert [(row.text, [match.concept for match in matches]) for row, matches in linked] == [
         ("a", ["a"]),
         ("", []),
@@ -207,7 +207,7 @@ def test_rows_stream(form: str, header: bytes, line: bytes) -> None:
             yield line
 
     table = read_mentions(endless(), form, same_fields=True)
-    linked = link_rows(stopping(table), lambda texts: [[] for _ in texts], rows_at_once=2)
+    linked = link_rows(stopping(table), lambda texts, contexts: [[] for _ in texts], rows_at_once=2)
     assert [next(linked)[0].text for _ in range(5)] == ["flumpa"] * 5
 
 

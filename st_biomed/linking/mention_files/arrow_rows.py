@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file
-from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns
+from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns, context_place
 
 _ROWS = 4096
 
@@ -58,13 +58,14 @@ class ArrowValues(Sequence[Any]):
         return self.batch.plain[place][self.row]
 
 
-def read_parquet(path: Path, column: str, added: Sequence[str]) -> MentionTable:
+def read_parquet(path: Path, column: str, added: Sequence[str], context: str | None = None) -> MentionTable:
     """Rows with typed columns; the memory does not grow with the number of rows.
 
     Args:
         path: The file.
         column: The column of mentions, of strings.
         added: The columns that linking adds.
+        context: The column of contexts, of strings, if there is one.
 
     Raises:
         InputError: No such file, not a parquet file, a column of another type, or see
@@ -76,19 +77,26 @@ def read_parquet(path: Path, column: str, added: Sequence[str]) -> MentionTable:
         raise _damaged(path, error) from error
     schema = file.schema_arrow
     place = check_columns(str(path), schema.names, column, added)
-    kind = schema.field(place).type
-    value_type = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type) or pa.types.is_null(value_type)):
-        raise InputError(f"{path}: column {column!r} is of type {kind}, expected strings")
-    return MentionTable(str(path), "parquet", schema.names, _mentions(path, file, place), schema=schema)
+    around = context_place(str(path), schema.names, context)
+    for at in (place, around):
+        if at is not None and not _holds_strings(schema.field(at).type):
+            raise InputError(
+                f"{path}: column {schema.names[at]!r} is of type {schema.field(at).type}, expected strings"
+            )
+    return MentionTable(str(path), "parquet", schema.names, _mentions(path, file, place, around), schema=schema)
 
 
-def _mentions(path: Path, file: pq.ParquetFile, place: int) -> Iterator[MentionRow | BadRow]:
+def _holds_strings(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
+
+
+def _mentions(path: Path, file: pq.ParquetFile, place: int, around: int | None) -> Iterator[MentionRow | BadRow]:
     names, first = file.schema_arrow.names, 1
     with file:
         batches = file.iter_batches(_ROWS)
         while (rows := _next(path, batches)) is not None:
-            yield from _of_batch(Batch(rows), names, place, first)
+            yield from _of_batch(Batch(rows), names, (place, around), first)
             first += rows.num_rows
 
 
@@ -99,7 +107,9 @@ def _next(path: Path, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | Non
         raise _damaged(path, error) from error
 
 
-def _of_batch(batch: Batch, names: list[str], place: int, first: int) -> Iterator[MentionRow | BadRow]:
+def _of_batch(
+    batch: Batch, names: list[str], places_of: tuple[int, int | None], first: int
+) -> Iterator[MentionRow | BadRow]:
     flaws = _flaws(batch.rows)
     if flaws:
         valid = [row for row in range(batch.rows.num_rows) if row not in flaws]
@@ -107,13 +117,16 @@ def _of_batch(batch: Batch, names: list[str], place: int, first: int) -> Iterato
         places = {row: at for at, row in enumerate(valid)}
     else:
         kept, places = batch, {}
+    place, around = places_of
     texts = plain(kept.rows.column(place))
+    contexts = None if around is None else plain(kept.rows.column(around))
     for row in range(batch.rows.num_rows):
         if row in flaws:
             yield BadRow(first + row, "is not UTF-8; convert it", flaws[row])
         else:
             at = places.get(row, row)
-            yield MentionRow((texts[at] or "").strip(), names, ArrowValues(kept, at))
+            context = "" if contexts is None else contexts[at] or ""
+            yield MentionRow((texts[at] or "").strip(), names, ArrowValues(kept, at), context)
 
 
 def _flaws(rows: pa.RecordBatch) -> dict[int, str]:

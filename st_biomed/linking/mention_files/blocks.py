@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from st_biomed.linking.concept_search import Match
 from st_biomed.linking.mention_files.records import MentionRow
 
-Search = Callable[[list[str]], list[list[Match]]]
+Search = Callable[[list[str], list[str]], list[list[Match]]]
 
 
 def link_rows(
@@ -17,7 +17,7 @@ def link_rows(
 
     Args:
         rows: The rows.
-        search: Maps texts to the concepts of each.
+        search: Maps texts and their contexts to the concepts of each.
         rows_at_once: Number of rows in memory.
     """
     block: list[MentionRow] = []
@@ -31,6 +31,7 @@ def link_rows(
 
 
 def _linked(block: list[MentionRow], search: Search) -> Iterator[tuple[MentionRow, list[Match]]]:
-    found = iter(search([row.text for row in block if row.text]))
+    given = [row for row in block if row.text]
+    found = iter(search([row.text for row in given], [row.context for row in given]))
     for row in block:
         yield row, next(found) if row.text else []

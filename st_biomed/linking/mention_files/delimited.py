@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from st_biomed.errors import InputError
 from st_biomed.linking.mention_files.lines import flaw
-from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns
+from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns, context_place
 
 TEXT = ["text"]
 """The column of plain text where it becomes a table."""
@@ -25,7 +25,9 @@ def read_text(lines: Iterator[str], name: str) -> MentionTable:
     return MentionTable(name, "text", TEXT, _text_rows(lines), "\t")
 
 
-def read_tsv(lines: Iterator[str], name: str, column: str, added: Sequence[str]) -> MentionTable:
+def read_tsv(
+    lines: Iterator[str], name: str, column: str, added: Sequence[str], context: str | None = None
+) -> MentionTable:
     """A header and rows of as many cells. A blank line is a row without text.
 
     Args:
@@ -33,6 +35,7 @@ def read_tsv(lines: Iterator[str], name: str, column: str, added: Sequence[str])
         name: The file, for errors.
         column: The column of mentions.
         added: The columns that linking adds.
+        context: The column of contexts, if there is one.
 
     Raises:
         InputError: No header, or see :func:`~st_biomed.linking.mention_files.records.check_columns`.
@@ -40,7 +43,8 @@ def read_tsv(lines: Iterator[str], name: str, column: str, added: Sequence[str])
     number, header = header_of(lines, name, column)
     columns = header.rstrip("\r\n").split("\t")
     place = check_columns(f"{name}:{number}", columns, column, added, "split at tabs ")
-    return MentionTable(name, "tsv", columns, _cells(lines, columns, place, number + 1), "\t")
+    around = context_place(f"{name}:{number}", columns, context, "split at tabs ")
+    return MentionTable(name, "tsv", columns, _cells(lines, columns, place, around, number + 1), "\t")
 
 
 def header_of(lines: Iterator[str], name: str, column: str) -> tuple[int, str]:
@@ -65,13 +69,15 @@ def _text_rows(lines: Iterator[str]) -> Iterator[MentionRow | BadRow]:
             yield MentionRow(line.strip(), TEXT, [one_cell(line.strip())])
 
 
-def _cells(lines: Iterator[str], columns: list[str], place: int, first: int) -> Iterator[MentionRow | BadRow]:
+def _cells(
+    lines: Iterator[str], columns: list[str], place: int, around: int | None, first: int
+) -> Iterator[MentionRow | BadRow]:
     for number, line in enumerate(lines, first):
         cells = line.rstrip("\r\n").split("\t") if line.strip() else [""] * len(columns)
         if problem := flaw(line) or wrong_width(len(cells), len(columns), "tabs"):
             yield BadRow(number, problem, line)
         else:
-            yield MentionRow(cells[place].strip(), columns, cells)
+            yield MentionRow(cells[place].strip(), columns, cells, "" if around is None else cells[around])
 
 
 def wrong_width(found: int, expected: int, separators: str) -> str:

@@ -12,7 +12,13 @@ from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionT
 
 
 def read_jsonl(
-    lines: Iterator[str], name: str, column: str, added: Sequence[str], *, same_fields: bool = False
+    lines: Iterator[str],
+    name: str,
+    column: str,
+    added: Sequence[str],
+    context: str | None = None,
+    *,
+    same_fields: bool = False,
 ) -> MentionTable:
     """Objects with fields of their own; a blank line is skipped.
 
@@ -21,32 +27,35 @@ def read_jsonl(
         name: The file, for errors.
         column: The field of the mention.
         added: The fields that linking adds.
+        context: The field of the context, if there is one.
         same_fields: Whether the output has the same columns in every row. They are the fields of the first object and
             known once it is read; an object may lack some of them, and one with others is a bad row.
     """
     columns: list[str] | None = [] if same_fields else None
-    return MentionTable(name, "jsonl", columns, _mentions(lines, column, added, columns))
+    needed = [column] if context is None else [column, context]
+    return MentionTable(name, "jsonl", columns, _mentions(lines, needed, added, columns))
 
 
 def _mentions(
-    lines: Iterator[str], column: str, added: Sequence[str], columns: list[str] | None
+    lines: Iterator[str], needed: Sequence[str], added: Sequence[str], columns: list[str] | None
 ) -> Iterator[MentionRow | BadRow]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         found = flaw(line) or _object(line)
-        problem = found if isinstance(found, str) else _problem(found, column, added, columns)
+        problem = found if isinstance(found, str) else _problem(found, needed, added, columns)
         if problem or isinstance(found, str):
             yield BadRow(number, problem, line)
             continue
-        text = (found[column] or "").strip()
+        text, *contexts = (found[name] or "" for name in needed)
+        context = contexts[0] if contexts else ""
         if columns is None:
-            yield MentionRow(text, list(found), list(found.values()))
+            yield MentionRow(text.strip(), list(found), list(found.values()), context)
         else:
             columns.extend(() if columns else found)
-            yield MentionRow(text, columns, [found.get(name) for name in columns])
+            yield MentionRow(text.strip(), columns, [found.get(name) for name in columns], context)
     if columns == []:
-        columns.append(column)
+        columns.extend(dict.fromkeys(needed))
 
 
 def _object(line: str) -> dict[str, Any] | str:
@@ -62,14 +71,15 @@ def _object(line: str) -> dict[str, Any] | str:
     return found
 
 
-def _problem(found: dict[str, Any], column: str, added: Sequence[str], columns: list[str] | None) -> str:
+def _problem(found: dict[str, Any], needed: Sequence[str], added: Sequence[str], columns: list[str] | None) -> str:
     """What is wrong with the fields of an object; empty if nothing is."""
-    if column not in found:
-        return f"no field {column!r}; the object has {shown(list(found))}"
+    if missing := [name for name in needed if name not in found]:
+        return f"no field {missing[0]!r}; the object has {shown(list(found))}"
     if taken := [name for name in added if name in found]:
         return f"field {taken[0]!r} exists already, and linking adds one; rename it or set --prefix"
-    if found[column] is not None and not isinstance(found[column], str):
-        return f"field {column!r} must be a string, found {shown(found[column])}"
+    for name in needed:
+        if found[name] is not None and not isinstance(found[name], str):
+            return f"field {name!r} must be a string, found {shown(found[name])}"
     if columns and (other := [name for name in found if name not in columns]):
         return f"field {other[0]!r} is not one of the first object, which are {shown(columns)}"
     return ""

@@ -10,13 +10,15 @@ from itertools import chain
 from st_biomed.errors import InputError
 from st_biomed.linking.mention_files.delimited import header_of, wrong_width
 from st_biomed.linking.mention_files.lines import flaw
-from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns
+from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns, context_place
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 """In the order of trial: the delimiter is the first at which the header has the column of mentions."""
 
 
-def read_csv(lines: Iterator[str], name: str, column: str, added: Sequence[str]) -> MentionTable:
+def read_csv(
+    lines: Iterator[str], name: str, column: str, added: Sequence[str], context: str | None = None
+) -> MentionTable:
     """A header and rows of as many cells. A blank line is a row without text.
 
     Args:
@@ -24,6 +26,7 @@ def read_csv(lines: Iterator[str], name: str, column: str, added: Sequence[str])
         name: The file, for errors.
         column: The column of mentions.
         added: The columns that linking adds.
+        context: The column of contexts, if there is one.
 
     Raises:
         InputError: No header, or see :func:`~st_biomed.linking.mention_files.records.check_columns`.
@@ -36,11 +39,15 @@ def read_csv(lines: Iterator[str], name: str, column: str, added: Sequence[str])
     if isinstance(first, BadRow):
         raise InputError(f"{name}:{first.line}: {first.reason}")
     _, columns, _ = first
-    place = check_columns(f"{name}:{number}", columns, column, added, f"split at {_DELIMITERS[delimiter]} ")
-    return MentionTable(name, "csv", columns, _mentions(rows, columns, place, delimiter), delimiter)
+    split = f"split at {_DELIMITERS[delimiter]} "
+    place = check_columns(f"{name}:{number}", columns, column, added, split)
+    around = context_place(f"{name}:{number}", columns, context, split)
+    return MentionTable(name, "csv", columns, _mentions(rows, columns, place, around, delimiter), delimiter)
 
 
-def _mentions(rows: _Rows, columns: list[str], place: int, delimiter: str) -> Iterator[MentionRow | BadRow]:
+def _mentions(
+    rows: _Rows, columns: list[str], place: int, around: int | None, delimiter: str
+) -> Iterator[MentionRow | BadRow]:
     for row in rows:
         if isinstance(row, BadRow):
             yield row
@@ -50,7 +57,7 @@ def _mentions(rows: _Rows, columns: list[str], place: int, delimiter: str) -> It
         if problem := wrong_width(len(cells), len(columns), _DELIMITERS[delimiter]):
             yield BadRow(number, problem, content)
         else:
-            yield MentionRow(cells[place].strip(), columns, cells)
+            yield MentionRow(cells[place].strip(), columns, cells, "" if around is None else cells[around])
 
 
 class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):

@@ -24,6 +24,7 @@ def read_mentions(
     *,
     added: Sequence[str] = (),
     same_fields: bool = False,
+    context: str | None = None,
 ) -> MentionTable:
     """Open a table of mentions. Rows are read when they are asked for.
 
@@ -34,6 +35,7 @@ def read_mentions(
         added: The columns that linking adds; they must not be there.
         same_fields: Whether the output has the same columns in every row, see
             :func:`~st_biomed.linking.mention_files.jsonl.read_jsonl`.
+        context: Column or field that holds the text in which the mention stands; not for text.
 
     Raises:
         InputError: No such file or column, no header, a column that linking adds, a parquet file that is none or comes
@@ -42,10 +44,10 @@ def read_mentions(
     if form == "parquet":
         if not isinstance(source, Path):
             raise InputError(f"{_STREAM}: parquet is read from a file only; expected the path of one")
-        return read_parquet(source, column, added)
+        return read_parquet(source, column, added, context)
     name, lines = str(source) if isinstance(source, Path) else _STREAM, raw_lines(source)
     if form == "jsonl":
-        return read_jsonl(lines, name, column, added, same_fields=same_fields)
+        return read_jsonl(lines, name, column, added, context, same_fields=same_fields)
     if form == "text":
         return read_text(lines, name)
-    return (read_tsv if form == "tsv" else read_csv)(lines, name, column, added)
+    return (read_tsv if form == "tsv" else read_csv)(lines, name, column, added, context)

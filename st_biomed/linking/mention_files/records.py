@@ -19,11 +19,13 @@ class MentionRow(NamedTuple):
         text: The mention without the spaces around it; empty if there is none.
         names: Names of the columns, or of the fields of this object.
         values: The value of each.
+        context: The text in which the mention stands; empty if there is none.
     """
 
     text: str
     names: Sequence[str]
     values: Sequence[Any]
+    context: str = ""
 
 
 class BadRow(NamedTuple):
@@ -93,3 +95,17 @@ def check_columns(where: str, columns: Sequence[str], column: str, added: Sequen
             "names of the added ones (--prefix)"
         )
     return columns.index(column)
+
+
+def context_place(where: str, columns: Sequence[str], context: str | None, split: str = "") -> int | None:
+    """The place of the column of contexts, if one is named; arguments as in :func:`check_columns`.
+
+    Raises:
+        InputError: There is no such column, or it is there twice.
+    """
+    if context is None:
+        return None
+    if columns.count(context) != 1:
+        found = "no column" if context not in columns else f"{columns.count(context)} columns"
+        raise InputError(f"{where}: {found} {context!r}; {split}the columns are {list(columns)} (--context)")
+    return columns.index(context)

@@ -1,0 +1,61 @@
+"""The settings of the spaCy component."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, get_args
+
+from st_biomed.errors import InputError, check_whole, unknown_name
+from st_biomed.linking.spacy_pipe.mentions import Abbreviations
+
+if TYPE_CHECKING:
+    from st_biomed.linking.concept_index import ConceptIndex
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a linker does.
+
+    Attributes:
+        k: Maximum number of concepts of an entity.
+        threshold: Minimum score of the best concept for ``kb_id_``; ``None`` sets it on every entity.
+        conditions: Conditions on the concepts by name, see :class:`~st_biomed.linking.Conditions`.
+        find_names: Whether to find names of the index in the text and add them as entities.
+        label: Label of the entities that are added.
+        abbreviations: ``detected``: short forms are replaced where a detector has left ``doc._.abbreviations``;
+            ``defined``: also where the document defines them (Schwartz and Hearst, PSB 2003); ``none``: never.
+
+    Raises:
+        InputError: A value out of range, or an unknown name.
+    """
+
+    k: int = 5
+    threshold: float | None = None
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    find_names: bool = False
+    label: str = "CONCEPT"
+    abbreviations: Abbreviations = "detected"
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k)
+        if self.abbreviations not in get_args(Abbreviations):
+            raise unknown_name("abbreviations", self.abbreviations, get_args(Abbreviations))
+        if not self.label:
+            raise InputError("label: expected a name, found ''")
+
+    def check(self, index: ConceptIndex) -> None:
+        """Check what depends on the index.
+
+        Raises:
+            InputError: Conditions that the index does not know, or a threshold that is no cosine.
+        """
+        from st_biomed.linking.conditions import Conditions
+
+        known = [field.name for field in fields(Conditions)]
+        for name in self.conditions:
+            if name not in known:
+                raise unknown_name("condition", name, known)
+        index.check(**self.conditions)
+        if self.threshold is not None and index.manifest.similarity == "cosine" and not -1 <= self.threshold <= 1:
+            raise InputError(f"threshold {self.threshold:g}: the scores of {index.folder} are cosines, from -1 to 1")

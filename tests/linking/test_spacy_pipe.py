@@ -1,0 +1,291 @@
+"""The spaCy component in real pipelines: one pipe more, and concepts are on the entities."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+
+import st_biomed.linking.spacy_pipe  # noqa: F401  # registers the factory
+from st_biomed.errors import InputError
+from st_biomed.linking import ConceptIndex
+from st_biomed.linking.concept_search import Match
+from tests.linking.conftest import RECORDS, SOURCE
+
+RULES = [{"label": "DIS", "pattern": "gradthitis"}, {"label": "DIS", "pattern": "disease of the flumpa"}]
+TEXTS = ["A gradthitis, and the disease of the flumpa.", "Nothing.", "", "No gradthitis here; flumpitis?"]
+MANY_NAMES = {"find_names": True, "k": 2}
+
+Pipeline = Callable[..., Language]
+
+
+@pytest.fixture
+def pipeline(index: ConceptIndex) -> Pipeline:
+    """English with rules for entities and a linker with these settings."""
+
+    def make(language: str = "en", rules: bool = True, **settings: Any) -> Language:
+        nlp = spacy.blank(language)
+        if rules:
+            nlp.add_pipe("entity_ruler").add_patterns(RULES)
+        nlp.add_pipe("st_biomed_linker", config={"index": str(index.folder), **settings})
+        return nlp
+
+    return make
+
+
+def linked(doc: Doc) -> list[tuple[str, str, str, list[Match]]]:
+    return [(entity.text, entity.label_, entity.kb_id_, entity._.concepts) for entity in doc.ents]
+
+
+def test_entities_have_the_concepts_that_the_index_finds(pipeline: Pipeline, index: ConceptIndex) -> None:
+    doc = pipeline(k=3)(TEXTS[0])
+    assert [(entity.text, entity.kb_id_) for entity in doc.ents] == [
+        ("gradthitis", "ZORB:2"),
+        ("disease of the flumpa", "ZORB:1"),
+    ]
+    for entity in doc.ents:
+        assert entity._.concepts == index.search([entity.text], 3)[0]
+        assert isinstance(entity._.concepts[0], Match) and entity._.concepts[0].types == ("disorder",)
+    assert doc[:2]._.concepts == []  # a span that is no entity
+
+
+def test_a_stream_is_linked_in_batches_as_document_by_document(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches concepts that slip to the next document, and a search for each document."""
+    nlp = pipeline(**MANY_NAMES)
+    expected = [linked(nlp(text)) for text in TEXTS]
+    calls: list[list[str]] = []
+    linker = nlp.get_pipe("st_biomed_linker")
+    search = linker.index.search
+    monkeypatch.setattr(linker.index, "search", lambda texts, *k: calls.append(texts) or search(texts, *k))
+    for size, n_calls in ((1, 4), (2, 2), (50, 1)):
+        calls.clear()
+        assert [linked(doc) for doc in nlp.pipe(TEXTS, batch_size=size)] == expected
+        assert len(calls) == n_calls
+    assert calls == [["gradthitis", "disease of the flumpa", "gradthitis", "flumpitis"]]
+
+
+def test_kb_id_is_set_from_the_threshold_on(pipeline: Pipeline) -> None:
+    """The concepts are there in any case; catches a threshold that is compared with the last of them."""
+    assert pipeline(threshold=0.99)("A gradthitis.").ents[0].kb_id_ == "ZORB:2"
+    nlp = pipeline(rules=False, threshold=0.9999)
+    doc = nlp.make_doc("A disease with gradthitis.")
+    doc.set_ents([Span(doc, 1, 4, "DIS")])
+    (entity,) = nlp(doc).ents
+    assert entity.kb_id_ == "" and len(entity._.concepts) == 4 and entity._.concepts[0].score < 0.9999
+
+
+def test_conditions_hold_for_concepts_and_names(pipeline: Pipeline) -> None:
+    nlp = pipeline(**MANY_NAMES, conditions={"types": ["organ"]})
+    doc = nlp("The flumpa, a gradthitis and a gradtha disease.")
+    assert [(entity.text, entity.label_) for entity in doc.ents] == [("flumpa", "CONCEPT"), ("gradthitis", "DIS")]
+    assert {match.types for entity in doc.ents for match in entity._.concepts} == {("organ",)}
+
+
+def test_names_are_found_where_there_is_no_entity(pipeline: Pipeline, index: ConceptIndex) -> None:
+    """Catches a name inside an entity that cuts it, and an entity of the pipeline that is lost or relabeled."""
+    nlp = pipeline(**MANY_NAMES, label="ZORB")
+    doc = nlp("Mimpic  Gradtha&FLUMPA, the disease of the flumpa, flumpitises.")
+    assert [entity[:3] for entity in linked(doc)] == [
+        ("Mimpic  Gradtha&FLUMPA", "ZORB", doc.ents[0].kb_id_),
+        ("disease of the flumpa", "DIS", "ZORB:1"),
+    ]
+    alone = pipeline(rules=False, find_names=True)("A Flumpa  Disease and a flumpitis.")
+    assert [(entity.text, entity.kb_id_) for entity in alone.ents] == [
+        ("Flumpa  Disease", "ZORB:1"),
+        ("flumpitis", index.search(["flumpitis"])[0][0].concept),
+    ]
+    assert alone[0].ent_iob_ == "O"  # not a token of which nothing is known
+    assert pipeline(rules=False)("A flumpa disease.").ents == ()
+
+
+def test_accents_are_those_of_the_language(tiny_bert_folder: Path, tmp_path: Path) -> None:
+    """English folds accents and Italian takes an apostrophe for one; catches a matcher of another language."""
+    from st_biomed.records import Term
+    from st_biomed.terminology import Terminology
+
+    terms = Terminology.from_records([*RECORDS[:2], Term("ZORB:9", "vogl\u00e0 flumpa")], SOURCE)
+    folder = ConceptIndex.build(terms, tiny_bert_folder, tmp_path / "accents").folder
+    for language, found in (("en", ["Vogla flumpa"]), ("it", ["VOGLA' flumpa"])):
+        nlp = spacy.blank(language)
+        nlp.add_pipe("st_biomed_linker", config={"index": str(folder), "find_names": True})
+        assert [entity.text for entity in nlp("Vogla flumpa; VOGLA' flumpa.").ents] == found
+
+
+# ---------------------------------------------------------------------- abbreviations
+
+
+@Language.component("zorb_abbreviations")
+def zorb_abbreviations(doc: Doc) -> Doc:
+    """What the detector of scispaCy leaves: spans of short forms with their long forms."""
+    Span.set_extension("long_form", default=None, force=True)
+    Doc.set_extension("abbreviations", default=[], force=True)
+    for token in doc:
+        if token.text == "GX":
+            short = doc[token.i : token.i + 1]
+            short._.long_form = doc[0:2]
+            doc._.abbreviations.append(short)
+    return doc
+
+
+@pytest.fixture
+def no_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extensions of a detector do not outlive a test."""
+    from spacy.tokens.underscore import Underscore
+
+    for kind in ("doc_extensions", "span_extensions", "token_extensions"):
+        monkeypatch.setattr(Underscore, kind, dict(getattr(Underscore, kind)))
+
+
+@pytest.mark.usefixtures("no_extensions")
+@pytest.mark.parametrize("setting", ["detected", "none"])
+def test_an_abbreviation_of_a_detector_is_linked_by_its_long_form(
+    setting: str, pipeline: Pipeline, index: ConceptIndex
+) -> None:
+    nlp = pipeline(abbreviations=setting)
+    nlp.get_pipe("entity_ruler").add_patterns(
+        [{"label": "DIS", "pattern": "acute GX"}, {"label": "O", "pattern": "GX"}]
+    )
+    nlp.add_pipe("zorb_abbreviations", before="st_biomed_linker")
+    doc = nlp("Gradtha disease was seen: GX, acute GX.")
+    expected = ["Gradtha disease", "acute Gradtha disease"] if setting == "detected" else ["GX", "acute GX"]
+    assert [entity.text for entity in doc.ents] == ["GX", "acute GX"]
+    assert [entity._.concepts for entity in doc.ents] == index.search(expected)
+
+
+@pytest.mark.usefixtures("no_extensions")
+def test_a_detector_may_leave_plain_objects(pipeline: Pipeline, index: ConceptIndex) -> None:
+    """As scispaCy with make_serializable; the first definition counts."""
+    nlp = pipeline(rules=False)
+    Doc.set_extension("abbreviations", default=None, force=True)
+    doc = nlp.make_doc("GX here")
+    doc.set_ents([Span(doc, 0, 1, "DIS")])
+    doc._.abbreviations = [{"short_text": "GX", "long_text": long} for long in ("gradtha disease", "flumpa")]
+    assert nlp(doc).ents[0]._.concepts == index.search(["gradtha disease"])[0]
+
+
+def test_an_abbreviation_that_the_text_defines(pipeline: Pipeline, index: ConceptIndex) -> None:
+    nlp = pipeline(rules=False, abbreviations="defined")
+    doc = nlp.make_doc("The gradtha disease (GD) is rare. GD is mild.")
+    doc.set_ents([Span(doc, 9, 10, "DIS")])
+    assert nlp(doc).ents[0].text == "GD"
+    assert doc.ents[0]._.concepts == index.search(["gradtha disease"])[0]
+
+
+# ---------------------------------------------------------------------- saved and sent
+
+
+def test_a_pipeline_comes_back_from_disk_and_bytes(pipeline: Pipeline, tmp_path: Path) -> None:
+    nlp = pipeline(**MANY_NAMES, threshold=0.5, label="ZORB", conditions={"types": ["disorder"]})
+    expected = [linked(doc) for doc in nlp.pipe(TEXTS)]
+    nlp.to_disk(tmp_path / "saved")
+    assert [linked(doc) for doc in spacy.load(tmp_path / "saved").pipe(TEXTS)] == expected
+    alone = pipeline(**MANY_NAMES, rules=False)  # the rules of spaCy 3.8 match nothing after from_bytes
+    expected = [linked(doc) for doc in alone.pipe(TEXTS)]
+    other = type(nlp).from_config(alone.config).from_bytes(alone.to_bytes())
+    assert [linked(doc) for doc in other.pipe(TEXTS)] == expected and expected[0]
+
+
+def test_documents_keep_their_concepts(pipeline: Pipeline) -> None:
+    """Catches named tuples that come back as lists, and concepts that stay where they were when documents are joined."""
+    nlp = pipeline(k=2)
+    docs = list(nlp.pipe(TEXTS))
+    stored = DocBin(store_user_data=True, docs=docs).to_bytes()
+    assert [linked(doc) for doc in DocBin().from_bytes(stored).get_docs(nlp.vocab)] == list(map(linked, docs))
+    joined = Doc.from_docs(docs)
+    assert joined is not None and linked(joined) == [entity for doc in docs for entity in linked(doc)]
+
+
+def test_a_linker_is_sent_to_another_process(pipeline: Pipeline) -> None:
+    linker = pipeline(**MANY_NAMES).get_pipe("st_biomed_linker")
+    doc = spacy.blank("en")(TEXTS[0])
+    assert linked(pickle.loads(pickle.dumps(linker))(doc.copy())) == linked(linker(doc))
+
+
+def test_several_processes_give_the_same(pipeline: Pipeline) -> None:
+    nlp = pipeline(k=2)
+    expected = [linked(doc) for doc in nlp.pipe(TEXTS)]
+    assert [linked(doc) for doc in nlp.pipe(TEXTS, n_process=2, batch_size=1)] == expected
+
+
+# ---------------------------------------------------------------------- refusals
+
+
+def test_an_index_of_other_names_or_another_encoder_is_refused(
+    pipeline: Pipeline, index: ConceptIndex, tiny_bert_folder: Path, tmp_path: Path
+) -> None:
+    """Catches a saved pipeline that links to whatever now lies in the folder."""
+    from sentence_transformers import SentenceTransformer
+
+    from st_biomed.terminology import Terminology
+
+    nlp = pipeline()
+    nlp.to_disk(tmp_path / "saved")
+    content, config = nlp.to_bytes(), nlp.config
+    longer = SentenceTransformer(str(tiny_bert_folder), device="cpu")
+    longer.max_seq_length = 9
+    longer.save_pretrained(str(tmp_path / "longer"))
+    zorb = Terminology.from_records(RECORDS, SOURCE)
+    for terms, model, what in (
+        (Terminology.from_records(RECORDS[:3], SOURCE), tiny_bert_folder, "names"),
+        (zorb, tmp_path / "longer", "encoder"),
+    ):
+        ConceptIndex.build(terms, model, index.folder, overwrite=True)
+        line = rf"^st_biomed_linker: {index.folder} has other {what} \(sha256 \w+\) than the index that the pipeline"
+        with pytest.raises(InputError, match=line):
+            spacy.load(tmp_path / "saved")
+        with pytest.raises(InputError, match=line):
+            type(nlp).from_config(config).from_bytes(content)
+    ConceptIndex.build(zorb, tiny_bert_folder, tmp_path / "moved")
+    place = {"components.st_biomed_linker.index": str(tmp_path / "moved")}
+    assert spacy.load(tmp_path / "saved", config=place)("A gradthitis.").ents[0].kb_id_ == "ZORB:2"
+    with pytest.raises(InputError, match="index.json: missing or damaged; save the pipeline again"):
+        (tmp_path / "saved" / "st_biomed_linker" / "index.json").write_text("{")
+        spacy.load(tmp_path / "saved", config=place)
+
+
+@pytest.mark.parametrize(
+    "settings, line",
+    [
+        ({"index": "nowhere"}, r"st_biomed_linker: no index in 'nowhere'; spacy.load\(..., config=\{'components."),
+        ({"k": 0}, "k must be an integer of at least 1, found 0"),
+        ({"threshold": 3}, "threshold 3: the scores of .* are cosines, from -1 to 1"),
+        ({"conditions": {"type": ["organ"]}}, "unknown condition 'type': allowed are .*'types'"),
+        ({"conditions": {"types": ["gland"]}}, "types: no concept has type 'gland'"),
+        ({"abbreviations": "all"}, "unknown abbreviations 'all': allowed are 'defined', 'detected', 'none'"),
+        ({"label": ""}, "label: expected a name, found ''"),
+        ({"model": "no/such-model"}, "no/such-model"),
+    ],
+)
+def test_a_wrong_setting_is_refused_when_the_pipe_is_added(
+    settings: dict[str, Any], line: str, pipeline: Pipeline
+) -> None:
+    with pytest.raises(InputError, match=line) as caught:
+        pipeline(**settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_batch_that_fails_goes_to_the_error_handler(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for all components of spaCy: one bad batch need not end a stream."""
+    nlp = pipeline()
+    linker = nlp.get_pipe("st_biomed_linker")
+    search = linker.index.search
+
+    def failing(texts: list[str], *k: int) -> Any:
+        if len(texts) > 1:
+            raise RuntimeError("flumpa")
+        return search(texts, *k)
+
+    monkeypatch.setattr(linker.index, "search", failing)
+    with pytest.raises(RuntimeError, match="flumpa"):
+        list(nlp.pipe(TEXTS, batch_size=1))
+    failed: list[str] = []
+    nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(doc.text for doc in docs))
+    assert [doc.text for doc in nlp.pipe(TEXTS, batch_size=1)] == TEXTS[1:] and failed == TEXTS[:1]
