@@ -34,7 +34,9 @@ def test_long_forms_are_those_of_the_benchmark(dataset: LinkingDataset) -> None:
 def test_every_mention_stands_in_its_abstract(dataset: LinkingDataset) -> None:
     mentions = dataset.split("test")
     found = marked_contexts(
-        [mention.text for mention in mentions], [dataset.documents[mention.document] for mention in mentions], window=32
+        [mention.text for mention in mentions],
+        [dataset.documents[mention.document] for mention in mentions],
+        window=32,
     )
     for mention, text in zip(mentions, found):
         assert text is not None
