@@ -7,7 +7,11 @@ import importlib
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NAMES = sorted(file.stem for file in HERE.glob("*.py") if file.stem not in {"__init__", "__main__", "harness"})
+NAMES = sorted(
+    file.stem
+    for file in HERE.glob("*.py")
+    if file.stem not in {"__init__", "__main__", "harness"} and not file.stem.startswith("synthetic_")
+)
 
 
 def run(argv: list[str] | None = None) -> None:

@@ -116,19 +116,18 @@ def _one(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
 def _blocks(parts: Sequence[Path], where: str) -> Iterator[bytes]:
     """Whole lines, about ``_BLOCK`` bytes at a time; a line may continue in the next piece."""
     total = sum(part.stat().st_size for part in parts)
-    rest, done = b"", 0
+    rest, done, mark = b"", 0, b"\xef\xbb\xbf"
     with tqdm(
         total=total, desc=Path(where).name, unit="B", unit_scale=True, delay=2, disable=None, leave=False
     ) as bar:
         for part in parts:
             with opened(part) as (stream, raw):
-                while block := stream.read(_BLOCK):
+                while block := stream.read(_BLOCK) + stream.readline():
                     bar.update(done + raw.tell() - bar.n)
-                    block = rest + block if rest else block.removeprefix(b"\xef\xbb\xbf")
-                    end = block.rfind(b"\n") + 1
-                    rest = block[end:]
-                    if end:
-                        yield block[:end]
+                    block, mark = rest + block.removeprefix(mark), b""
+                    rest = b"" if block.endswith(b"\n") else block
+                    if not rest:
+                        yield block
                 done += raw.tell()
         if rest:
             yield rest

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from st_biomed.readers.snomed.identifiers import distinct
 from st_biomed.readers.snomed.release import Release
 
 PREFIX = "SNOMEDCT"
@@ -25,8 +26,7 @@ class Concepts:
     def __init__(self, release: Release) -> None:
         self._release = release
         rows = [(rows.numbers("id"), rows.at) for rows in release.rows("Concept")]
-        every = release.identifiers("Concept")
-        self.identifiers = np.unique(every)
+        self.identifiers = distinct(release.identifiers("Concept"))
         latest = release.current("Concept")
         self.active = np.zeros(len(self.identifiers), dtype=bool)
         for identifiers, at in rows:
@@ -52,9 +52,11 @@ class Concepts:
 
     def curies(self, index: np.ndarray) -> pa.DictionaryArray:
         """Indices of concepts as dictionary-encoded CURIEs."""
-        distinct, at = np.unique(index, return_inverse=True)
-        numbers = pa.array(self.identifiers[distinct]).cast(pa.string())
-        return pa.DictionaryArray.from_arrays(at.astype(np.int32), pc.binary_join_element_wise(PREFIX, numbers, ":"))
+        places = np.zeros(len(self.identifiers), dtype=np.int32)
+        places[index] = 1
+        numbers = pa.array(self.identifiers[np.flatnonzero(places)]).cast(pa.string())
+        at = (np.cumsum(places, dtype=np.int32) - 1)[index]
+        return pa.DictionaryArray.from_arrays(at, pc.binary_join_element_wise(PREFIX, numbers, ":"))
 
 
 def constant(value: str, size: int) -> pa.DictionaryArray:

@@ -83,7 +83,10 @@ class Descriptions:
         self._names = self._distinct("names", [block.filter(block.types != _DEFINITION) for block in kept])
         self.known = np.zeros(len(concepts.identifiers), dtype=bool)
         self.known[self._names.concepts] = True
-        self._definitions = self._distinct("definitions", [block.filter(block.types == _DEFINITION) for block in kept])
+        definitions_kept = [block.filter(block.types == _DEFINITION) for block in kept]
+        self._definitions = self._distinct(
+            "definitions", [block._replace(texts=single_spaced_column(block.texts)) for block in definitions_kept]
+        )
         preferences.count(np.concatenate([self._names.identifiers, self._definitions.identifiers]))
 
     def rows(self) -> Iterator[Rows]:
@@ -106,7 +109,7 @@ class Descriptions:
             codes = rows.strings("languageCode")
             at = codes.indices.to_numpy()
             spoken = [code.strip().lower() for code in codes.dictionary.to_pylist()]
-            met.update(spoken[code] for code in np.unique(at).tolist())
+            met.update(spoken[code] for code in np.flatnonzero(np.bincount(at)).tolist())
             self._languages += [code for code in dict.fromkeys(spoken) if code not in self._languages]
             languages = np.array([self._languages.index(code) for code in spoken], dtype=np.int64)[at]
             yield _Texts(
@@ -116,7 +119,7 @@ class Descriptions:
                 types,
                 languages.astype(np.int16),
                 self._ranks(identifiers, types, languages, rows.at),
-                single_spaced_column(rows.strings("term")),
+                pc.utf8_trim_whitespace(rows.strings("term")),
             )
 
     def _ranks(self, identifiers: np.ndarray, types: np.ndarray, languages: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -78,6 +78,14 @@ def are_identifiers(numbers: np.ndarray, component: int) -> np.ndarray:
     return right & (product == 0)
 
 
+def distinct(numbers: np.ndarray) -> np.ndarray:
+    """The distinct values of integers ``[N]``, sorted; millions take a fraction of the time of ``np.unique``."""
+    ordered = np.sort(numbers)
+    first = np.ones(len(ordered), dtype=bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[first]
+
+
 _NIBBLES = np.full(256, 255, dtype=np.uint8)
 for _letters in ("0123456789abcdef", "0123456789ABCDEF"):
     _NIBBLES[list(_letters.encode())] = np.arange(16)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers.snomed.identifiers import GB_ENGLISH, PREFERRED, US_ENGLISH, are_identifiers
+from st_biomed.readers.snomed.identifiers import GB_ENGLISH, PREFERRED, US_ENGLISH, are_identifiers, distinct
 from st_biomed.readers.snomed.release import Release
 
 
@@ -37,7 +37,7 @@ class Preferences:
         met: set[int] = set()
         for rows in release.rows("Language", "refsetId", "referencedComponentId", "acceptabilityId"):
             sets = rows.numbers("refsetId")
-            met.update(np.unique(sets).tolist())
+            met.update(distinct(sets).tolist())
             ranks = np.full(len(sets), len(order), dtype=np.int8)
             for rank, identifier in enumerate(order):
                 ranks[sets == identifier] = rank
@@ -62,7 +62,8 @@ class Preferences:
 
     def count(self, descriptions: np.ndarray) -> None:
         """Count the rows of kept descriptions, int64 ``[N]``."""
-        kept = np.isin(self._descriptions, descriptions)
+        ordered = np.append(distinct(descriptions), -1)
+        kept = ordered[np.searchsorted(ordered[:-1], self._descriptions)] == self._descriptions
         self._release.tally.keep(int(kept.sum()))
         self._release.tally.drop("Language: of a description that is not kept", int((~kept).sum()))
 

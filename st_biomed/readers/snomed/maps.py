@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers.snomed.concepts import PREFIX, Concepts, constant
-from st_biomed.readers.snomed.identifiers import CONCEPTS, are_identifiers
+from st_biomed.readers.snomed.identifiers import CONCEPTS, are_identifiers, distinct
 from st_biomed.readers.snomed.release import ActiveRows, Release
 from st_biomed.records import Rows
 
@@ -78,7 +78,7 @@ def read_maps(
         current = release.current(kind)
         for rows in blocks:
             is_current = current[rows.at]
-            met.update(np.unique(rows.numbers("refsetId")[is_current]).tolist())
+            met.update(distinct(rows.numbers("refsetId")[is_current]).tolist())
             index = concepts.index(rows.numbers("referencedComponentId")[is_current])
             sets = rows.numbers("refsetId")[is_current]
             codes = pc.replace_substring_regex(_texts(rows, "mapTarget", is_current), _OPEN_END, "")
@@ -118,16 +118,16 @@ def _once(
     codes = pa.concat_arrays([targets for *_, targets in found]).dictionary_encode()
     width = max(1, len(codes.dictionary))
     packed = (concept.astype(np.int64) * len(_PREDICATES) + predicate) * width + codes.indices.to_numpy()
-    distinct = np.unique(packed)
-    release.tally.drop("Map: repeated", len(packed) - len(distinct))
-    release.tally.keep(len(distinct))
-    if len(distinct):
-        rest, target = np.divmod(distinct, width)
+    once = distinct(packed)
+    release.tally.drop("Map: repeated", len(packed) - len(once))
+    release.tally.keep(len(once))
+    if len(once):
+        rest, target = np.divmod(once, width)
         concept, predicate = np.divmod(rest, len(_PREDICATES))
         columns = {
             "code": concepts.curies(concept),
             "target": pa.DictionaryArray.from_arrays(target.astype(np.int32), codes.dictionary),
             "predicate": pa.DictionaryArray.from_arrays(predicate.astype(np.int32), pa.array(_PREDICATES)),
-            "source": constant(PREFIX, len(distinct)),
+            "source": constant(PREFIX, len(once)),
         }
         yield Rows("xrefs", columns)

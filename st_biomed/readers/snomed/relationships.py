@@ -10,7 +10,7 @@ import pyarrow as pa
 from st_biomed.errors import InputError
 from st_biomed.readers._curies import relation_name
 from st_biomed.readers.snomed.concepts import PREFIX, Concepts, constant
-from st_biomed.readers.snomed.identifiers import DEFINING, IS_A
+from st_biomed.readers.snomed.identifiers import DEFINING, IS_A, distinct
 from st_biomed.readers.snomed.release import Release
 from st_biomed.readers.snomed.semantic_tags import SemanticTags
 from st_biomed.records import Rows
@@ -62,9 +62,9 @@ class Relationships:
         self.attributes[index[index >= 0]] = True
 
     def _numbered(self, types: np.ndarray) -> np.ndarray:
-        distinct, at = np.unique(types, return_inverse=True)
-        numbers = [self._types.setdefault(identifier, len(self._types)) for identifier in distinct.tolist()]
-        return np.array(numbers, dtype=np.int32)[at]
+        known = distinct(types)
+        numbers = [self._types.setdefault(identifier, len(self._types)) for identifier in known.tolist()]
+        return np.array(numbers, dtype=np.int32)[np.searchsorted(known, types)]
 
     def rows(self, known: np.ndarray, tags: SemanticTags) -> Iterator[Rows]:
         """Parents and relations of known concepts, each once whatever its relationship groups.
@@ -84,13 +84,13 @@ class Relationships:
         keep = self._release.sieve(self._kind, len(source), conditions)
         n_concepts, n_types = len(known), len(self._types)
         packed = (kind[keep].astype(np.int64) * n_concepts + source[keep]) * n_concepts + destination[keep]
-        distinct = np.unique(packed)
-        self._release.tally.drop(f"{self._kind}: repeated in another group", len(packed) - len(distinct))
-        self._release.tally.keep(len(distinct))
+        once = distinct(packed)
+        self._release.tally.drop(f"{self._kind}: repeated in another group", len(packed) - len(once))
+        self._release.tally.keep(len(once))
         names = pa.array([self._name(tags, identifier) for identifier in self._types], pa.string())
         parents = self._types.get(IS_A, n_types)
-        for start in range(0, len(distinct), _ROWS_OF_A_BLOCK):
-            rest, destination = np.divmod(distinct[start : start + _ROWS_OF_A_BLOCK], n_concepts)
+        for start in range(0, len(once), _ROWS_OF_A_BLOCK):
+            rest, destination = np.divmod(once[start : start + _ROWS_OF_A_BLOCK], n_concepts)
             kind, source = np.divmod(rest, n_concepts)
             is_a = kind == parents
             if is_a.any():
