@@ -10,6 +10,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_header, read_table
 from st_biomed.files.gzipped import plain_or_gzipped
+from st_biomed.readers._loinc_variants import variant_names
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 
@@ -42,17 +43,22 @@ def records(
     synonyms: str | Sequence[str] = "SHORTNAME",
     statuses: str | Sequence[str] = "ACTIVE,TRIAL,DISCOURAGED",
     hierarchy: bool = True,
+    languages: str | Sequence[str] = "",
 ) -> Iterator[Record]:
     """Read LOINC codes and, as their ancestors, LP parts.
 
     The preferred name of a code is its ``LONG_COMMON_NAME``, that of a part its ``CODE_TEXT`` in the hierarchy. A code
     may have several parents. The version is the newest ``VersionLastChanged`` in the table.
 
+    Names in other languages are synonyms of the codes: ``LONG_COMMON_NAME`` and ``LinguisticVariantDisplayName`` of the
+    linguistic variants, and, if they are in ``synonyms``, ``SHORTNAME`` and ``COMPONENT``. A code of which a variant
+    translates only other parts has no name in its language.
+
     Args:
         path: The unpacked release (``Loinc_2.77``), or a folder with its tables, which may be gzipped. The tables are
             ``LoincTableCore.csv`` or else ``Loinc.csv``, and ``ComponentHierarchyBySystem.csv`` or else
             ``MultiAxialHierarchy.csv``, in the folders of a release or in the folder itself.
-        tally: Counts the rows of both tables.
+        tally: Counts the rows of both tables and of the variants.
         synonyms: Columns whose cells are synonyms, among ``SHORTNAME``, ``DisplayName`` and ``CONSUMER_NAME`` (both
             only in ``Loinc.csv``) and ``COMPONENT``, which names what is measured and is broader than the code; e.g.
             ``"SHORTNAME,COMPONENT"``, or ``""`` for none; by default ``SHORTNAME``. Empty cells and repeated names are
@@ -60,10 +66,13 @@ def records(
         statuses: The codes to read, among ``ACTIVE``, ``TRIAL``, ``DISCOURAGED`` and ``DEPRECATED``; by default all
             but the last. Others are counted.
         hierarchy: Whether to read the hierarchy and its parts; on by default.
+        languages: Linguistic variants to read: ``"it"`` for all of a language, ``"es-MX"`` for that of a country, e.g.
+            ``"it,es-MX"``, or ``"all"``; by default none. They are in ``AccessoryFiles/LinguisticVariants``, in
+            ``LinguisticVariants`` or in the folder itself, listed by ``LinguisticVariants.csv``.
 
     Raises:
         InputError: With file and line: an invalid code or a code that is listed twice, an empty name, an unknown
-            status, a code that is its own parent, a malformed row. Also: no such folder, table or column.
+            status, a code that is its own parent, a malformed row. Also: no such folder, table, column or language.
     """
     if path is None:
         raise InputError("reader 'loinc' needs the path of the unpacked folder of a release, e.g. Loinc_2.77")
@@ -76,6 +85,8 @@ def records(
     parts = _find(path, _HIERARCHIES, "; hierarchy=False reads only the codes") if hierarchy else None
     known: set[str] = set()
     yield from _codes(table, tally, chosen, kept, known)
+    if spoken := listed("languages", languages):
+        yield from variant_names(path, spoken, chosen, known, SOURCE.name, tally)
     if parts is not None:
         yield from _hierarchy(parts, tally, known)
 

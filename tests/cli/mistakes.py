@@ -276,7 +276,7 @@ CASES: dict[str, Case] = {
     "an unknown preset": hiprbert("--synonym_preset", "sapbirt"),
     "an unknown mining": hiprbert("--mining", "hardest"),
     "partners without a number": hiprbert("--partners", "five"),
-    "a terminology without a hierarchy": hiprbert("--terminology", "icd11"),
+    "a terminology without a hierarchy": hiprbert("--terminology", "icd12"),
     "too long a name": hiprbert("--max_length", 1),
     "an unknown pooling": hiprbert("--pooling", "median"),
     "an unknown loss": recipe("sapbert", "--loss", "triplets"),

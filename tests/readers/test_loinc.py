@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import shutil
 from pathlib import Path
@@ -17,6 +18,8 @@ from tests.readers.mutations import check_survives, mutated
 
 FOLDER = FIXTURES / "loinc"
 TABLE = "LoincTableCore/LoincTableCore.csv"
+VARIANTS = "AccessoryFiles/LinguisticVariants"
+ITALIAN, LISTED = f"{VARIANTS}/itIT91LinguisticVariant.csv", f"{VARIANTS}/LinguisticVariants.csv"
 HIERARCHY = "AccessoryFiles/ComponentHierarchyBySystem/ComponentHierarchyBySystem.csv"
 
 
@@ -24,6 +27,12 @@ class TestLoinc(ReaderContract):
     reader = "loinc"
     path = FOLDER
     options = {"synonyms": "SHORTNAME,COMPONENT"}
+
+
+class TestLoincInAllLanguages(ReaderContract):
+    reader = "loinc"
+    path = FOLDER
+    options = {"languages": "all"}
 
 
 @pytest.fixture
@@ -81,6 +90,76 @@ def test_long_common_name_is_preferred_and_other_columns_are_synonyms_on_request
     assert Terminology.read("loinc", FOLDER, synonyms="").stats()["terms by kind"] == {"preferred": 8}
 
 
+def names_in(language: str, terminology: Terminology) -> set[tuple[str, str, str]]:
+    """Code, name and kind of the names in a language."""
+    return {
+        (terminology.codes[row["concept"]].split(":")[1], terminology.strings[row["text"]], row["kind"])
+        for row in terminology.terms.to_pylist()
+        if row["language"] == language
+    }
+
+
+def test_variants_are_synonyms_in_their_language() -> None:
+    """Catches names in other languages called English or preferred, and parts and related names taken for names."""
+    terminology = Terminology.read("loinc", FOLDER, languages="it")
+    short = {("90001-1", "Flumpato SP-mCnc", "synonym")}
+    long = {
+        ("90001-1", "Flumpato [Massa/volume] in Siero o Plasma", "synonym"),
+        ("90001-1", 'Flumpato, siero o "plasma"', "synonym"),
+        ("90003-7", "Terkina [Interpretazione] nel Sangue", "synonym"),
+    }
+    assert names_in("it", terminology) == short | long
+    assert names_in("it", Terminology.read("loinc", FOLDER, languages="it", synonyms="")) == long
+    components = names_in("it", Terminology.read("loinc", FOLDER, languages="it-IT", synonyms="COMPONENT"))
+    assert ("90002-9", "Flumpato.libero", "synonym") in components
+    plain = Terminology.read("loinc", FOLDER)
+    assert names_in("en", terminology) == names_in("en", plain)
+    assert names_in("it", plain) == set()
+
+
+def test_variants_of_several_countries_repeat_no_name() -> None:
+    """Catches a name twice in one language, and a row that no count has."""
+    terminology = Terminology.read("loinc", FOLDER, languages="all")
+    spanish = {("90001-1", "Flumpata en suero", "synonym"), ("90003-7", "Terkina", "synonym")}
+    assert names_in("es", terminology) == spanish | {
+        ("90003-7", "Terkina en sangre", "synonym"),
+        ("90003-7", "Terkina sanguínea", "synonym"),
+    }
+    assert names_in("es", Terminology.read("loinc", FOLDER, languages=["es-MX"])) == spanish | {
+        ("90003-7", "Terkina en sangre", "synonym")
+    }
+    tally = terminology.tallies["loinc rows"]
+    assert tally.adds_up()
+    variants = {reason: n for reason, n in tally.dropped.items() if reason.startswith("variant")}
+    assert variants == {
+        "variant rows of a code that is left out": 1,
+        "variant rows without a name": 1,
+        "variant rows of repeated names": 1,
+    }
+
+
+def test_variants_before_the_display_name_are_read(copy: Path) -> None:
+    with (copy / ITALIAN).open(encoding="utf-8", newline="") as file:
+        rows = [row[:-1] for row in csv.reader(file)]
+    with (copy / ITALIAN).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    assert len(names_in("it", Terminology.read("loinc", copy, languages="it"))) == 3
+
+
+def test_variants_that_are_not_there_are_named(copy: Path) -> None:
+    with pytest.raises(InputError, match="unknown language of reader 'loinc' 'ita'.*'es-AR', 'es-MX', 'it'"):
+        Terminology.read("loinc", copy, languages="ita")
+    (copy / ITALIAN).unlink()
+    assert Terminology.read("loinc", copy, languages="es").n_concepts == 8
+    with pytest.raises(
+        InputError, match="contains no itIT91LinguisticVariant.csv, which LinguisticVariants.csv lists"
+    ):
+        Terminology.read("loinc", copy, languages="it")
+    (copy / LISTED).unlink()
+    with pytest.raises(InputError, match="contains no LinguisticVariants.csv, which languages need; looked in Acc"):
+        Terminology.read("loinc", copy, languages="es")
+
+
 def test_version_is_the_newest_change_by_number() -> None:
     """Catches versions compared as strings: "3.9" is older than "3.10"."""
     assert Terminology.read("loinc", FOLDER).sources["LOINC"].version == "3.10"
@@ -124,6 +203,14 @@ def test_without_a_hierarchy_codes_are_read_alone_when_asked(copy: Path, tmp_pat
         (TABLE, '"MCnc","Pt"', '"Pt"', r"Core.csv:2: 14 cells, expected 15"),
         (HIERARCHY, '"LP900002-3","Flump', '"XX","Flump', r"System.csv:3: CODE must be a part like .* found 'XX'"),
         (HIERARCHY, '"Flumpology"', '""', r"System.csv:3: part LP900002-3 has an empty CODE_TEXT"),
+        (ITALIAN, '"90003-7"', '"LP9-7"', r"itIT91LinguisticVariant.csv:4: 'LP9-7' is not a LOINC code"),
+        (ITALIAN, '"LONG_COMMON_NAME"', '"LONG"', r"itIT91LinguisticVariant.csv:1: no column 'LONG_COMMON_NAME'"),
+        (
+            LISTED,
+            '"92"',
+            '"X"',
+            r"LinguisticVariants.csv:3: a variant has an ID, a language and .* \['X', 'es', 'MX'\]",
+        ),
         (HIERARCHY, '"LP900009-8","90003-7"', '"90003-7","90003-7"', r"System.csv:12: code '90003-7' is its own par"),
     ],
 )
@@ -132,7 +219,7 @@ def test_bad_rows_are_named_by_line(copy: Path, file: str, old: str, new: str, m
     assert old in text
     (copy / file).write_text(text.replace(old, new, 1), "utf-8")
     with pytest.raises(InputError, match=message):
-        Terminology.read("loinc", copy)
+        Terminology.read("loinc", copy, languages="it")
 
 
 @pytest.mark.parametrize(
@@ -157,6 +244,6 @@ def test_bad_arguments_are_refused(path: Path | None, options: dict[str, str], m
 def test_a_damaged_file_is_one_line(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp() / "damaged_loinc"
     shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
-    file = data.draw(st.sampled_from((TABLE, HIERARCHY)))
+    file = data.draw(st.sampled_from((TABLE, HIERARCHY, ITALIAN, LISTED)))
     (folder / file).write_bytes(data.draw(mutated((FOLDER / file).read_bytes(), b",")))
-    check_survives("loinc", folder, synonyms="SHORTNAME,COMPONENT")
+    check_survives("loinc", folder, synonyms="SHORTNAME,COMPONENT", languages="it")

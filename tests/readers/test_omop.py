@@ -251,7 +251,7 @@ def test_concepts_alone_are_enough(copy: Path) -> None:
 @pytest.mark.parametrize("size", [150, 400])
 def test_blocks_of_any_size_give_the_same(size: int, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches lines lost or counted twice where a block ends, and a header in every block."""
-    monkeypatch.setattr("st_biomed.readers._columns._BLOCK", size)
+    monkeypatch.setattr("st_biomed.files.column_blocks._BLOCK", size)
     monkeypatch.setattr("st_biomed.readers.omop.names._CONCEPTS_AT_ONCE", 3)
     assert read().digest == read(TEST_SET).digest
     assert read().tallies["omop rows"].dropped["CONCEPT_SYNONYM: repeated names of a concept"] == 2

@@ -85,7 +85,7 @@ def test_without_mrsab_the_names_tell_the_language(meta: Path) -> None:
 def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a language looked up by the place of a vocabulary in another block."""
     whole = definitions(read())
-    monkeypatch.setattr("st_biomed.readers._columns._BLOCK", 90)
+    monkeypatch.setattr("st_biomed.files.column_blocks._BLOCK", 90)
     assert definitions(read()) == whole
 
 

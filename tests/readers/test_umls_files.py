@@ -83,7 +83,7 @@ def test_blank_lines_are_counted_and_keep_the_line_numbers_right(
     block: int, meta: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches lines that are counted nowhere, and an error that names a line too far up."""
-    monkeypatch.setattr("st_biomed.readers._columns._BLOCK", block)
+    monkeypatch.setattr("st_biomed.files.column_blocks._BLOCK", block)
     whole = read(meta)
     path = meta / "MRCONSO.RRF"
     lines = path.read_bytes().splitlines(keepends=True)

@@ -47,7 +47,7 @@ def test_columns_are_found_by_mrfiles(tmp_path: Path):
 def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch):
     """Catches what is remembered from one block only: the preferred row, trade names, line numbers."""
     whole = read(trade_names=True, least_relation_rows=2)
-    monkeypatch.setattr("st_biomed.readers._columns._BLOCK", 300)
+    monkeypatch.setattr("st_biomed.files.column_blocks._BLOCK", 300)
     assert read(trade_names=True, least_relation_rows=2).digest == whole.digest
 
 
@@ -59,7 +59,7 @@ def test_a_carriage_return_inside_a_name_is_text(tmp_path: Path):
 
 
 def test_a_block_says_which_line_it_begins_on(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("st_biomed.readers._columns._BLOCK", 90)
+    monkeypatch.setattr("st_biomed.files.column_blocks._BLOCK", 90)
     names = ["CUI1", "VER", "REL", "RELA", "MAPREASON", "CUI2", "MAPIN"]
     blocks = list(read_columns([META / "MRCUI.RRF"], names, ["CUI1"]))
     assert len(blocks) > 1

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.readers._columns import Block, among
+from st_biomed.files.column_blocks import Block
+from st_biomed.readers._columns import among
 from st_biomed.readers.omop.tables import Tables
 from st_biomed.records import STANDARD, Rows
 

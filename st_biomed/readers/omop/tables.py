@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
+from st_biomed.files.column_blocks import ENCODED, Block, block_of, column_blocks
 from st_biomed.files.delimited import DIALECTS, read_header, read_table
 from st_biomed.files.gzipped import plain_name
-from st_biomed.readers._columns import Block, block_of, column_types, read_columns, sieve
+from st_biomed.readers._columns import sieve
 from st_biomed.records import Tally
 
 COLUMNS = {
@@ -39,6 +40,7 @@ _NUMBERS = (
 )
 _TALLIED = ("CONCEPT", "CONCEPT_SYNONYM", "CONCEPT_RELATIONSHIP", "CONCEPT_ANCESTOR")
 _ROWS_AT_ONCE = 1 << 16
+_LARGEST_ID = 2**31 - 1
 
 
 class Tables:
@@ -116,16 +118,19 @@ class Tables:
                 raise InputError(
                     f"{file}:1: {found} {column!r}; split at {DIALECTS[dialect].name}s the columns are {names}"
                 )
-        plain, numbers = (tuple(name for name in some if name in columns) for some in (_PLAIN, _NUMBERS))
+        types = {name: _type(name) for name in columns}
         if dialect == "tsv":
             form = DIALECTS[dialect]
-            yield from read_columns([file], str(file), names, columns, form, plain=plain, numbers=numbers, header=True)
+            yield from column_blocks([file], str(file), names, types, form, header=True, largest=_LARGEST_ID)
             return
-        types = column_types(columns, plain, numbers)
         rows = read_table(file, [(column,) for column in columns], dialect=dialect)
         while some := list(islice(rows, _ROWS_AT_ONCE)):
             cells = dict(zip(columns, zip(*(row for _, row in some))))
-            yield block_of(cells, types, [line for line, _ in some], str(file))
+            yield block_of(cells, types, [line for line, _ in some], str(file), largest=_LARGEST_ID)
+
+
+def _type(column: str) -> pa.DataType:
+    return pa.int64() if column in _NUMBERS else pa.string() if column in _PLAIN else ENCODED
 
 
 def _stripped(column: pa.Array) -> pa.Array:

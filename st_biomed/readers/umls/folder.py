@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
-from st_biomed.readers._columns import Block, among, sieve
+from st_biomed.files.column_blocks import Block
+from st_biomed.readers._columns import among, sieve
 from st_biomed.readers.umls.rrf import find_parts, read_columns
 from st_biomed.records import Tally
 

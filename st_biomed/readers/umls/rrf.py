@@ -1,6 +1,7 @@
-"""RRF files by columns: plain, gzipped, or split into lettered pieces (``MRCONSO.RRF.aa.gz``, ``MRCONSO.RRF.ab.gz``, ...).
+"""RRF files by columns: UMLS and similar releases have too many rows to read them one by one.
 
-The dialect is ``rrf`` of :mod:`st_biomed.files.delimited`: pipes, one at the end of every line, no quoting.
+The dialect is ``rrf`` of :mod:`~st_biomed.files.delimited`: pipes, one at the end of every line, no quoting. A file may
+be plain, gzipped, or split into lettered pieces (``MRCONSO.RRF.aa.gz``, ``MRCONSO.RRF.ab.gz``, ...).
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from itertools import product
 from pathlib import Path
 from string import ascii_lowercase
 
+import pyarrow as pa
+
 from st_biomed.errors import InputError
+from st_biomed.files.column_blocks import ENCODED, Block, column_blocks
 from st_biomed.files.delimited import DIALECTS
-from st_biomed.readers import _columns
-from st_biomed.readers._columns import Block
 
 
 def find_parts(folder: Path, name: str) -> list[Path]:
@@ -53,4 +55,5 @@ def read_columns(
         InputError: With file and line: another number of cells, bytes that are not UTF-8. Also a damaged gzip file.
     """
     where = str(parts[0]) if len(parts) == 1 else f"{parts[0].parent / parts[0].name.split('.RRF')[0]}.RRF.*"
-    return _columns.read_columns(parts, where, names, columns, DIALECTS["rrf"], plain=plain)
+    types = {name: pa.string() if name in plain else ENCODED for name in columns}
+    yield from column_blocks(parts, where, names, types, DIALECTS["rrf"])

@@ -1,0 +1,133 @@
+"""Map reference sets: cross-references to ICD-10 and other classifications."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from st_biomed.errors import InputError, unknown_name
+from st_biomed.readers.snomed.concepts import PREFIX, Concepts, constant
+from st_biomed.readers.snomed.identifiers import CONCEPTS, are_identifiers, distinct
+from st_biomed.readers.snomed.release import ActiveRows, Release
+from st_biomed.records import Rows
+
+DEFAULT = "ICD10,ICD10CM"
+_SETS = {
+    "ICD10": 447562003,
+    "ICD10CM": 6011000124106,
+    "ICDO": 446608001,
+    "CTV3": 900000000000497000,
+}
+"""Prefix of the codes that a reference set maps to, and its identifier."""
+
+_COLUMNS = {
+    "ExtendedMap": ("refsetId", "referencedComponentId", "mapGroup", "mapRule", "mapTarget"),
+    "SimpleMap": ("refsetId", "referencedComponentId", "mapTarget"),
+}
+_ALWAYS = ("TRUE", "OTHERWISE TRUE")
+_PREDICATES = ("xref", "conditional", "additional")
+_OPEN_END = r"\.?X*\?+$"  # of a code of ICD-10-CM whose seventh character the episode of care gives
+_PREFIX = re.compile(r"[A-Za-z][\w.-]*")
+
+
+def asked_maps(members: Sequence[str]) -> dict[int, str]:
+    """Identifiers of map reference sets to the prefixes of the codes that they map to.
+
+    Args:
+        members: Names of known sets (``"ICD10"``), or prefixes with identifiers (``"ICD10=447562003"``).
+
+    Raises:
+        InputError: An unknown name, or another form.
+    """
+    maps: dict[int, str] = {}
+    for member in members:
+        prefix, equals, number = (part.strip() for part in member.partition("="))
+        if not equals and prefix not in _SETS:
+            raise unknown_name("map of reader 'snomed' (or PREFIX=identifier of its reference set)", member, _SETS)
+        identifier = number if equals else str(_SETS[prefix])
+        right = identifier.isascii() and identifier.isdecimal() and len(identifier) <= 18
+        if not right or not are_identifiers(np.array([int(identifier)]), CONCEPTS)[0] or not _PREFIX.fullmatch(prefix):
+            raise InputError(f"maps of reader 'snomed' must be PREFIX=identifier of a reference set, found {member!r}")
+        maps[int(identifier)] = prefix
+    return maps
+
+
+def read_maps(
+    release: Release, concepts: Concepts, known: np.ndarray, maps: dict[int, str], *, needed: bool
+) -> Iterator[Rows]:
+    """Read the extended (or complex) and the simple maps.
+
+    Args:
+        release: The files.
+        concepts: The concepts.
+        known: Whether a concept has a kept name, boolean ``[C]``.
+        maps: The result of :func:`asked_maps`.
+        needed: Whether each must occur.
+
+    Raises:
+        InputError: No active row of a needed map.
+    """
+    met: set[int] = set()
+    found: list[tuple[np.ndarray, np.ndarray, pa.Array]] = []
+    for kind, columns in _COLUMNS.items() if maps else ():
+        blocks = list(release.rows(kind, *columns))
+        current = release.current(kind)
+        for rows in blocks:
+            is_current = current[rows.at]
+            met.update(distinct(rows.numbers("refsetId")[is_current]).tolist())
+            index = concepts.index(rows.numbers("referencedComponentId")[is_current])
+            sets = rows.numbers("refsetId")[is_current]
+            codes = pc.replace_substring_regex(_texts(rows, "mapTarget", is_current), _OPEN_END, "")
+            conditions = {
+                "of other reference sets": np.isin(sets, list(maps)),
+                "without a target": pc.not_equal(codes, "").to_numpy(zero_copy_only=False),
+                "of a concept without a kept name": np.append(known, False)[index],
+            }
+            keep = release.sieve(kind, len(sets), conditions)
+            predicates = _predicates(rows, is_current) if kind == "ExtendedMap" else np.zeros(len(sets), np.int32)
+            prefixes = pa.array([maps[number] for number in sets[keep].tolist()], pa.string())
+            targets = pc.binary_join_element_wise(prefixes, codes.filter(pa.array(keep)), ":")
+            found.append((index[keep], predicates[keep], targets))
+    for number in maps if needed else ():
+        if number not in met:
+            raise unknown_name("reference set of option maps (no active row has it)", str(number), map(str, met))
+    if found:
+        yield from _once(release, concepts, found)
+
+
+def _texts(rows: ActiveRows, column: str, mask: np.ndarray) -> pa.Array:
+    return pc.utf8_trim_whitespace(rows.strings(column).filter(pa.array(mask)).cast(pa.string()))
+
+
+def _predicates(rows: ActiveRows, mask: np.ndarray) -> np.ndarray:
+    """Places in ``_PREDICATES``, int32 ``[N]``."""
+    always = pc.is_in(_texts(rows, "mapRule", mask), pa.array(["", *_ALWAYS])).to_numpy(zero_copy_only=False)
+    additional = (rows.numbers("mapGroup")[mask] > 1).astype(np.int32) * 2
+    return np.where(always, additional, 1).astype(np.int32)
+
+
+def _once(
+    release: Release, concepts: Concepts, found: list[tuple[np.ndarray, np.ndarray, pa.Array]]
+) -> Iterator[Rows]:
+    """Each cross-reference once."""
+    concept, predicate = (np.concatenate([part[place] for part in found]) for place in (0, 1))
+    codes = pa.concat_arrays([targets for *_, targets in found]).dictionary_encode()
+    width = max(1, len(codes.dictionary))
+    packed = (concept.astype(np.int64) * len(_PREDICATES) + predicate) * width + codes.indices.to_numpy()
+    once = distinct(packed)
+    release.tally.drop("Map: repeated", len(packed) - len(once))
+    release.tally.keep(len(once))
+    if len(once):
+        rest, target = np.divmod(once, width)
+        concept, predicate = np.divmod(rest, len(_PREDICATES))
+        columns = {
+            "code": concepts.curies(concept),
+            "target": pa.DictionaryArray.from_arrays(target.astype(np.int32), codes.dictionary),
+            "predicate": pa.DictionaryArray.from_arrays(predicate.astype(np.int32), pa.array(_PREDICATES)),
+            "source": constant(PREFIX, len(once)),
+        }
+        yield Rows("xrefs", columns)
