@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from st_biomed import Hierarchy
 from st_biomed.cli import app
+from st_biomed.modules.markers import pool_mentions
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES
 from tests.printed_code import GUIDES, README, commands, examples, without
@@ -58,7 +59,13 @@ def place(tmp_path: Path, tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatc
     packets = tmp_path / "DATA" / "open2026" / "orphanet" / "orphapackets.jsonl.gz"
     packets.parent.mkdir(parents=True)
     packets.write_bytes(gzip.compress((FIXTURES / "orphapackets.jsonl").read_bytes()))
+    shutil.copytree(FIXTURES / "omop", tmp_path / "athena")
+    for file in (tmp_path / "athena").iterdir():
+        file.write_text(file.read_text("utf-8").replace("RxNorm", "ICD10CM"), "utf-8")
     table(tmp_path / "mentions.tsv", ("mention",), ("zorb",), ("gradtha",))
+    table(tmp_path / "mentions.csv", ("mention", "sentence"), ("GF", "A gradtha flumpa (GF) of old."), ("zorb", ""))
+    marked = pool_mentions(SentenceTransformer(str(tiny_bert_folder), device="cpu"))
+    marked.save(str(tmp_path / "out" / "italian_kge" / "contrastive-training" / "trained"))
     italian = Terminology.read("icd9cm", FIXTURES / "icd9cm_it_tree.tsv")
     italian.save(tmp_path / "data" / "icd9_it")
     (tmp_path / "texts").mkdir()
@@ -90,10 +97,12 @@ def tiny(tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> SentenceTra
         pytest.param(README_TEXT, 6, 1, {"figure.svg", "mine"}, id="README"),
         pytest.param(
             GUIDES_TEXT,
-            23,
-            3,
+            26,
+            4,
             {
                 "linked.tsv",
+                "linked.csv",
+                "omop",
                 "figure.svg",
                 "graph",
                 "both",
@@ -130,7 +139,8 @@ def test_the_commands_and_examples_run_in_the_order_of_the_pages(
         with_few = example.replace(
             "max_steps=100, per_device_train_batch_size=128", "max_steps=2, per_device_train_batch_size=16"
         )
-        exec(compile(with_few, "page", "exec"), dict(given))
+        without_recognizer = with_few.replace('spacy.load("en_core_sci_sm")', 'spacy.blank("en")')
+        exec(compile(without_recognizer, "page", "exec"), dict(given))
 
 
 def run(command: str, encoder: Path) -> None:
