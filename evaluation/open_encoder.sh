@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
-# Usage: bash evaluation/open_encoder.sh [all | data | train | scorecard | curve | ablations | controls]
+# Usage: bash evaluation/open_encoder.sh [all | data | train | scorecard | curve | ablations | longer | controls]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -34,7 +34,7 @@ models() { # names
 }
 case "${1:-all}" in
 all)
-    for step in train scorecard curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
+    for step in train scorecard curve ablations longer controls; do bash evaluation/open_encoder.sh "$step"; done
     ;;
 data) ;;
 train)
@@ -68,6 +68,15 @@ ablations) # each part left out, on a third of the steps; every run measures the
     # shellcheck disable=SC2046
     slow="" few ablations $(models third no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone) \
         $(for seed in $seeds; do echo "no_averaging-$seed=$out/third-$seed-training/trained"; done)
+    ;;
+longer) # a run of the first seed with more steps, and averages of its weights with those of the three runs
+    train longer 0 --max_steps 1600 --keep_trained true
+    # shellcheck disable=SC2046
+    for shares in 0.4,0.3,0.1,0.1,0.1 0.2,0.4,0.2,0.1,0.1; do
+        st-biomed average $base $out/longer-0-training/trained $(for seed in 0 1 2; do echo $out/full-$seed-training/trained; done) \
+            --weights $shares --output $out/mixed-$shares --overwrite
+    done
+    few longer longer-0=$out/longer-0 $(for shares in 0.4,0.3,0.1,0.1,0.1 0.2,0.4,0.2,0.1,0.1; do echo mixed-$shares=$out/mixed-$shares; done)
     ;;
 controls) # the same training on names that belong to other concepts, and the base model without its first component
     for control in shuffled untrained; do

@@ -159,7 +159,7 @@ def test_a_row_without_the_one_above_it_is_told(tmp_path: Path) -> None:
         ("|9A10|", "||", r"-en.txt:9: a category has a Code like 1A00, BlockL1-1A0 or 01, found ''"),
         ("|9A10|", "|9A00|", r"-en.txt:9: code ICD11:9A00 is listed twice"),
         ("|BlockL1-9A0|", "||", r"-en.txt:3: a block has a BlockId like .*, found ''"),
-        ("|block|1|", "|blok|1|", r"-en.txt:3: ClassKind must be one of chapter, block, category, found 'blok'"),
+        ("|block|1|", "|zorb|1|", r"-en.txt:3: ClassKind must be one of chapter, block, category, found 'zorb'"),
         ('"- Mimpic diseases"', '""', r"-en.txt:3: the title is empty"),
         ('"- Mimpic diseases"', '"Mimpic diseases"', r"-en.txt:3: a chapter has no dashes and all other titles have"),
         ('"- Mimpic diseases"', '"- Mimpic" diseases', "-en.txt:3: '\t' expected after '\"' .a stray double quote"),
