@@ -37,7 +37,7 @@ replicate-hiprbert: $(STAMP)  ## the committed figures of HiPrBERT, three seeds:
 open-encoder: $(STAMP)  ## unite the open terminologies in DATA and train recipes/configs/open_encoder_english.yaml on them; resumes where it stopped
 	test -d out/open_terminology || $(BIN)/st-biomed unite evaluation/open_terminology.yaml --data $(DATA) --output out/open_terminology
 	HF_HUB_OFFLINE=1 ST_BIOMED_DATA=$(abspath $(DATA)) $(BIN)/python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml \
-		$(if $(wildcard out/open_encoder-training/checkpoint-*),--resume_from_checkpoint true)
+		$(if $(wildcard out/open_encoder-training/phases/*/run.json out/open_encoder-training/phases/*/checkpoint-*),--resume_from_checkpoint true)
 
 replicate-%: $(STAMP)  ## repeat committed results: replicate-sapbert, -italian, -bergamot, -fewshot; DATA is the folder of their files
 	$(BIN)/python evaluation/fetch.py $(DATA) || true

@@ -4,9 +4,12 @@
     python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml
 
 The recipe reads terminologies, holds out what the benchmarks measure, and trains on synonyms, definitions, the
-hierarchy and relations in one run, while self-distillation preserves the cosines of the base model. It then averages
-the weights with those of the base model, with a share chosen on dev, and writes a folder that sentence-transformers
-loads without this package. All arguments of the trainer are accepted too; ``--help-all`` lists them.
+hierarchy and relations together, while self-distillation preserves the cosines of the base model. With ``--runs N`` it
+trains N encoders with consecutive seeds and averages their weights. It then averages the weights with those of the base
+model, and writes a folder that sentence-transformers loads without this package.
+
+The models of the runs stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` continues in the first
+unfinished run. All arguments of the trainer are accepted too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sentence_transformers import SentenceTransformerTrainingArguments
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from sentence_transformers.base.evaluation import BaseEvaluator
 from transformers import set_seed
 
+from st_biomed.averaging.encoders import average_encoders
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
 from st_biomed.evaluators.data_folder import open_terminology
 from st_biomed.evaluators.entity_linking.settings import LinkingSuite
@@ -31,15 +35,16 @@ from st_biomed.hierarchy import Hierarchy
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.checks import PATH, SEED, about, one_of
+from st_biomed.settings.checks import COUNT, PATH, SEED, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import measured_in_training
+from st_biomed.training.arguments import changed_arguments, measured_in_training
 from st_biomed.training.distillation import DistillationArguments
-from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
+from st_biomed.training.encoder_run import measure_before, read_terminology, record_run
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.parts import MixedPartArguments, check_parts
+from st_biomed.training.phases import Phases
 from st_biomed.training.readings import open_encoder_readings
 from st_biomed.training_data import without_benchmark, without_relations
 
@@ -73,6 +78,12 @@ class OpenEncoderArguments(HeldOutNameArguments, DistillationArguments, MixedPar
         ),
     )
     split_seed: int = field(default=0, metadata=about("seed of the held-out names", SEED))
+    runs: int = field(
+        default=1,
+        metadata=about(
+            "number of encoders that are trained with consecutive seeds; their weights are averaged", COUNT
+        ),
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -80,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments) -> None:
-    """One run."""
+    """All runs of one command."""
     if recipe.trees == ["none"]:
         recipe.trees = []
     check(recipe)
@@ -88,8 +99,10 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 4, 16, 4
         recipe.partners = [1] * len(recipe.partners)
     training = recipe.training_arguments(training)
-    with output_folders(training, "open_encoder", recipe.overwrite, base_model=recipe.base_model) as folders:
-        run(recipe, training, folders)
+    with output_folders(
+        training, "open_encoder", recipe.overwrite, base_model=recipe.base_model, in_phases=True
+    ) as folders:
+        run(recipe, training, folders, Phases(folders, training))
 
 
 def check(recipe: OpenEncoderArguments) -> None:
@@ -145,50 +158,62 @@ def read(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArgu
     return Data(whole, train, suite, SharedEvaluator(devs) if devs else None)
 
 
-def run(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
-    """One run, from the terminologies to the release folder."""
+def run(
+    recipe: OpenEncoderArguments,
+    training: SentenceTransformerTrainingArguments,
+    folders: OutputFolders,
+    phases: Phases,
+) -> None:
+    """All runs, from the terminologies to the release folder."""
     whole, train, suite, dev = read(recipe, training)
     set_seed(training.seed)
 
     # Model.
     model = recipe.encoder()
-
-    # Data and loss of each part.
-    parts = {
-        name: recipe.part(name, model, train, folders.work / "terminology", training.seed) for name in recipe.parts
-    }
-    losses = recipe.distilled_parts(parts, model, train, max_length=recipe.max_length, bf16=training.bf16)
-    recipe.mix(training, parts)
-
-    # Train.
     before = measure_before(suite, model, training)
     averaging = recipe.averaging(model, recipe.base_model, dev, bf16=training.bf16)
-    folders.begin_in_main(training, train)
+    phases.begin(train)
     record = record_run(
         "open_encoder",
         recipe,
         training,
-        losses,
+        {},
         terminologies=[whole],
         description="An encoder of biomedical terms, trained on open terminologies.",
         readings=open_encoder_readings(recipe),
         headline=suite.headline,
     )
-    trainer = train_encoder(
-        model,
-        recipe,
-        training,
-        {name: part.rows for name, part in parts.items()},
-        losses,
-        record,
-        TerminologyDigestCallback(losses),
-        EpochCallback(),
-        dev=measured_in_training(training, dev),
-    )
+    record.add_training_arguments(training, changed_arguments(training))
+    measured = measured_in_training(training, dev)
+
+    # Data and loss of each part, then train; each run starts from the base model.
+    students: dict[str, SentenceTransformer] = {}
+    for i in range(recipe.runs):
+        name, student = f"run-{i + 1}", recipe.encoder()
+        parts = {
+            part: recipe.part(part, student, train, folders.work / "terminology", training.seed)
+            for part in recipe.parts
+        }
+        losses = recipe.distilled_parts(parts, student, train, max_length=recipe.max_length, bf16=training.bf16)
+        recipe.mix(training, parts)
+        phases.train(
+            name,
+            student,
+            recipe,
+            {part: data.rows for part, data in parts.items()},
+            losses,
+            record,
+            TerminologyDigestCallback(losses),
+            EpochCallback(),
+            dev=measured,
+            seed=training.seed + i,
+        )
+        students[name] = student
+    trained = average_encoders([*students.values()], [1 / recipe.runs] * recipe.runs, [*students])
 
     # Measure and release.
     measure_and_release(
-        model, suite, folders, record, before=before, terminologies=[whole], trainer=trainer, averaging=averaging
+        trained, suite, folders, record, before=before, terminologies=[whole], training=training, averaging=averaging
     )
 
 

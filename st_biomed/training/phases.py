@@ -8,7 +8,7 @@ an earlier run, and removes them when its first phase is finished.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,7 @@ class Phases:
         model: SentenceTransformer,
         recipe: EncoderArguments,
         rows: Any,
-        loss: nn.Module,
+        loss: nn.Module | Mapping[str, nn.Module],
         record: RunRecord,
         *callbacks: TrainerCallback,
         dev: BaseEvaluator | None = None,
@@ -126,7 +126,8 @@ class Phases:
             name: Name of the phase and of its folder.
             model: The encoder.
             recipe, rows, loss, callbacks, dev: As for :func:`~st_biomed.training.encoder_run.train_encoder`.
-            record: The record of the run; the loss is added to it, and the figures of training as ``name/loss`` etc.
+            record: The record of the run; the loss is added to it as ``name`` (the losses of several parts under their own
+                names), and the figures of training as ``name/loss`` etc.
             **changed: Arguments of the trainer that replace those of the run in this phase.
 
         Raises:
@@ -138,8 +139,9 @@ class Phases:
         settle(finished)
         training = replace(self.training, output_dir=str(work), **changed)
         own = replace(record, seed=training.seed)
-        own.add_losses({name: loss})
-        record.add_losses({name: loss})
+        losses = dict(loss) if isinstance(loss, Mapping) else {name: loss}
+        own.add_losses(losses)
+        record.add_losses(losses)
         if self.resumes and (finished / "run.json").is_file():
             _check_same(read_run(finished / "run.json"), own, training, finished)
             if training.should_log:

@@ -60,8 +60,12 @@ def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
 
 
 def open_encoder_readings(recipe: Any) -> list[str]:
-    """Sentences on the parts, and on the self-distillation from the base model."""
+    """Sentences on the parts, the self-distillation from the base model, and the average of several runs."""
     sentences = hiprbert_readings(recipe, recipe.parts)
+    if recipe.runs > 1:
+        sentences.append(
+            f"The trained weights are the mean of those of {recipe.runs} runs, which differ in their seeds."
+        )
     if "definitions" in recipe.parts:
         sentences.append(_definitions(recipe))
     return [*sentences, *distillation_readings(recipe, "names and definitions")]

@@ -27,7 +27,7 @@ from st_biomed.training.output import OutputFolders
 from tests.kills import every_kill
 from tests.recipes.endings import ENDINGS, KEEPS, release_of, run_ending, run_limited, sources_of, weights
 
-NO_CHECKPOINTS = {"fewshot_names", "biolord"}
+NO_CHECKPOINTS = {"fewshot_names", "biolord", "open_encoder"}
 """Whose checkpoints do not lie in the training folder: no step is saved, or each phase has a folder of its own."""
 
 

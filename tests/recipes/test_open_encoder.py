@@ -1,4 +1,4 @@
-"""The open encoder's recipe, shrunk: four parts in one run, held near the base model, averaged and released."""
+"""The open encoder's recipe, shrunk: four parts together, held near the base model, in one run or several, averaged and released."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 
+import st_biomed.training.phases
 from recipes import open_encoder
 from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
+from st_biomed.release.run_data import read_run
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import split_by_subtree
@@ -95,3 +99,83 @@ def test_a_terminology_without_definitions_is_one_line(tiny_bert_folder, tmp_pat
         run_recipe(lambda: run(monkeypatch, *given))
     assert left.value.code == 2
     assert "no definitions" in capsys.readouterr().err.splitlines()[-1]
+
+
+SEVERAL = (
+    *(
+        "--runs",
+        2,
+        "--smoke",
+        "false",
+        "--max_steps",
+        4,
+        "--per_device_train_batch_size",
+        16,
+        "--partners",
+        1,
+        1,
+        1,
+        0,
+    ),
+    *("--held_out_names", 0, "--eval_strategy", "no", "--save_strategy", "steps", "--save_steps", 2),
+    *("--learning_rate", 1e-3, "--average", 0.5, "--logging_steps", 2),
+)
+
+
+@pytest.fixture(scope="module")
+def averaged(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The release of an unbroken command of two runs, to which a resumed one is compared."""
+    out = tmp_path_factory.mktemp("runs") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        run(patch, "--base_model", tiny_bert_folder, "--output_dir", out, *SEVERAL)
+    return out
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "model.safetensors")
+
+
+def test_several_runs_are_averaged_with_each_other_and_then_with_the_base(averaged: Path, tiny_bert_folder: Path):
+    """Catches a run that is left out, runs of one seed, a run that starts from the earlier one, and wrong shares."""
+    phases = Path(f"{averaged}-training") / "phases"
+    first, second = (weights(phases / f"run-{i}") for i in (1, 2))
+    base = weights(tiny_bert_folder)
+    for name, tensor in weights(averaged).items():
+        torch.testing.assert_close(tensor, base[name] / 2 + (first[name] + second[name]) / 4)
+    assert any(not torch.equal(first[name], second[name]) for name in first)
+    assert [read_run(phases / f"run-{i}" / "run.json")["seed"] for i in (1, 2)] == [42, 43]
+    record = read_run(averaged / "run.json")
+    assert [model["weight"] for model in record["averaging"]["models"]] == [0.5, 0.5]
+    assert {metric["name"] for metric in record["metrics"]} >= {"run-1/loss", "run-2/loss"}
+    assert "the mean of those of 2 runs" in (averaged / "README.md").read_text("utf-8")
+
+
+def test_a_run_starts_from_the_base_and_not_from_the_run_before_it(averaged: Path, tiny_bert_folder: Path, tmp_path):
+    """Catches weights, losses or random states that the first run leaves to the second."""
+    with pytest.MonkeyPatch.context() as patch:
+        given = ("--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", *SEVERAL)
+        run(patch, *given, "--runs", 1, "--seed", 43)
+    alone = weights(Path(f"{tmp_path / 'out'}-training") / "phases" / "run-1")
+    for name, tensor in weights(Path(f"{averaged}-training") / "phases" / "run-2").items():
+        torch.testing.assert_close(tensor, alone[name])
+
+
+def test_an_interrupted_command_continues_in_its_second_run(averaged: Path, tiny_bert_folder: Path, tmp_path):
+    """Catches a finished run that is trained again, and a resumed one that differs from the unbroken one."""
+    given = ("--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", *SEVERAL)
+    real, started = st_biomed.training.phases.train_encoder, []
+
+    def interrupted(*arguments, **options):
+        started.append(Path(arguments[2].output_dir).name)
+        if len(started) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(st_biomed.training.phases, "train_encoder", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(patch, *given)
+        run(patch, *given, "--resume_from_checkpoint", "true")
+    assert started == ["run-1-training", "run-2-training", "run-2-training"]
+    for name, tensor in weights(averaged).items():
+        torch.testing.assert_close(weights(tmp_path / "out")[name], tensor)
