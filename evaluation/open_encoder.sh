@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
-# Usage: bash evaluation/open_encoder.sh [all | data | train | scorecard | curve | ablations | longer | controls]
+# Usage: bash evaluation/open_encoder.sh [all | data | train | scorecard | curve | ablations | controls]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -27,56 +27,50 @@ few() { # name, models; a benchmark or two of each family
         umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit)
 }
 slow="ncbi_disease clustering_doid clustering_hpo"
-third="--max_steps $(python -c "
-import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['max_steps'] // 3)")"
+short="--runs 1 --max_steps 200"
+share=$(python -c "
+import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['average'])")
 models() { # names
     for name in "$@"; do for seed in $seeds; do echo "$name-$seed=$out/$name-$seed"; done; done
 }
+mix() { # folder, share of the trained weights
+    st-biomed average $base $out/runs --weights "$(python -c "print(1 - $2)"),$2" --output "$1" --overwrite
+}
 case "${1:-all}" in
 all)
-    for step in train scorecard curve ablations longer controls; do bash evaluation/open_encoder.sh "$step"; done
+    for step in train scorecard curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
     ;;
 data) ;;
-train)
-    for seed in $seeds; do train full "$seed" --keep_trained true; done
-    ;;
-scorecard) # every benchmark that has its data
+train) # a run of each seed; with the seeds 0 1 2, their average is the release of the configuration, which trains the same runs
+    for seed in $seeds; do train full "$seed" --runs 1 --keep_trained true; done
     # shellcheck disable=SC2046
-    scorecard scorecard $(models full)
+    st-biomed average $(for seed in $seeds; do echo $out/full-"$seed"-training/trained; done) --output $out/runs --overwrite
+    mix $out/released "$share"
     ;;
-curve) # shares of the trained weights of the first seed
+scorecard) # every benchmark that has its data: the release, and the run of each seed alone
     # shellcheck disable=SC2046
-    for share in 0.25 0.5 0.75 1; do
-        st-biomed average $base $out/full-0-training/trained --weights "$(python -c "print(1 - $share)"),$share" \
-            --output $out/share-$share --overwrite
-    done
-    few curve $(for share in 0.25 0.5 0.75 1; do echo share-$share=$out/share-$share; done)
+    scorecard scorecard released=$out/released $(models full)
     ;;
-ablations) # each part left out, on a third of the steps; every run measures the linking of held-out names
+curve) # other shares of the trained weights in the release
+    for other in 0.25 0.5 1; do mix $out/share-$other $other; done
+    few curve released=$out/released $(for other in 0.25 0.5 1; do echo share-$other=$out/share-$other; done)
+    ;;
+ablations) # each part left out, in one run of 200 steps; every run measures the linking of held-out names
     for seed in $seeds; do
         # shellcheck disable=SC2086
         {
-            train third "$seed" $third --keep_trained true
-            train no_definitions "$seed" $third --parts synonyms hierarchy relations --shares 2 2 1
-            train no_hierarchy "$seed" $third --parts synonyms definitions relations --shares 2 2 1
-            train no_relations "$seed" $third --parts synonyms definitions hierarchy --shares 2 2 2
-            train no_distillation "$seed" $third --distillation 0
-            train synonyms_alone "$seed" $third --parts synonyms --shares 1 --distillation 0 --average none
-            train hierarchy_alone "$seed" $third --parts hierarchy --shares 1 --distillation 0 --average none
+            train short "$seed" $short --keep_trained true
+            train no_definitions "$seed" $short --parts synonyms hierarchy relations --shares 2 2 1
+            train no_hierarchy "$seed" $short --parts synonyms definitions relations --shares 2 2 1
+            train no_relations "$seed" $short --parts synonyms definitions hierarchy --shares 2 2 2
+            train no_distillation "$seed" $short --distillation 0
+            train synonyms_alone "$seed" $short --parts synonyms --shares 1 --distillation 0 --average none
+            train hierarchy_alone "$seed" $short --parts hierarchy --shares 1 --distillation 0 --average none
         }
     done
     # shellcheck disable=SC2046
-    slow="" few ablations $(models third no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone) \
-        $(for seed in $seeds; do echo "no_averaging-$seed=$out/third-$seed-training/trained"; done)
-    ;;
-longer) # a run of the first seed with more steps, and averages of its weights with those of the three runs
-    train longer 0 --max_steps 1600 --keep_trained true
-    # shellcheck disable=SC2046
-    for shares in 0.4,0.3,0.1,0.1,0.1 0.2,0.4,0.2,0.1,0.1; do
-        st-biomed average $base $out/longer-0-training/trained $(for seed in 0 1 2; do echo $out/full-$seed-training/trained; done) \
-            --weights $shares --output $out/mixed-$shares --overwrite
-    done
-    few longer longer-0=$out/longer-0 $(for shares in 0.4,0.3,0.1,0.1,0.1 0.2,0.4,0.2,0.1,0.1; do echo mixed-$shares=$out/mixed-$shares; done)
+    slow="" few ablations $(models short no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone) \
+        $(for seed in $seeds; do echo "no_averaging-$seed=$out/short-$seed-training/trained"; done)
     ;;
 controls) # the same training on names that belong to other concepts, and the base model without its first component
     for control in shuffled untrained; do
@@ -86,10 +80,10 @@ controls) # the same training on names that belong to other concepts, and the ba
     done
     for seed in $seeds; do
         # shellcheck disable=SC2086
-        train third "$seed" $third --keep_trained true
-        train shuffled "$seed" $third --terminology $out/shuffled
+        train short "$seed" $short --keep_trained true
+        train shuffled "$seed" $short --terminology $out/shuffled
     done
     # shellcheck disable=SC2046
-    few controls untrained=$out/untrained $(models shuffled third)
+    few controls untrained=$out/untrained $(models shuffled short)
     ;;
 esac

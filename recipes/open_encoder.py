@@ -3,8 +3,8 @@
     st-biomed unite evaluation/open_terminology.yaml --output data/open
     python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml
 
-The recipe reads terminologies, holds out what the benchmarks measure, and trains on synonyms, definitions, the
-hierarchy and relations together, while self-distillation preserves the cosines of the base model. With ``--runs N`` it
+The recipe reads terminologies, holds out what the benchmarks measure, and trains on synonyms, definitions (and, with
+``--corpus``, passages of text in which a name is used), the hierarchy and relations together, while self-distillation preserves the cosines of the base model. With ``--runs N`` it
 trains N encoders with consecutive seeds and averages their weights. It then averages the weights with those of the base
 model, and writes a folder that sentence-transformers loads without this package.
 
@@ -25,6 +25,7 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 from transformers import set_seed
 
 from st_biomed.averaging.encoders import average_encoders
+from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
 from st_biomed.evaluators.data_folder import open_terminology
 from st_biomed.evaluators.entity_linking.settings import LinkingSuite
@@ -34,6 +35,7 @@ from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.release.run_record import corpus_data
 from st_biomed.samplers import EpochCallback
 from st_biomed.settings.checks import COUNT, PATH, SEED, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
@@ -47,12 +49,13 @@ from st_biomed.training.parts import MixedPartArguments, check_parts
 from st_biomed.training.phases import Phases
 from st_biomed.training.readings import open_encoder_readings
 from st_biomed.training_data import without_benchmark, without_relations
+from st_biomed.training_data.passage_arguments import PassageArguments
 
 PARTS = ("synonyms", "definitions", "hierarchy", "relations")
 
 
 @dataclass
-class OpenEncoderArguments(HeldOutNameArguments, DistillationArguments, MixedPartArguments):
+class OpenEncoderArguments(PassageArguments, HeldOutNameArguments, DistillationArguments, MixedPartArguments):
     """Arguments for the training data, the held-out data and the benchmarks."""
 
     terminology: list[str] = field(
@@ -110,9 +113,13 @@ def check(recipe: OpenEncoderArguments) -> None:
 
     Raises:
         InputError: The terminology or the parts are empty, a part is repeated or unknown, the shares do not fit the
-            parts, or one of ``trees`` is not a tree benchmark.
+            parts, one of ``trees`` is not a tree benchmark, or the corpus is missing or would not be trained on.
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
+    if recipe.corpus:
+        if "definitions" not in recipe.parts:
+            raise InputError(f"corpus: its passages belong to the part definitions, found {' '.join(recipe.parts)}")
+        recipe.check_corpus()
     recipe.check_shares(recipe.parts)
     recipe.repeats_by_source()
     recipe.check_distances()
@@ -170,6 +177,7 @@ def run(
 
     # Model.
     model = recipe.encoder()
+    train, coverage = recipe.with_corpus(train, model.tokenizer)
     before = measure_before(suite, model, training)
     averaging = recipe.averaging(model, recipe.base_model, dev, bf16=training.bf16)
     phases.begin(train)
@@ -179,6 +187,7 @@ def run(
         training,
         {},
         terminologies=[whole],
+        corpora=[] if coverage is None else [corpus_data(recipe, coverage)],
         description="An encoder of biomedical terms, trained on open terminologies.",
         readings=open_encoder_readings(recipe),
         headline=suite.headline,

@@ -68,6 +68,11 @@ def open_encoder_readings(recipe: Any) -> list[str]:
         )
     if "definitions" in recipe.parts:
         sentences.append(_definitions(recipe))
+    if recipe.corpus:
+        sentences.append(
+            f"Passages of {recipe.passage_words} words around a name, at most {recipe.passages_per_concept} of a concept, count "
+            "as definitions of its concept; a mask stands in the place of the name."
+        )
     return [*sentences, *distillation_readings(recipe, "names and definitions")]
 
 

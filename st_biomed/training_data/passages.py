@@ -1,0 +1,48 @@
+"""Passages of raw text as definitions: what a text says where it uses a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from datasets import Dataset
+
+from st_biomed.corpus.blocks import MARKERS
+from st_biomed.records import Definition, SourceInfo
+from st_biomed.terminology import Terminology
+
+PASSAGES = SourceInfo("PASSAGES", "Passages of raw text around names, without the names")
+"""The source of passages in the table of definitions."""
+
+_MARKED = re.compile(rf"{re.escape(MARKERS[0])} .*? {re.escape(MARKERS[1])}(?: (?=[.,;:!?)]))?")
+"""A mention between its markers, and the space that parts it from a punctuation mark."""
+
+
+def with_passages(terminology: Terminology, contexts: Dataset, *, mask: str) -> Terminology:
+    """A terminology whose concepts have passages of a text as further definitions.
+
+    A name is used in the text where a definition could stand: words that often occur around the names of two concepts
+    bring these together, which synonyms and the hierarchy do not (distributional hypothesis, Harris 1954). The name is
+    replaced in its passage, so that the passage cannot be matched by its words.
+
+    Args:
+        terminology: The terminology of the names.
+        contexts: Mentions of its names, as :func:`~st_biomed.corpus.mentions.mention_contexts` gives them: columns
+            ``text``, with the mention between markers, and ``concepts``, the indices of all concepts it may mean. A
+            passage is one of each of them.
+        mask: What stands in the place of the mention, e.g. ``"[MASK]"``.
+
+    Returns:
+        The terminology with the passages in ``definitions``, of the source ``PASSAGES``.
+    """
+    codes, language = terminology.codes, "en"
+    found: Iterable[dict[str, object]] = contexts.select_columns(["text", "concepts"])
+
+    def passages() -> Iterator[Definition]:
+        for row in found:
+            text = _MARKED.sub(lambda _: mask, str(row["text"]))
+            for concept in row["concepts"]:  # type: ignore[attr-defined]
+                yield Definition(codes[concept], text, language)
+
+    return Terminology.from_records(chain(terminology.records(), [PASSAGES], passages()), PASSAGES)
