@@ -52,7 +52,7 @@ from st_biomed.training.output import OutputFolders, is_main, output_folders, re
 from st_biomed.training.readings import italian_readings
 from st_biomed.training_data.context_arguments import ContextArguments
 
-SHARED = ("corpus", "corpus_license", "form", "text_field", "language", "processes", "overwrite", "smoke")
+SHARED = ("corpus", "corpus_license", "text_form", "text_field", "language", "processes", "overwrite", "smoke")
 
 
 @dataclass

@@ -16,7 +16,7 @@ class CorpusArguments:
 
     corpus: list[str] = field(default_factory=list, metadata=about("files and folders of raw text", PATH))
     corpus_license: str = field(default="", metadata={"help": "license of the raw text, for the card"})
-    form: str = field(
+    text_form: str = field(
         default="auto",
         metadata=about("unit of a document: auto, lines, paragraphs, files, jsonl or xmi", one_of(*FORMS)),
     )
@@ -30,10 +30,10 @@ class CorpusArguments:
         Raises:
             InputError: No such file or folder, no document with text, or an unknown form.
         """
-        files_of(self.corpus, self.form)
+        files_of(self.corpus, self.text_form)
         if next(self.documents(), None) is None:
             raise InputError(f"corpus: no document with text in {', '.join(map(str, self.corpus))}")
 
     def documents(self) -> Iterator[Document]:
         """The corpus, from its beginning."""
-        return documents(self.corpus, form=self.form, field=self.text_field)
+        return documents(self.corpus, form=self.text_form, field=self.text_field)

@@ -85,6 +85,10 @@ def test_relations_that_are_measured_are_held_out(tmp_path: Path):
             "shares: one for each of synonyms definitions hierarchy relations is needed.*found 2",
         ),
         (["--trees", "mayosrs"], "mayosrs"),
+        (
+            ["--corpus", "x", "--parts", "synonyms"],
+            "corpus: its passages belong to the part definitions, found synonyms",
+        ),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_read(monkeypatch, arguments, message):
@@ -99,6 +103,22 @@ def test_a_terminology_without_definitions_is_one_line(tiny_bert_folder, tmp_pat
         run_recipe(lambda: run(monkeypatch, *given))
     assert left.value.code == 2
     assert "no definitions" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_passages_of_a_corpus_are_trained_on_and_recorded(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
+    """Catches a corpus that is read but not trained on, or not named on the card."""
+    toy = Terminology.read("toy")
+    (tmp_path / "texts.txt").write_text("".join(f"he had {name} for a week\n" for name in toy.strings[:60]))
+    given = ["--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", "--corpus", tmp_path / "texts.txt"]
+    run(monkeypatch, *given, "--shares", 1, 1, 1, 1, "--corpus_license", "CC0-1.0", "--text_form", "lines")
+    train = Terminology.load(tmp_path / "out-training" / "terminology")
+    passages = [row["text"] for row in train.definitions.to_pylist() if row["source"] == "PASSAGES"]
+    assert "he had [MASK] for a week" in passages
+    record = read_run(tmp_path / "out" / "run.json")
+    assert [(corpus["files"], corpus["documents"], corpus["license"]) for corpus in record["corpora"]] == [
+        (["texts.txt"], 60, "CC0-1.0")
+    ]
+    assert "count as definitions of its concept" in (tmp_path / "out" / "README.md").read_text("utf-8")
 
 
 SEVERAL = (
