@@ -11,6 +11,9 @@ base=sentence-transformers/all-MiniLM-L6-v2 out=out/open_encoder_seeds seeds="${
 if [ ! -f out/open_terminology/terminology.json ]; then
     st-biomed unite evaluation/open_terminology.yaml --data "$ST_BIOMED_DATA" --output out/open_terminology
 fi
+if [ ! -f out/open_texts.jsonl ]; then # case reports of layer 3 of E3C with a license that asks for attribution alone
+    python evaluation/open_texts.py "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz "CC BY" "CC BY 4.0" -o out/open_texts.jsonl
+fi
 train() { # name, seed, arguments
     if [ ! -f $out/"$1"-"$2"/run.json ]; then
         python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml --disable_tqdm true --seed "$2" \
@@ -27,7 +30,7 @@ few() { # name, models; a benchmark or two of each family
         umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit)
 }
 slow="ncbi_disease clustering_doid clustering_hpo"
-short="--runs 1 --max_steps 200"
+short="--runs 1 --max_steps 200 --corpus none --shares 4 2 4 1"
 share=$(python -c "
 import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['average'])")
 models() { # names
@@ -55,11 +58,12 @@ curve) # other shares of the trained weights in the release
     for other in 0.25 0.5 1; do mix $out/share-$other $other; done
     few curve released=$out/released $(for other in 0.25 0.5 1; do echo share-$other=$out/share-$other; done)
     ;;
-ablations) # each part left out, in one run of 200 steps; every run measures the linking of held-out names
+ablations) # 200 steps without passages, with them, and with each part left out; every run measures the linking of held-out names
     for seed in $seeds; do
         # shellcheck disable=SC2086
         {
             train short "$seed" $short --keep_trained true
+            train passages "$seed" --runs 1 --max_steps 200
             train no_definitions "$seed" $short --parts synonyms hierarchy relations --shares 2 2 1
             train no_hierarchy "$seed" $short --parts synonyms definitions relations --shares 2 2 1
             train no_relations "$seed" $short --parts synonyms definitions hierarchy --shares 2 2 2
@@ -69,7 +73,7 @@ ablations) # each part left out, in one run of 200 steps; every run measures the
         }
     done
     # shellcheck disable=SC2046
-    slow="" few ablations $(models short no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone) \
+    slow="" few ablations $(models short passages no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone) \
         $(for seed in $seeds; do echo "no_averaging-$seed=$out/short-$seed-training/trained"; done)
     ;;
 controls) # the same training on names that belong to other concepts, and the base model without its first component

@@ -95,8 +95,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments) -> None:
     """All runs of one command."""
-    if recipe.trees == ["none"]:
-        recipe.trees = []
+    for name in ("trees", "corpus"):
+        if getattr(recipe, name) == ["none"]:
+            setattr(recipe, name, [])
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 4, 16, 4

@@ -11,7 +11,7 @@ from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mention_limits import Caps
 from st_biomed.corpus.mentions import mention_contexts
 from st_biomed.errors import InputError
-from st_biomed.settings.checks import COUNT, about
+from st_biomed.settings.checks import COUNT, PATH, about
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.passages import with_passages
 
@@ -20,6 +20,9 @@ from st_biomed.training_data.passages import with_passages
 class PassageArguments(CorpusArguments):
     """The corpus, and the length and number of passages; all concepts keep their own definitions."""
 
+    corpus: list[str] = field(
+        default_factory=list, metadata=about("files and folders of raw text, for passages; none for none", PATH)
+    )
     language: str = field(
         default="en", metadata={"help": "language of the corpus and of the names that are looked for in it"}
     )

@@ -136,7 +136,7 @@ RECIPES: list[tuple[str, str, str]] = [
     ("extend_bert", "--masked_share nan", "masked_share"),
     ("extend_bert", "--held_out 1", "held_out"),
     ("extend_bert", "--processes 0", "processes"),
-    ("extend_bert", "--form line", "form"),
+    ("extend_bert", "--text_form line", "form"),
     ("fewshot_names", "--margin nan", "margin"),
     ("fewshot_names", "--hinge both", "hinge"),
     ("fewshot_names", "--negatives far", "negatives"),

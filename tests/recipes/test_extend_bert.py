@@ -70,7 +70,7 @@ def test_what_is_refused(run, corpus: Path):
         ((), "corpus: files or folders"),
         (("--corpus", corpus, "--held_out", 1), "held_out must be above 0 and below 1"),
         (("--corpus", corpus, "--max_length", 2), "max_length must be at least 3, found 2"),
-        (("--corpus", corpus, "--form", "files"), "two documents are needed"),
+        (("--corpus", corpus, "--text_form", "files"), "two documents are needed"),
     ):
         with pytest.raises(InputError, match=message):
             run(*arguments)

@@ -170,7 +170,7 @@ def test_a_control_of_the_margin_says_so_in_its_record(outcome: tuple[Path, str]
             r"no graph embeddings for loss v3 \(there: none\); run --stage kge --kge_model c",
         ),
         (["--stage", "inject"], "corpus: is needed, nothing was given"),
-        (["--stage", "inject", "--corpus", __file__, "--form", "lines"], "no graph embeddings for stage inject"),
+        (["--stage", "inject", "--corpus", __file__, "--text_form", "lines"], "no graph embeddings for stage inject"),
         (["--stage", "pipelined", "--loss", "v2"], "no injected model for stage pipelined; run --stage inject first"),
         (
             ["--stage", "kge", "--language", "xx"],
