@@ -66,7 +66,7 @@ for name in sys.argv[1:]:
 PYTHON
 }
 both="evaluation/benchmarks/ncbi_disease.yaml evaluation/benchmarks/ncbi_disease_with_mentions.yaml"
-losses="infonce nca lifted circle triplet"
+losses="infonce nca lifted lifted_generalized circle triplet"
 # COMETA's protocol is that of Table 1, the stratified general split, with 10 epochs; Table 6 has the zero-shot split,
 # on which nothing is fine-tuned.
 sets="ncbi_disease bc5cdr_disease bc5cdr_chemical cometa_stratified"
@@ -135,6 +135,10 @@ scorecard) # every model that is there, on every benchmark that has its data; th
             $(for name in $(available $sets $measured); do echo "-b $name"; done)
     }
     for file in "$out"/evaluation/scorecard.*; do cp "$file" "$out/scorecard.${file##*.}"; done
+    for reference in ms no_mining ncbi_disease-base ncbi_disease-ms; do # over seeds
+        [ -d "$out/$reference-${seeds%% *}" ] || continue
+        python evaluation/cells.py "$out/evaluation" --reference $reference -o "$out/against_$reference.md"
+    done
     ;;
 *)
     echo "no stage $1: all, ablations, united, medic, experiment, pretrain, finetune, scorecard" >&2
