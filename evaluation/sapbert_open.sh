@@ -46,7 +46,7 @@ finetune() { # data set, name, seed, base model, arguments; the folds of a data 
     local folder="$out/$1-$2-$3"
     if [ ! -f "$folder/run.json" ] && [ ! -f "$folder/finished" ]; then
         # shellcheck disable=SC2086
-        python recipes/sapbert_finetune.py recipes/configs/sapbert_finetune_paper.yaml --linking "$1" --base_model "$4" \
+        python recipes/sapbert_finetune.py "recipes/configs/sapbert_finetune_${way:-paper}.yaml" --linking "$1" --base_model "$4" \
             --seed "$3" --eval_strategy no --disable_tqdm true --overwrite true --cache_dir "$out/evaluation/vectors" \
             --output_dir "$folder" "${@:5}" ${MORE:-}
         touch "$folder/finished"
@@ -111,7 +111,7 @@ pretrain) # Table 2 (mining), Table 6 (losses, in the published form), the adapt
         for size in large small; do pretrain adapter_$size "$seed" --adapter bottleneck --adapter_size $size; done
     done
     ;;
-finetune) # each data set that is there: without pretraining, mining on and off, the losses, an adapter
+finetune) # each data set that is there: without pretraining, mining on and off, the losses, an adapter, BioSyn's way
     # shellcheck disable=SC2086
     present=$(available $sets)
     for seed in $seeds; do
@@ -122,6 +122,8 @@ finetune) # each data set that is there: without pretraining, mining on and off,
             for loss in $losses; do finetune "$set" "$loss" "$seed" "$out/ms-$seed" --loss "$loss"; done
             finetune "$set" cosine "$seed" "$out/ms-$seed" --loss cosine --loss_form pairs
             finetune "$set" lora "$seed" "$out/ms-$seed" --adapter lora
+            # BioSyn's way; the vectors of the base model have length one
+            way=biosyn finetune "$set" biosyn "$seed" "$out/ms-$seed" --loss_options scale=20
         done
     done
     ;;
