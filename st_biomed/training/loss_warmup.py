@@ -56,13 +56,14 @@ def schedule_with_warmup(args: TrainingArguments, total: int, warmup: float) -> 
     check_schedule(args)
     name = SchedulerType(args.lr_scheduler_type)
     steps = int(warmup) if warmup >= 1 else math.ceil(total * warmup)
+    options: Any = args.lr_scheduler_kwargs
     unused = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     scheduler: Any = get_scheduler(
         SchedulerType.CONSTANT_WITH_WARMUP if name == SchedulerType.CONSTANT else name,
         unused,
         num_warmup_steps=steps,
         num_training_steps=total,
-        scheduler_specific_kwargs=args.lr_scheduler_kwargs,
+        scheduler_specific_kwargs=options,
     )
     factor = scheduler.lr_lambdas[0]
     return lambda step: float(factor(step))
