@@ -2,16 +2,17 @@
 # BERGAMOT on open ontologies with translations, beside the same encoder and budget with the text loss alone: the figures of
 # results/bergamot_open.md. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # Usage: bash evaluation/bergamot_open.sh [all | data | train | ablations | evaluate]
-# and, for what each part of the graph buys with the same targets, from a multilingual encoder (BASE) with several seeds (SEEDS):
+# and, for what each part of the graph buys with the same targets, from a multilingual encoder (BASE: a folder of
+# multilingual-e5-small, if the Hub is not reached) with several seeds (SEEDS):
 # bash evaluation/bergamot_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
-# --smoke takes two steps on invented terms, to see that the commands start.
+# CELLS="text published-stated-0.1" trains these cells alone. --smoke takes two steps on invented terms, to see that the commands start.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
-open=out/bergamot cells=out/bergamot_cells seeds="${SEEDS:-0 1 2}" smoke=()
-base=${BASE:-sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2}
+open=out/bergamot cells=out/bergamot_cells seeds="${SEEDS:-0 1 2 3 4}" smoke=()
+base=${BASE:-intfloat/multilingual-e5-small}
 [ "${!#}" = --smoke ] && smoke=(--terminology toy --smoke true --pivot_language "" --bases 2 --per_device_train_batch_size 8) cells=${cells}_smoke
 if [ ${#smoke[@]} = 0 ] && [ ! -f $open/train/terminology.json ]; then
     hpo="$ST_BIOMED_DATA"/multilingual/hpo
@@ -41,7 +42,11 @@ train() {
     python recipes/bergamot.py recipes/configs/bergamot_open.yaml --terminology $open/train --disable_tqdm true \
         --output_dir out/bergamot_open/"$1" "${@:2}"
 }
-names() { # text; encoder x neighborhood x weight; each loss left out
+names() { # text; encoder x neighborhood x weight; each loss left out; text and graph with retention
+    if [ -n "${CELLS:-}" ]; then
+        echo "$CELLS"
+        return
+    fi
     echo text
     for encoder in published residual plain; do
         for neighborhood in stated shuffled none; do
@@ -49,23 +54,31 @@ names() { # text; encoder x neighborhood x weight; each loss left out
         done
     done
     for part in text node intermodal dgi; do echo no_$part; done
+    echo retained_text retained_graph
 }
 cell() { # name, seed: the same steps on the same targets in all cells
-    local encoder neighborhood weight model arguments
+    local encoder neighborhood weight arguments retention="--distillation 8 --distillation_removed 1 --average 0.6"
+    local model="--graph published_gat"
     IFS=- read -r encoder neighborhood weight <<<"$1"
     [ -f "$cells/$1-$2/run.json" ] && return
-    published="--graph published_gat" model=$published
     case $encoder in
+    published) ;;
     residual) model="--graph gat --relation_features false" ;;
     plain) model="--graph gat --relation_features false --graph_residual false" ;;
     text) model="--graph none" ;;
-    no_*) neighborhood=stated weight=0.1 ;;
+    no_text | no_node | no_intermodal | no_dgi) weight=0.1 ;;
+    retained_text) model="--graph none $retention" ;;
+    retained_graph) model="$model $retention" weight=0.1 ;;
+    *)
+        echo "no cell $1: $(CELLS='' names | tr '\n' ' ')" >&2
+        exit 2
+        ;;
     esac
-    arguments="--node_weight ${weight:-1} --intermodal_weight ${weight:-1} --neighborhood ${neighborhood:-stated} --graph_learning_rate 1e-3"
+    arguments="--node_weight ${weight:-1} --intermodal_weight ${weight:-1} --neighborhood ${neighborhood:-stated}"
     [[ $encoder = no_* ]] && arguments="$arguments --${encoder#no_}_weight 0"
     # shellcheck disable=SC2086
-    python recipes/bergamot.py recipes/configs/bergamot_open.yaml --base_model "$base" --terminology $open/train --disable_tqdm true \
-        --seed "$2" --output_dir "$cells/$1-$2" --overwrite true $model $arguments "${smoke[@]}"
+    python recipes/bergamot.py recipes/configs/bergamot_multilingual_open.yaml --base_model "$base" --terminology $open/train \
+        --disable_tqdm true --seed "$2" --output_dir "$cells/$1-$2" --overwrite true $model $arguments "${smoke[@]}"
 }
 case "${1:-train}" in
 all)
@@ -88,11 +101,14 @@ cells)
 report) # differences from the text loss alone and from neighbors at random, seed by seed; the scorecard of all cells against BASE
     models=$(for name in $(names); do for seed in $seeds; do [ ! -f "$cells/$name-$seed/run.json" ] || echo "$name-$seed=$cells/$name-$seed"; done; done)
     benchmarks=$(if [ ${#smoke[@]} = 0 ]; then
-        for one in $open/translations.yaml ncbi_disease mayosrs hpo_tree icd9cm_it_tree relations_ncit; do echo "-b $one"; done
+        for one in $open/translations{,-es,-fr,-de,-it,-nl,-pt}.yaml ncbi_disease mayosrs hpo_tree icd9cm_it_tree relations_ncit; do
+            echo "-b $one"
+        done
     else echo "-b hpo_tree"; fi)
     # shellcheck disable=SC2086
     st-biomed evaluate $models --scorecard --base base="$base" --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation $benchmarks
-    for reference in text published-shuffled-0.1; do
+    for reference in text published-shuffled-0.1 retained_text; do
+        [ -d "$cells/$reference-${seeds%% *}" ] || continue
         python evaluation/cells.py $cells/evaluation --reference $reference -o $cells/against_$reference.md
     done
     ;;

@@ -19,6 +19,8 @@ fi
 # The objectives; both with the distances of the published code, with distances split by depth and by the hierarchy's depth
 # (section 5 of the paper), and with retention.
 names="synonyms hierarchy both both_decimals both_depth both_hierarchy both_retained"
+# Two levels for each distance make five cuts of three: a new one is halfway between its neighbors and shares the weight of a cut.
+split="--alpha 0.5 1 1 1 1 --base 0.85 0.75 0.65 0.475 0.3 --cut_weights 3 1.5 1.5 0.5 0.5"
 cell() { # name, seed: the same steps and batches in all cells
     local arguments
     [ -f "$cells/$1-$2/run.json" ] && return
@@ -27,8 +29,8 @@ cell() { # name, seed: the same steps and batches in all cells
     hierarchy) arguments="--parts hierarchy" ;;
     both) arguments="" ;;
     both_decimals) arguments="--distance lca_depth" ;;
-    both_depth) arguments="--weighted_by depth" ;;
-    both_hierarchy) arguments="--weighted_by hierarchy" ;;
+    both_depth) arguments="--weighted_by depth $split" ;;
+    both_hierarchy) arguments="--weighted_by hierarchy $split" ;;
     both_retained) arguments="--distillation 8 --distillation_removed 1 --average 0.6" ;;
     *)
         echo "no cell $1: $names" >&2
@@ -50,9 +52,10 @@ cells)
     ;;
 report) # against the base, and each cell against both parts together, seed by seed
     models=$(for name in $names; do for seed in $seeds; do [ ! -f "$cells/$name-$seed/run.json" ] || echo "$name-$seed=$cells/$name-$seed"; done; done)
+    measured=phecode_icd_tree
+    [ ${#smoke[@]} = 0 ] && measured="$measured phecode_icd_tree_siblings ncbi_disease mayosrs umnsrs_similarity_modified icd10cm_tree"
     # shellcheck disable=SC2046,SC2086
-    st-biomed evaluate $models --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation \
-        $(for one in phecode_icd_tree phecode_icd_tree_siblings ncbi_disease mayosrs umnsrs_similarity_modified icd10cm_tree; do echo "-b $one"; done)
+    st-biomed evaluate $models --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation $(printf -- '-b %s ' $measured)
     for reference in synonyms both; do
         python evaluation/cells.py $cells/evaluation --reference $reference -o $cells/against_$reference.md
     done

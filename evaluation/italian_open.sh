@@ -3,7 +3,8 @@
 # data.yaml. Usage: bash evaluation/italian_open.sh
 # [all | data | systems | table2 | losses | seeds | ablations | multilingual | evaluate]
 # and, for what each part costs and buys on concepts, documents and a source (HPO) that no cell is trained on, from a multilingual
-# encoder (BASE, injected after LAYER of its layers), with several seeds (SEEDS) and equally many steps (STEPS) in every training:
+# encoder (BASE, a folder of multilingual-e5-small if the Hub is not reached, injected after LAYER of its layers), with several
+# seeds (SEEDS) and equally many steps (STEPS) in every training; CELLS="own-v2 own-v3" trains these cells alone:
 # bash evaluation/italian_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
 # --smoke takes two steps on invented terms, to see that the commands start.
 set -euo pipefail
@@ -12,7 +13,7 @@ cd "$(dirname "$0")/.."
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
 read=out/italian cells=out/italian_cells seeds="${SEEDS:-0 1 2}" steps="${STEPS:-200}" smoke=
-base=${BASE:-sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2}
+base=${BASE:-intfloat/multilingual-e5-small}
 if [ $# -gt 0 ] && [ "${!#}" = --smoke ]; then smoke=1 cells=${cells}_smoke seeds="${SEEDS:-0 1}"; fi
 if [ -z "$smoke" ] && [ ! -f $read/all/terminology.json ]; then
     hp=ontologies/hp.v2024-04-26.json.gz
@@ -59,9 +60,9 @@ if [ -n "$smoke" ]; then
     own=(recipes/configs/italian_kge_smoke.yaml --terminology toy --kge_model transe) text=$cells/texts.txt
     inject_own=(knowledge_injection_smoke.yaml --language en)
 else
-    own=(recipes/configs/italian_kge_open.yaml --terminology $held/train --kge_model transe --max_steps "$steps" --benchmarks none
+    own=(recipes/configs/italian_kge_multilingual_open.yaml --terminology $held/train --kge_model transe --max_steps "$steps" --benchmarks none
         --warmup_steps $((steps / 10)) --refresh_steps $((steps / 4)) --cache_dir $cells/vectors --disable_tqdm true)
-    inject_own=(knowledge_injection_open.yaml --language it --layer "${LAYER:-8}" --max_steps "$steps" --warmup_steps $((steps / 10)))
+    inject_own=(knowledge_injection_multilingual_open.yaml --language it --layer "${LAYER:-8}" --max_steps "$steps" --warmup_steps $((steps / 10)))
     text=$layer3
 fi
 cells_data() { # the terminology without HPO, in two parts, and linking by documents that are not trained on
@@ -77,10 +78,14 @@ cells_data() { # the terminology without HPO, in two parts, and linking by docum
     fi
 }
 names() { # each with the word pieces of BASE and with those of the vocabulary stage; extended-pipelined is the paper's order
+    if [ -n "${CELLS:-}" ]; then
+        echo "$CELLS"
+        return
+    fi
     for pieces in own extended; do
         for what in v1 v2 v3 v3_shuffled v3_zeros barlow_twins injected pipelined; do echo $pieces-$what; done
     done
-    echo own-names extended-untrained
+    echo own-names own-retained extended-untrained
 }
 place() { # name, seed: the folder of a cell's model
     case $1 in
@@ -113,6 +118,7 @@ cell() { # name, seed: the same steps in every training
     case $what in
     injected | untrained) return ;;
     names) loss=(--loss v2) ;;
+    retained) loss=(--loss v2 --distillation 8 --distillation_removed 1 --average 0.6) ;; # on names, as own-names
     pipelined) stage=pipelined loss=(--loss v3 --corpus "$text") ;;
     v3_*) loss+=(--graph_vectors "${what#v3_}") ;;
     esac
@@ -169,11 +175,14 @@ report) # differences from v2, with the base's pieces and the extended ones, and
     done; done)
     benchmarks=$(if [ -n "$smoke" ]; then echo "-b hpo_tree"; else
         for one in $held/{mcsm,clustering,tree}_held.yaml mcsm_hpo_it $read/e3c/e3c_it.yaml $read/e3c/e3c_it_reworded.yaml \
-            $read/mayosrs_it.yaml; do echo "-b $one"; done
+            $read/mayosrs_it.yaml ncbi_disease; do echo "-b $one"; done
+        bash evaluation/bergamot_open.sh data >&2 # names in six languages that no cell here is trained on
+        for language in "" -es -fr -de -it -nl -pt; do echo "-b out/bergamot/translations$language.yaml"; done
     fi)
     # shellcheck disable=SC2086
     st-biomed evaluate $models --scorecard --base base="$base" --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation $benchmarks
-    for reference in own-v2 extended-v2 own-v3_shuffled own-v3_zeros; do
+    for reference in own-v2 extended-v2 own-v3_shuffled own-v3_zeros own-names; do
+        [ -d "$(place "$reference" "${seeds%% *}")" ] || continue
         python evaluation/cells.py $cells/evaluation --also pr_auc --reference $reference -o $cells/against_$reference.md
     done
     ;;

@@ -46,7 +46,7 @@ finetune() { # data set, name, seed, base model, arguments; the folds of a data 
     local folder="$out/$1-$2-$3"
     if [ ! -f "$folder/run.json" ] && [ ! -f "$folder/finished" ]; then
         # shellcheck disable=SC2086
-        python recipes/sapbert_finetune.py recipes/configs/sapbert_finetune_paper.yaml --linking "$1" --base_model "$4" \
+        python recipes/sapbert_finetune.py "recipes/configs/sapbert_finetune_${way:-paper}.yaml" --linking "$1" --base_model "$4" \
             --seed "$3" --eval_strategy no --disable_tqdm true --overwrite true --cache_dir "$out/evaluation/vectors" \
             --output_dir "$folder" "${@:5}" ${MORE:-}
         touch "$folder/finished"
@@ -66,7 +66,7 @@ for name in sys.argv[1:]:
 PYTHON
 }
 both="evaluation/benchmarks/ncbi_disease.yaml evaluation/benchmarks/ncbi_disease_with_mentions.yaml"
-losses="infonce nca lifted circle triplet"
+losses="infonce nca lifted lifted_generalized circle triplet"
 # COMETA's protocol is that of Table 1, the stratified general split, with 10 epochs; Table 6 has the zero-shot split,
 # on which nothing is fine-tuned.
 sets="ncbi_disease bc5cdr_disease bc5cdr_chemical cometa_stratified"
@@ -111,7 +111,7 @@ pretrain) # Table 2 (mining), Table 6 (losses, in the published form), the adapt
         for size in large small; do pretrain adapter_$size "$seed" --adapter bottleneck --adapter_size $size; done
     done
     ;;
-finetune) # each data set that is there: without pretraining, mining on and off, the losses, an adapter
+finetune) # each data set that is there: without pretraining, mining on and off, the losses, an adapter, BioSyn's way
     # shellcheck disable=SC2086
     present=$(available $sets)
     for seed in $seeds; do
@@ -122,6 +122,8 @@ finetune) # each data set that is there: without pretraining, mining on and off,
             for loss in $losses; do finetune "$set" "$loss" "$seed" "$out/ms-$seed" --loss "$loss"; done
             finetune "$set" cosine "$seed" "$out/ms-$seed" --loss cosine --loss_form pairs
             finetune "$set" lora "$seed" "$out/ms-$seed" --adapter lora
+            # BioSyn's way; the vectors of the base model have length one
+            way=biosyn finetune "$set" biosyn "$seed" "$out/ms-$seed" --loss_options scale=20
         done
     done
     ;;
@@ -135,6 +137,10 @@ scorecard) # every model that is there, on every benchmark that has its data; th
             $(for name in $(available $sets $measured); do echo "-b $name"; done)
     }
     for file in "$out"/evaluation/scorecard.*; do cp "$file" "$out/scorecard.${file##*.}"; done
+    for reference in ms no_mining ncbi_disease-base ncbi_disease-ms; do # over seeds
+        [ -d "$out/$reference-${seeds%% *}" ] || continue
+        python evaluation/cells.py "$out/evaluation" --reference $reference -o "$out/against_$reference.md"
+    done
     ;;
 *)
     echo "no stage $1: all, ablations, united, medic, experiment, pretrain, finetune, scorecard" >&2

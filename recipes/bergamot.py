@@ -34,6 +34,7 @@ from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
+from st_biomed.training.loss_warmup import check_schedule
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.readings import bergamot_readings
 from st_biomed.training_data import names_dataset
@@ -101,6 +102,8 @@ def train(recipe: BergamotArguments, training: SentenceTransformerTrainingArgume
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 8
     training = recipe.training_arguments(training)
+    if recipe.graph_warmup_steps is not None:
+        check_schedule(training)
     with output_folders(training, "bergamot", recipe.overwrite, base_model=recipe.base_model) as folders:
         run(recipe, training, folders)
 

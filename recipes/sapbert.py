@@ -16,7 +16,7 @@ import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
@@ -26,7 +26,6 @@ from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
-from st_biomed.losses.by_name import parse_loss_options
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.modules.adapt import SIZES, adapt
@@ -57,9 +56,6 @@ class SapBERTArguments(
         metadata=about(
             "a reader's name, reader:path, or a folder written by `st-biomed read`; several are merged", PATH
         ),
-    )
-    loss_options: str = field(
-        default="", metadata={"help": "options of the loss, NAME=VALUE,..., e.g. beta=50,base=0.6"}
     )
     adapter: str = field(
         default="none", metadata=about("none, lora, or bottleneck (4.2, the adapter variant)", one_of(*ADAPTERS))
@@ -132,7 +128,6 @@ def check(recipe: SapBERTArguments) -> None:
         recipe.hard_negative_plan()
         if recipe.pivot_language is not None:
             raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
-    parse_loss_options(recipe.loss_options)
     recipe.check_loss()
     for path in recipe.relatedness:
         if not data_path(path).is_file():
@@ -193,8 +188,7 @@ def run(
         )
 
     # Loss.
-    options: dict[str, Any] = {**recipe.embedding(), **parse_loss_options(recipe.loss_options)}
-    loss = recipe.compared_loss(model, train, **options)
+    loss = recipe.compared_loss(model, train, **recipe.embedding())
     loss = recipe.distilled(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.

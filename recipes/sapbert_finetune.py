@@ -6,8 +6,8 @@
 The recipe pairs every mention of the training split with every name of its concepts in the dictionary, trains with the
 multi-similarity loss, links the test split before and after training, and writes a folder that sentence-transformers
 loads without this package. Test mentions are used only for measurement. With a data set in folds (CADEC, PsyTAR) there
-is a separate run for each fold from the same base model, or only for ``--fold``. All arguments of the trainer are
-accepted too.
+is a separate run for each fold from the same base model, or only for ``--fold``. With ``--neighbors`` a batch has mentions
+with their nearest names, found anew in every epoch, as in BioSyn. All arguments of the trainer are accepted too.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
 from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
 
@@ -35,16 +36,18 @@ from st_biomed.linking_data.preparation import prepare
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.release.push_target import push_target
-from st_biomed.samplers import EpochCallback, ShuffledBatches
+from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, ShuffledBatches
+from st_biomed.samplers.prototypes import texts_of_sources
 from st_biomed.settings.checks import PATH, SIZE, about
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.training.arguments import EncoderArguments, measured_in_training
+from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, measured_in_training
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
 from st_biomed.training.readings import distillation_readings
-from st_biomed.training_data import mention_pairs
+from st_biomed.training_data import mention_pairs, names_dataset
+from st_biomed.training_data.mention_pairs import MentionPairs
 
 EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "cometa": 10}
 """By format: "On scientific language datasets, we train for 3 epochs while on AskAPatient and COMETA we train for 15 and
@@ -52,7 +55,7 @@ EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "
 
 
 @dataclass
-class FinetuningArguments(DistillationArguments, ComparisonArguments, EncoderArguments):
+class FinetuningArguments(DistillationArguments, HardNegativeArguments, ComparisonArguments, EncoderArguments):
     """Arguments from the paper; the help names its sections."""
 
     linking: str = field(
@@ -96,11 +99,15 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     if not recipe.linking:
         raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
     recipe.check_loss()
+    if recipe.neighbors:
+        recipe.hard_negative_plan()
     protocol = read_benchmark_settings(recipe.linking, LinkingSettings)
     if training.max_steps < 0 and (recipe.epochs or training.num_train_epochs == _HOST_EPOCHS):
         training.num_train_epochs = recipe.epochs or EPOCHS.get(protocol.format, 3)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
+        if recipe.neighbors:
+            recipe.prototypes, recipe.positives, recipe.neighbors = 2, 1, min(recipe.neighbors, 2)
     training = recipe.training_arguments(training)
     folds = folds_to_train(recipe, protocol, training)
     output = Path(training.output_dir or "out/sapbert_finetuned")
@@ -166,6 +173,14 @@ def mean_table(results: Sequence[FoldResult]) -> str:
     return "\n".join(lines)
 
 
+def masks_of_mentions(loss: str, pairs: MentionPairs) -> dict[str, torch.Tensor]:
+    """Which texts are mentions and which are names of the dictionary, for a loss that tells them apart."""
+    if loss != "marginal":
+        return {}
+    sources = {"mentions": pairs.mention_source, "names": pairs.dictionary_source}
+    return {key: torch.from_numpy(texts_of_sources(pairs.terminology, [name])) for key, name in sources.items()}
+
+
 def run(
     recipe: FinetuningArguments,
     training: SentenceTransformerTrainingArguments,
@@ -197,11 +212,17 @@ def run(
     model = recipe.encoder()
 
     # Data.
-    training.batch_sampler = ShuffledBatches.of(pairs.dataset)
+    known, rows = pairs.terminology, pairs.dataset
+    if recipe.neighbors:
+        rows = names_dataset(known)
+        plan = replace(recipe.hard_negative_plan(), prototype_sources=(pairs.mention_source,))
+        training.per_device_train_batch_size = plan.batch_size
+        training.batch_sampler = HardNegativeBatches.of(known, folders.work / "terminology", plan=plan)
+    else:
+        training.batch_sampler = ShuffledBatches.of(rows)
 
     # Loss.
-    known = pairs.terminology
-    loss = recipe.compared_loss(model, known, **recipe.embedding())
+    loss = recipe.compared_loss(model, known, **recipe.embedding(), **masks_of_mentions(recipe.loss, pairs))
     loss = recipe.distilled(loss, model, known.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.
@@ -222,11 +243,13 @@ def run(
         model,
         recipe,
         training,
-        pairs.dataset,
+        rows,
         loss,
         record,
         TerminologyDigestCallback(loss),
-        EpochCallback(),
+        HardNegativeCallback(recipe.refresh_steps or None, max_length=recipe.max_length)
+        if recipe.neighbors
+        else EpochCallback(),
         dev=measured_in_training(training, suite.dev),
     )
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from st_biomed.losses.self_distillation import CachedDistilledLoss as CachedDistilledLoss
     from st_biomed.losses.self_distillation import DistilledLoss as DistilledLoss
     from st_biomed.losses.self_distillation import SelfDistillationLoss as SelfDistillationLoss
+    from st_biomed.losses.synonym_marginalization import SynonymMarginalizationLoss as SynonymMarginalizationLoss
 
 _HOME = {
     "MultiSimilarityLoss": "st_biomed.losses.multi_similarity",
@@ -60,6 +61,7 @@ _HOME = {
     "CircleLoss": "st_biomed.losses.metric_learning",
     "MaxMarginTripletLoss": "st_biomed.losses.metric_learning",
     "CosineLoss": "st_biomed.losses.metric_learning",
+    "SynonymMarginalizationLoss": "st_biomed.losses.synonym_marginalization",
     "EntityLinkingLoss": "st_biomed.losses.entity_linking",
     "KnowledgeInjectionLoss": "st_biomed.losses.knowledge_injection",
     "FewShotLoss": "st_biomed.losses.few_shot",

@@ -24,8 +24,9 @@ LOSSES = {
     "circle": ("metric_learning", "CircleLoss"),
     "triplet": ("metric_learning", "MaxMarginTripletLoss"),
     "cosine": ("metric_learning", "CosineLoss"),
+    "marginal": ("synonym_marginalization", "SynonymMarginalizationLoss"),
 }
-"""File and class of each loss; the defaults of the classes are those of the published code."""
+"""File and class of each loss; the defaults of the classes are those of the published code. The last one is BioSyn's."""
 
 TWO_FORMS = ("infonce", "nca", "lifted")
 """Losses whose published form differs from the loss of the mined pairs; of the others both forms are the same."""

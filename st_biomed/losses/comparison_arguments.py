@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from st_biomed.losses.by_name import LOSSES, MINERS, check_form, loss_by_name
+from st_biomed.losses.by_name import LOSSES, MINERS, check_form, loss_by_name, parse_loss_options
 from st_biomed.losses.published_form import FORMS
 from st_biomed.settings.checks import about, one_of
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class ComparisonArguments:
-    """Loss, miner, and the form in which the loss uses the mined triplets."""
+    """Loss, miner, the form in which the loss uses the mined triplets, and options of the loss."""
 
     loss: str = field(default="ms", metadata=about(f"one of {', '.join(LOSSES)} (B.4, table 6)", one_of(*LOSSES)))
     miner: str = field(default="triplet", metadata=about("none, triplet (2, Eq. 1) or ms", one_of(*MINERS)))
@@ -29,13 +29,17 @@ class ComparisonArguments:
             one_of(*FORMS),
         ),
     )
+    loss_options: str = field(
+        default="", metadata={"help": "options of the loss, NAME=VALUE,..., e.g. beta=50,base=0.6"}
+    )
 
     def check_loss(self) -> None:
-        """Reject a form that the loss does not have with the miner.
+        """Reject a form that the loss does not have with the miner, and options that are no numbers.
 
         Raises:
-            InputError: There is no such form.
+            InputError: There is no such form, or an option is malformed.
         """
+        parse_loss_options(self.loss_options)
         check_form(self.loss, self.miner, self.loss_form)
 
     def compared_loss(self, model: nn.Module, lookup: Terminology, **options: Any) -> nn.Module:
@@ -46,4 +50,5 @@ class ComparisonArguments:
             lookup: Determines the labels that belong together.
             **options: Further arguments of :func:`~st_biomed.losses.by_name.loss_by_name`.
         """
+        options = {**options, **parse_loss_options(self.loss_options)}
         return loss_by_name(self.loss, model, miner=self.miner, form=self.loss_form, lookup=lookup, **options)

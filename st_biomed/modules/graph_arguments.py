@@ -9,7 +9,7 @@ from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphSAGE
 from st_biomed.modules.graph_layers import GraphEncoder
 from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
 from st_biomed.modules.saved_graph_encoder import GRAPH_ENCODERS
-from st_biomed.settings.checks import COUNT, DROPOUT, about, above, one_of
+from st_biomed.settings.checks import COUNT, DROPOUT, about, above, at_least, one_of
 
 GRAPHS = (*GRAPH_ENCODERS, "none")
 
@@ -45,6 +45,13 @@ class GraphArguments:
             above(0),
         ),
     )
+    graph_warmup_steps: float | None = field(
+        default=None,
+        metadata=about(
+            "steps of the warm-up of this learning rate, or a share of all steps if below 1; warmup_steps by default",
+            at_least(0),
+        ),
+    )
     blocks: int | None = field(
         default=None, metadata=about("blocks on the diagonal of RGCN's matrices; 64 by default", COUNT)
     )
@@ -54,6 +61,11 @@ class GraphArguments:
     def loss_learning_rate(self) -> float | None:
         """That of the graph encoder and of the other parameters of the loss."""
         return self.graph_learning_rate
+
+    @property
+    def loss_warmup_steps(self) -> float | None:
+        """That of the graph encoder and of the other parameters of the loss."""
+        return self.graph_warmup_steps
 
     def graph_encoder(self, width: int, n_relations: int) -> GraphEncoder | None:
         """The graph encoder with new weights, or ``None`` for ``"none"``.

@@ -13,7 +13,7 @@ from st_biomed.errors import InputError, check_whole
 from st_biomed.samplers.arguments import TerminologyBatches, recall
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.neighbor_table import NeighborTable
-from st_biomed.samplers.prototypes import ConceptRows
+from st_biomed.samplers.prototypes import ConceptRows, texts_of_sources
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class HardNegativePlan:
         prototypes_per_concept: Maximum number of prototypes per concept, "a small number": 50 thousand steps in 4
             epochs of 20,447 concepts correspond to 2.4.
         lone_rows: Whether rows that share no concept with another row are also prototypes; they have only neighbors.
+        prototype_sources: Sources of the terminology whose names alone are prototypes, all of them that share a concept with
+            another row, such as the mentions of a linking data set; none for prototypes of every concept.
 
     Raises:
         InputError: A number below 1.
@@ -47,6 +49,7 @@ class HardNegativePlan:
     neighbors: int = 30
     prototypes_per_concept: int = 3
     lone_rows: bool = False
+    prototype_sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("prototypes", "positives", "neighbors", "prototypes_per_concept"):
@@ -86,8 +89,8 @@ class HardNegativeBatchSampler(EpochBatchSampler):
         width: Number of neighbors per prototype that a table must have.
 
     Raises:
-        InputError: A ``batch_size`` other than the plan's, a dataset smaller than a batch, or too few prototypes for a
-            batch. In iteration: no table of neighbors yet.
+        InputError: A ``batch_size`` other than the plan's, a dataset smaller than a batch, too few prototypes for a
+            batch, or an unknown source of prototypes. In iteration: no table of neighbors yet.
     """
 
     def __init__(
@@ -110,7 +113,12 @@ class HardNegativeBatchSampler(EpochBatchSampler):
             raise InputError(f"batch_size {batch_size} is too large: the dataset has {len(dataset):,} rows")
         self.rows = ConceptRows(dataset, terminology)
         rng = np.random.default_rng(self.seed)
-        self.prototypes = self.rows.prototypes(rng, plan.prototypes_per_concept, alone=plan.lone_rows)
+        of_all = bool(plan.prototype_sources)
+        per_concept = len(dataset) if of_all else plan.prototypes_per_concept
+        self.prototypes = self.rows.prototypes(rng, per_concept, alone=plan.lone_rows)
+        if of_all:
+            texts = texts_of_sources(terminology, plan.prototype_sources)
+            self.prototypes = self.prototypes[texts[self.rows.labels[self.prototypes]]]
         if len(self.prototypes) < plan.prototypes:
             raise InputError(
                 f"a batch has {plan.prototypes} prototypes, but only {len(self.prototypes)} of {len(dataset):,} rows "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
@@ -13,6 +15,26 @@ from st_biomed.training_data.columns import NAMES, check_terminology, labels_of
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+
+def texts_of_sources(terminology: Terminology, sources: Sequence[str]) -> np.ndarray:
+    """Whether each text is a name of some sources, boolean ``[T]``; it may be a name of others as well.
+
+    Args:
+        terminology: The terminology.
+        sources: Names of its sources.
+
+    Raises:
+        InputError: The terminology has no such source.
+    """
+    found = np.zeros(terminology.n_texts, dtype=bool)
+    text = terminology.terms["text"].to_numpy()
+    of_term = terminology.terms["source"]
+    for source in sources:
+        if source not in terminology.sources:
+            raise InputError(f"unknown source {source!r}, the terminology has {', '.join(terminology.sources)}")
+        found[text[pc.equal(of_term, source).to_numpy()]] = True
+    return found
 
 
 class ConceptRows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -106,6 +107,11 @@ class EncoderArguments(AveragingArguments):
         """Learning rate of the parameters of the loss; ``None`` for that of the encoder."""
         return None
 
+    @property
+    def loss_warmup_steps(self) -> float | None:
+        """Steps of the warm-up of this learning rate, or their share of all steps; ``None`` for the trainer's."""
+        return None
+
     def encoder(self) -> SentenceTransformer:
         """The encoder to train.
 
@@ -124,6 +130,11 @@ class EncoderArguments(AveragingArguments):
             trust_remote_code=self.trust_remote_code,
         )
         prepare_encoder(model, self.dropout, self.frozen)
+        if prompts := {name: prompt for name, prompt in model.prompts.items() if prompt}:
+            warnings.warn(
+                f"{self.base_model} has prompts ({prompts}) that linking uses and training does not; save it without them",
+                stacklevel=2,
+            )
         return model
 
     def training_arguments(

@@ -19,6 +19,7 @@ from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.attention import eager_attention
 from st_biomed.training.checkpoints import whole_checkpoints
 from st_biomed.training.finish import Measured
+from st_biomed.training.loss_warmup import LossWarmupCallback
 from st_biomed.training.moving_average import MovingAverageCallback
 from st_biomed.training.optimizer import decay_layers, decaying_all, set_loss_rate
 from st_biomed.training.output import resume_point
@@ -87,8 +88,8 @@ def train_encoder(
 
     Args:
         model: The encoder; trained in place.
-        recipe: The settings of the learning rates of layers and of the loss, weight decay, low-rank updates and the
-            moving average.
+        recipe: The settings of the learning rates of layers and of the loss, its warm-up, weight decay, low-rank updates
+            and the moving average.
         training: The trainer's arguments.
         rows: The dataset, or name to dataset.
         loss: The loss, or name of the dataset to loss.
@@ -123,8 +124,10 @@ def train_encoder(
         trainer.data_collator.preprocess_fn = limited_preprocess(model, recipe.max_length)
     if recipe.layer_decay != 1:
         decay_layers(trainer.create_optimizer(), model, recipe.layer_decay)
-    if recipe.loss_learning_rate is not None:
+    if recipe.loss_learning_rate is not None or recipe.loss_warmup_steps is not None:
         set_loss_rate(trainer.create_optimizer(), model, recipe.loss_learning_rate)
+    if recipe.loss_warmup_steps is not None:
+        trainer.add_callback(LossWarmupCallback(model, recipe.loss_warmup_steps))
     with eager_attention(model, bf16=training.bf16, max_length=recipe.max_length):
         trainer.train(resume_from_checkpoint=resume_point(training))
     if recipe.adapter == "lora":

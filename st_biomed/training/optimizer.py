@@ -61,18 +61,25 @@ def decay_layers(optimizer: torch.optim.Optimizer, model: SentenceTransformer, d
     _split(optimizer, lambda parameter, rate: rate * factors.get(id(parameter), 1.0))
 
 
-def set_loss_rate(optimizer: torch.optim.Optimizer, model: SentenceTransformer, rate: float) -> None:
-    """Give the parameters outside the encoder, those of a loss, a learning rate of their own.
+def set_loss_rate(optimizer: torch.optim.Optimizer, model: SentenceTransformer, rate: float | None) -> None:
+    """Give the parameters outside the encoder, those of a loss, groups and a learning rate of their own.
 
-    Each group of the optimizer is split in place; the other settings of a group stay. A scheduler scales all rates alike.
+    Each group of the optimizer is split in place; the other settings of a group stay. A scheduler scales all rates alike,
+    except with :class:`~st_biomed.training.loss_warmup.LossWarmupCallback`.
 
     Args:
         optimizer: An optimizer before its first step and without a scheduler.
         model: The encoder.
-        rate: Above 0.
+        rate: Above 0; ``None`` keeps the rates.
     """
     encoder = {id(parameter) for parameter in model.parameters()}
-    _split(optimizer, lambda parameter, old: old if id(parameter) in encoder else rate)
+    split: list[dict[str, Any]] = []
+    for group in optimizer.param_groups:
+        inside = [parameter for parameter in group["params"] if id(parameter) in encoder]
+        outside = [parameter for parameter in group["params"] if id(parameter) not in encoder]
+        split += [{**group, "params": inside}] if inside else []
+        split += [{**group, "params": outside, "lr": group["lr"] if rate is None else rate}] if outside else []
+    optimizer.param_groups[:] = sorted(split, key=lambda group: -group["lr"])
 
 
 def _split(optimizer: torch.optim.Optimizer, rate_of: Callable[[nn.Parameter, float], float]) -> None:

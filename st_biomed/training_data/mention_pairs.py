@@ -24,11 +24,15 @@ class MentionPairs(NamedTuple):
             concepts.
         dataset: Columns ``mention``, ``name`` and ``label`` (the text ids of the two, int64).
         tally: Counts of the parts of mentions, kept or dropped by reason.
+        mention_source: Name of the source of the mentions in the terminology.
+        dictionary_source: Name of the source of the dictionary's names; a text may be of both.
     """
 
     terminology: Terminology
     dataset: Dataset
     tally: Tally
+    mention_source: str
+    dictionary_source: str
 
 
 def mention_pairs(dataset: LinkingDataset, splits: Sequence[str] = ("train",)) -> MentionPairs:
@@ -75,7 +79,11 @@ def mention_pairs(dataset: LinkingDataset, splits: Sequence[str] = ("train",)) -
         }
     )
     info = DatasetInfo(description=description(terminology))
-    return MentionPairs(terminology, Dataset(table, info=info), tally)
+    return MentionPairs(terminology, Dataset(table, info=info), tally, dataset.source.name, _dictionary_name(dataset))
+
+
+def _dictionary_name(dataset: LinkingDataset) -> str:
+    return f"{dataset.source.name}_DICTIONARY"
 
 
 def _parts(mentions: Sequence[Mention], dataset: LinkingDataset, tally: Tally) -> Iterator[tuple[str, str]]:
@@ -100,7 +108,7 @@ def _parts(mentions: Sequence[Mention], dataset: LinkingDataset, tally: Tally) -
 def _records(dataset: LinkingDataset, wanted: list[tuple[str, str]]) -> Iterator[Record]:
     """The names of the dictionary, which is somebody else's than the mentions, and the mentions."""
     dictionary = SourceInfo(
-        name=f"{dataset.source.name}_DICTIONARY",
+        name=_dictionary_name(dataset),
         title=f"Dictionary that {dataset.name} is linked to",
         license="that of the dictionary",
         url="not stated",

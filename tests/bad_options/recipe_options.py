@@ -118,6 +118,12 @@ RECIPES: list[tuple[str, str, str]] = [
     ("bergamot", "--heads 0", "heads"),
     ("bergamot", "--attention_dropout 1", "attention_dropout"),
     ("bergamot", "--graph_learning_rate 0", "graph_learning_rate"),
+    ("bergamot", "--graph_warmup_steps -1", "graph_warmup_steps"),
+    (
+        "bergamot",
+        "--terminology toy --graph_warmup_steps 2 --lr_scheduler_type reduce_lr_on_plateau --eval_strategy steps",
+        "graph_warmup_steps",
+    ),
     ("bergamot", "--blocks 0", "blocks"),
     ("bergamot", "--bases 0", "bases"),
     ("bergamot", "--max_neighbors 0", "max_neighbors"),

@@ -19,6 +19,7 @@ PUBLISHED = {
     "circle": {"m": 0.4, "gamma": 80.0},
     "triplet": {"margin": 0.05},
     "cosine": {"margin": 0.0},
+    "marginal": {"scale": 1.0, "similarity": "dot"},
 }
 
 

@@ -137,19 +137,21 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
 
 
 def test_the_graph_encoder_has_a_rate_of_its_own_that_a_resumed_run_keeps(run, monkeypatch):
-    """Catches a rate that no group has, one for the text encoder, and one that is lost at a checkpoint."""
-    rates: list[set[tuple[bool, float]]] = []
+    """Catches a rate that no group has, one for the text encoder, and one or a warm-up that is lost at a checkpoint."""
+    rates: list[set[tuple[bool, float, float]]] = []
     begin = bergamot.train_encoder
 
     def watched(model, recipe, training, rows, loss, *others, **options):
         trainer = begin(model, recipe, training, rows, loss, *others, **options)
         encoder = {id(parameter) for parameter in model.parameters()}
-        groups = trainer.optimizer.param_groups
-        rates.append({(id(p) in encoder, group["initial_lr"]) for group in groups for p in group["params"]})
+        groups = zip(trainer.optimizer.param_groups, trainer.lr_scheduler.lr_lambdas, strict=True)
+        rates.append(
+            {(id(p) in encoder, group["initial_lr"], factor(1)) for group, factor in groups for p in group["params"]}
+        )
         return trainer
 
     monkeypatch.setattr(bergamot, "train_encoder", watched)
-    own = ("--learning_rate", 1e-3, "--graph_learning_rate", 5e-2, "--dropout", 0)
+    own = ("--learning_rate", 1e-3, "--graph_learning_rate", 5e-2, "--graph_warmup_steps", 3, "--dropout", 0)
     for decay in ("true", "false"):
         whole = run(*LONGER, *own, "--decay_all", decay, "--save_strategy", "steps", "--save_steps", 2, output=decay)
         checkpoint = whole.with_name(f"{decay}-training") / "checkpoint-2"
@@ -157,7 +159,8 @@ def test_the_graph_encoder_has_a_rate_of_its_own_that_a_resumed_run_keeps(run, m
         for file in ("{}/model.safetensors", "{}-training/graph_encoder/graph_encoder.safetensors"):
             unbroken, resumed = (load_file(whole.parent / file.format(one.name)) for one in (whole, again))
             assert all(torch.equal(unbroken[name], resumed[name]) for name in unbroken)
-    assert rates == [{(True, 1e-3), (False, 5e-2)}] * 4
+    # four steps, without a warm-up and with one of three
+    assert rates == [{(True, 1e-3, 3 / 4), (False, 5e-2, 1 / 3)}] * 4
 
 
 def test_translations_are_held_out_and_linked_in_training(run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

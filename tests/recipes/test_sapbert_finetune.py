@@ -181,3 +181,28 @@ def test_a_data_set_without_a_dev_split_is_trained_without_one(run, capsys: pyte
     folder = run(protocol=PROTOCOL.replace("seen: [train]", "dev: ''\n  seen: [train]"))
     assert (folder / "run.json").is_file()
     assert "no benchmark has a dev split: nothing is measured in training" in capsys.readouterr().out
+
+
+def test_the_way_of_biosyn_draws_mentions_with_their_nearest_names(run, monkeypatch: pytest.MonkeyPatch):
+    """Catches names as anchors, mentions as candidates, batches of pairs, and neighbors that nobody finds."""
+    monkeypatch.setattr(sys.modules[__name__], "CONFIG", CONFIG.with_name("sapbert_finetune_biosyn.yaml"))
+    seen = []
+    begin = sapbert_finetune.train_encoder
+
+    def watched(model, recipe, training, rows, loss, record, *callbacks, **options):
+        trainer = begin(model, recipe, training, rows, loss, record, *callbacks, **options)
+        seen.append((rows, loss, training.batch_sampler.plan, trainer.state.global_step))
+        return trainer
+
+    monkeypatch.setattr(sapbert_finetune, "train_encoder", watched)
+    record = json.loads((run("--loss_options", "scale=20") / "run.json").read_text())
+    ((rows, loss, plan, steps),) = seen
+    assert rows.column_names == ["text", "label"] and steps == 2 and loss.scale == 20 and loss.miner is None
+    assert (plan.prototypes, plan.positives, plan.neighbors) == (2, 1, 2) and plan.prototype_sources == (
+        "NCBI-DISEASE",
+    )
+    both = loss.mentions & loss.names
+    assert (
+        loss.mentions.sum() + loss.names.sum() - both.sum() == len(rows) and 0 < loss.mentions.sum() < loss.names.sum()
+    )
+    assert record["configuration"]["loss"] == "marginal" and set(record["results"]) == {"zorb_raw", "zorb"}

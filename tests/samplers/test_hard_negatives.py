@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -244,3 +245,17 @@ def make(terminology=TOY, dataset=None, batch_size=16, **plan):
 def test_what_cannot_be_batched_is_refused(attempt, message):
     with pytest.raises(InputError, match=message):
         attempt()
+
+
+def test_prototypes_of_some_sources_are_all_of_their_names_that_have_company():
+    """Catches names of the dictionary that are prototypes, a limit per concept, and a mention that is a name, too, left out."""
+    terms = [Term(f"X:{i}", f"name {i} {n}", source="NAMES") for i in range(12) for n in range(3)]
+    terms += [Term("X:0", f"mention 0 {n}", "synonym", source="MENTIONS") for n in range(5)]
+    terms += [Term("X:1", "name 1 0", source="MENTIONS"), Term("X:99", "alone", source="MENTIONS")]
+    terminology = Terminology.from_records([SourceInfo("NAMES", "N"), *terms], SourceInfo("MENTIONS", "M"))
+    made = sampler(terminology, replace(PLAN, prototype_sources=("MENTIONS",)))
+    expected = [f"mention 0 {n}" for n in range(5)] + ["name 1 0"]
+    assert [terminology.strings[row] for row in made.prototypes] == expected
+    assert made.items != sampler(terminology).items
+    with pytest.raises(InputError, match="unknown source 'MENTION', the terminology has"):
+        sampler(terminology, replace(PLAN, prototype_sources=("MENTION",)))

@@ -10,7 +10,7 @@ from torch import nn
 
 import st_biomed.training.arguments
 from st_biomed.errors import InputError
-from st_biomed.training.arguments import prepare_encoder, with_precision
+from st_biomed.training.arguments import EncoderArguments, prepare_encoder, with_precision
 
 
 def arguments(tmp_path: Path, **options) -> SentenceTransformerTrainingArguments:
@@ -41,3 +41,17 @@ def test_dropout_is_set_and_named_parameters_are_frozen(tiny_bert: SentenceTrans
     assert any(weight.requires_grad for weight in tiny_bert.parameters())
     with pytest.raises(InputError, match="no parameter's name matches 'embeddngs'"):
         prepare_encoder(tiny_bert, None, "embeddngs")
+
+
+def test_a_base_model_with_prompts_is_told_of(tiny_bert: SentenceTransformer, tmp_path: Path, recwarn):
+    """Catches names that are measured as "query: flumpa" and trained as "flumpa", in silence; and a warning for empty prompts."""
+    tiny_bert.prompts = {"query": "", "document": ""}
+    tiny_bert.save(str(tmp_path / "none"))
+    EncoderArguments(base_model=str(tmp_path / "none"), pooling="own").encoder()
+    assert not [one for one in recwarn if "prompts" in str(one.message)]
+    tiny_bert.prompts = {"query": "query: ", "document": ""}
+    tiny_bert.save(str(tmp_path / "some"))
+    with pytest.warns(
+        UserWarning, match=r"some has prompts \({'query': 'query: '}\) that linking uses and training does not"
+    ):
+        EncoderArguments(base_model=str(tmp_path / "some"), pooling="own").encoder()

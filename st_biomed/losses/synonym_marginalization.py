@@ -1,0 +1,107 @@
+"""BioSyn's synonym marginalization on the names of a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from st_biomed.errors import InputError
+from st_biomed.losses.arguments import number, one_of
+from st_biomed.losses.pair_loss import PairLoss, concept_pairs
+from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, reduce_rows, unit_rows
+
+SIMILARITIES = ("dot", "cos")
+
+
+class SynonymMarginalizationLoss(PairLoss):
+    r"""Probability that a mention picks one of its synonyms among candidates (BioSyn, Sung et al. 2020, section 3.3).
+
+    For every mention m with synonyms P and other candidates N, S the inner product of the vectors::
+
+        -log( sum_{p in P} exp(scale S_mp) / sum_{n in P + N} exp(scale S_mn) )
+
+    The candidates of a mention are the names in the batch: those drawn for it and those drawn for the other mentions. A mention
+    without a synonym in the batch has no loss. Without ``mentions`` and ``names`` every text is both.
+
+    BioSyn adds the inner product of character n-grams with a trained weight to S. This loss has the dense part alone.
+
+    Args:
+        model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
+        scale: Scale of the similarities; 1 in BioSyn. Vectors of length one need more: their inner products are at most 1.
+        similarity: ``"dot"``, or ``"cos"``.
+        mentions: Whether each text id is a mention, boolean ``[T]``.
+        names: Whether each text id is a name of the dictionary, boolean ``[T]``.
+        **pairs: Arguments of :class:`~st_biomed.losses.pair_loss.PairLoss`. The miner is ``None`` by default, and ``reduction``
+            is over mentions with a synonym.
+
+    Inputs: as :class:`~st_biomed.losses.pair_loss.PairLoss`. The batches need mentions with their nearest names:
+    :class:`st_biomed.samplers.HardNegativeBatches` with ``prototype_sources``.
+
+    Raises:
+        InputError: An argument out of its range, one of ``mentions`` and ``names`` without the other, or two lengths.
+    """
+
+    mentions: Tensor | None
+    names: Tensor | None
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        scale: float = 1.0,
+        *,
+        similarity: str = "dot",
+        mentions: Tensor | None = None,
+        names: Tensor | None = None,
+        **pairs: Any,
+    ) -> None:
+        super().__init__(model, **{"miner": None, **pairs})
+        self.scale = number("scale", scale, above=0.0)
+        self.similarity = one_of("similarity", similarity, SIMILARITIES)
+        if (mentions is None) != (names is None) or (
+            mentions is not None and names is not None and mentions.shape != names.shape
+        ):
+            raise InputError("mentions and names must be masks of the same text ids, or both None")
+        self.register_buffer("mentions", mentions, persistent=False)
+        self.register_buffer("names", names, persistent=False)
+
+    def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
+        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
+        labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
+        with full_precision(rows):
+            positives, negatives = concept_pairs(labels, self.lookup, mask_same_text=self.mask_same_text)
+            if self.mentions is not None and self.names is not None:
+                candidates = self.mentions[labels][:, None] & self.names[labels]
+                positives, negatives = positives & candidates, negatives & candidates
+            vectors = unit_rows(rows) if self.similarity == "cos" else rows
+            similarities = (vectors @ vectors.T).detach()
+            return self.loss_of_batch(rows, vectors, similarities, positives, negatives)
+
+    def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        scores = self.scale * (unit @ unit.T)
+        lowest = torch.finfo(scores.dtype).min / 4
+        near, far = (scores.masked_fill(~pairs, lowest).logsumexp(1) for pairs in (positives, negatives))
+        losses = torch.logaddexp(far - near, near.new_zeros(()))
+        return reduce_rows(torch.where(positives.any(1), losses, 0), self.reduction)
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The parameters, for cards and records."""
+        numbers = {
+            name: None if mask is None else int(mask.sum())
+            for name, mask in (("mentions", self.mentions), ("names", self.names))
+        }
+        return {"scale": self.scale, "similarity": self.similarity, **numbers, **super().get_config_dict()}
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of the loss."""
+        return """
+@inproceedings{sung2020biosyn,
+    title = {Biomedical Entity Representations with Synonym Marginalization},
+    author = {Sung, Mujeen and Jeon, Hwisang and Lee, Jinhyuk and Kang, Jaewoo},
+    booktitle = {Proceedings of the 58th Annual Meeting of the Association for Computational Linguistics},
+    pages = {3641--3650},
+    year = {2020}
+}
+"""

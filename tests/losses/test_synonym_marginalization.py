@@ -1,0 +1,78 @@
+"""BioSyn's synonym marginalization: golden numbers, a double loop over mentions and names, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from st_biomed.errors import InputError
+from st_biomed.losses.nca import NCALoss
+from st_biomed.losses.synonym_marginalization import SynonymMarginalizationLoss
+from tests.contracts.loss_contract import LossContract
+from tests.losses.pair_batches import CLASSES, NOTHING_MINED, VECTORS, batches, birds, text_ids
+
+
+class TestSynonymMarginalizationContract(LossContract):
+    loss_class = SynonymMarginalizationLoss
+    nothing_to_learn = NOTHING_MINED
+
+
+class TestCosinesContract(LossContract):
+    loss_class = SynonymMarginalizationLoss
+    arguments = {"similarity": "cos", "scale": 10.0, "reduction": "mean_all"}
+    nothing_to_learn = NOTHING_MINED
+
+
+def value(embeddings: torch.Tensor, labels: torch.Tensor, **options) -> float:
+    return SynonymMarginalizationLoss(None, **options).compute_loss_from_embeddings([embeddings], labels).item()
+
+
+def test_golden_numbers():
+    """By hand, from the inner products .8, 0, .6 of row 0 and .8, .6, .96 of row 1; rows 2 and 3 mirror them."""
+    outer = math.log(1 + math.exp(-0.8) + math.exp(0.6 - 0.8))
+    inner = math.log(1 + math.exp(0.6 - 0.8) + math.exp(0.96 - 0.8))
+    assert value(VECTORS, CLASSES) == pytest.approx((outer + inner) / 2, abs=1e-9)
+    assert value(VECTORS, CLASSES) == pytest.approx(0.957474, abs=1e-6)
+    twice = VECTORS * 2  # inner products are four times as large, cosines are not
+    assert value(twice, CLASSES) == pytest.approx(value(VECTORS, CLASSES, scale=4.0), abs=1e-9)
+    assert value(twice, CLASSES, similarity="cos") == pytest.approx(value(VECTORS, CLASSES), abs=1e-9)
+
+
+def test_on_the_sphere_it_is_nca_with_half_the_scale():
+    """``d^2 = 2 - 2 S``; catches a share of the positives alone."""
+    for embeddings, labels in batches():
+        expected = NCALoss(None, 2.0, miner=None).compute_loss_from_embeddings([embeddings], labels).item()
+        assert value(embeddings, labels, scale=4.0, similarity="cos") == pytest.approx(expected, abs=1e-9)
+
+
+def test_mentions_pick_among_names_alone():
+    """By hand; catches names as anchors, mentions as candidates, and a mention without a synonym that counts as a zero."""
+    terms = birds()
+    labels = text_ids(terms, "crane", "grus", "carp", "cyprinus", "derrick")
+    rows = torch.tensor([[1, 0], [0.8, 0.6], [0, 1], [0.6, 0.8], [0.5, 0.5]], dtype=torch.float64)
+    mentions, names = torch.zeros(terms.n_texts, dtype=torch.bool), torch.zeros(terms.n_texts, dtype=torch.bool)
+    mentions[labels[[0, 2, 4]]], names[labels[[1, 3]]] = True, True
+    options = {"lookup": terms, "mentions": mentions, "names": names}
+    # crane: grus (.8) against cyprinus (.6); carp: cyprinus (.8) against grus (.6); derrick has no name in the batch
+    assert value(rows, labels, **options) == pytest.approx(math.log(1 + math.exp(-0.2)), abs=1e-9)
+    config = SynonymMarginalizationLoss(None, **options).get_config_dict()
+    assert (config["mentions"], config["names"]) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": 0.0}, "scale"),
+        ({"similarity": "cosine"}, "unknown similarity 'cosine'"),
+        ({"mentions": torch.ones(3, dtype=torch.bool)}, "mentions and names must be masks of the same text ids"),
+        (
+            {"mentions": torch.ones(3, dtype=torch.bool), "names": torch.ones(4, dtype=torch.bool)},
+            "mentions and names must be masks of the same text ids",
+        ),
+    ],
+)
+def test_bad_arguments_are_named(options: dict, message: str):
+    with pytest.raises(InputError, match=message):
+        SynonymMarginalizationLoss(None, **options)
