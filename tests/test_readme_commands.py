@@ -94,7 +94,7 @@ def tiny(tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> SentenceTra
 @pytest.mark.parametrize(
     ("text", "n_commands", "n_examples", "left"),
     [
-        pytest.param(README_TEXT, 6, 1, {"figure.svg", "mine"}, id="README"),
+        pytest.param(README_TEXT, 8, 1, {"figure.svg", "mine", "linked.csv"}, id="README"),
         pytest.param(
             GUIDES_TEXT,
             26,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -56,6 +57,10 @@ def run(
         str | None,
         typer.Option("--output-format", help="Output format; by default from the suffix, or that of the input."),
     ] = None,
+    encoding: Annotated[
+        str,
+        typer.Option(help="Encoding of the input, e.g. cp1252; by default UTF-8, or UTF-16 by its byte order mark."),
+    ] = "",
     column: Annotated[
         str | None, typer.Option(help="Column or field that holds the mention (text by default); not for plain text.")
     ] = None,
@@ -122,6 +127,10 @@ def run(
     for option, named in (("--column", column), ("--context", context)):
         if read_as == "text" and named is not None:
             raise InputError(f"{option} {named}: plain text has no columns; name another --format, or leave it out")
+    if encoding and read_as == "parquet":
+        raise InputError(f"--encoding {encoding}: is not used for parquet; leave it out")
+    if write_as == "parquet" and output is None and sys.stdout.isatty():
+        raise InputError("--output: parquet is not printed on a terminal; name a file, or another --output-format")
     added = files.added_columns(write_as, prefix)
     lists = {"types": types, "below": below, "sources": sources, "languages": languages}
     conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in lists.items() if value}
@@ -133,7 +142,13 @@ def run(
     ):
         lines = typer.get_binary_stream("stdin") if source is None else source
         table = files.read_mentions(
-            lines, read_as, column or "text", added=added, same_fields=write_as != "jsonl", context=context
+            lines,
+            read_as,
+            column or "text",
+            added=added,
+            same_fields=write_as != "jsonl",
+            context=context,
+            encoding=encoding,
         )
         left_out = files.Rejects(aside, lambda line: typer.echo(line, err=True))
         rows = files.stopping(table) if on_error == OnError.stop else files.rejecting(table, left_out)

@@ -36,7 +36,7 @@ def run(
     for source in opened.sources.values():
         edition = " ".join(part for part in (source.title, source.version) if part)
         may = "may be redistributed" if source.redistributable else "may not be redistributed"
-        typer.echo(f"{source.name:24}{edition}; license: {source.license or 'not stated'}; {may}; {source.url}")
+        typer.echo(f"{source.name:23} {edition}; license: {source.license or 'not stated'}; {may}; {source.url}")
 
 
 def _depths(terminology: Terminology) -> str:

@@ -37,7 +37,7 @@ def settled(path: Path, asked: str, tally: Tally, *, fallback: str = "") -> str:
     """
     with opened(path) as (stream, _):
         start = stream.read(3)
-    encoding, why = (_known(asked), "") if asked else _recognized(path, start, fallback)
+    encoding, why = (known_encoding(asked), "") if asked else _recognized(path, start, fallback)
     if start == codecs.BOM_UTF8 and encoding != UTF_8:
         raise InputError(f"{path}: begins with the byte order mark of UTF-8 and is therefore not {encoding}")
     if encoding != UTF_8:
@@ -67,8 +67,12 @@ def undecodable(path: Path, encoding: str) -> InputError:
     return InputError(f"{path}:{undecodable_line(path, encoding)}: is not {expected}; {advice}")
 
 
-def _known(encoding: str) -> str:
+def known_encoding(encoding: str, name: str = "encoding") -> str:
     """An encoding of text, with one name for UTF-8.
+
+    Args:
+        encoding: Its name.
+        name: The option, for errors.
 
     Raises:
         InputError: The encoding does not exist.
@@ -76,9 +80,7 @@ def _known(encoding: str) -> str:
     try:
         io.TextIOWrapper(io.BytesIO(), encoding)  # rejects base64 and other codecs that are not for text
     except (LookupError, ValueError) as error:
-        raise InputError(
-            f"encoding: {encoding!r} is unknown to Python; allowed are e.g. 'utf-8' or 'cp1252'"
-        ) from error
+        raise InputError(f"{name}: {encoding!r} is unknown to Python; allowed are e.g. 'utf-8' or 'cp1252'") from error
     return UTF_8 if codecs.lookup(encoding).name == UTF_8 else encoding
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.conditions import Conditions
 from st_biomed.linking.pooling import Pooled, pool_names
@@ -65,8 +65,13 @@ class ConceptSearch:
         self, vectors: np.ndarray, k: int, conditions: Conditions, *, threshold: float | None = None
     ) -> list[list[Match]]:
         """See :meth:`st_biomed.linking.ConceptIndex.search_vectors`."""
-        if k < 1:
-            raise InputError(f"k must be at least 1, found {k}")
+        check_whole("k", int(k) if isinstance(k, np.integer) else k)
+        if threshold is not None and (
+            isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number)
+        ):
+            raise InputError(f"threshold must be a number or None, found {threshold!r}")
+        if threshold is not None and self.vectors.similarity == "cosine" and not -1 <= threshold <= 1:
+            raise InputError(f"threshold {threshold:g}: the scores of the index are cosines, from -1 to 1")
         vectors = np.asarray(vectors, dtype=np.float32)
         dimension = self.vectors.matrix.shape[1]
         if vectors.ndim != 2 or vectors.shape[1] != dimension:

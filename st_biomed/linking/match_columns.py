@@ -14,6 +14,9 @@ from st_biomed.linking.mention_files.lines import is_whole
 COLUMNS = ("concept", "label", "name", "score")
 """The fields of a match that become columns."""
 
+_BATCHES = ("LazyBatch", "LazyRow")
+"""What `Dataset.map` passes where no column is named."""
+
 _MISSING = ("NAType", "NaTType")
 """Types of pandas for a missing value, which compare with nothing."""
 
@@ -32,7 +35,9 @@ def mentions_of(texts: Iterable[Any], errors: dict[int, str] | None = None, name
     """
     if isinstance(texts, str | bytes | Mapping) or hasattr(texts, "columns") or hasattr(texts, "column_names"):
         what = shown(texts) if isinstance(texts, str | bytes) else f"a {type(texts).__name__}"
-        raise InputError(f'{name}: expected one column of strings, e.g. frame["term"], found {what}')
+        hint = "; Dataset.map needs batched=True" if isinstance(texts, str) else ""
+        hint = '; Dataset.map needs input_columns="term"' if type(texts).__name__ in _BATCHES else hint
+        raise InputError(f'{name}: expected one column of strings, e.g. frame["term"], found {what}{hint}')
     listed = next((method for name in ("to_pylist", "tolist") if (method := getattr(texts, name, None))), None)
     values = list(texts) if listed is None else listed()
     wrong = {row: reason for row, value in enumerate(values) if (reason := _flaw(value))}

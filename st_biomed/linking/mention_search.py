@@ -128,8 +128,8 @@ class MentionSearch(ABC):
                 :class:`~st_biomed.linking.Conditions`; the k best concepts are those that meet all of them.
 
         Raises:
-            InputError: ``k`` below 1, a text that is not a string of whole characters, unknown types, codes, sources or languages, or a
-                model other than that of the names.
+            InputError: ``k`` below 1, a threshold that no score can reach or miss, a text that is not a string of whole
+                characters, unknown types, codes, sources or languages, or a model other than that of the names.
         """
         wrong = [texts] if isinstance(texts, str) else [text for text in texts if not isinstance(text, str)]
         if wrong:
@@ -152,7 +152,7 @@ class MentionSearch(ABC):
         """The same for existing vectors ``[Q, D]``.
 
         Raises:
-            InputError: Vectors of another dimension or not finite, ``k`` below 1, or conditions as in :meth:`search`.
+            InputError: Vectors of another dimension or not finite; ``k``, threshold and conditions as in :meth:`search`.
         """
         with faiss_threads(torch.get_num_threads()):
             return self._concepts.search(vectors, k, Conditions(**conditions), threshold=threshold)

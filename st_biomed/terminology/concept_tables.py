@@ -16,6 +16,8 @@ from st_biomed.records import SourceInfo, Tally
 from st_biomed.terminology.storage import TABLES, digest_of
 from st_biomed.terminology.subset import on_cycles
 
+_SHOWN_SOURCES = 20  # of a package of FHIR there are hundreds
+
 
 class TerminologyTables:
     """The tables, and what is looked up in them; :class:`~st_biomed.terminology.Terminology` tells how they are made."""
@@ -192,8 +194,10 @@ class TerminologyTables:
         return self.n_concepts
 
     def __repr__(self) -> str:
+        some, others = list(self.sources)[:_SHOWN_SOURCES], len(self.sources) - _SHOWN_SOURCES
+        sources = ", ".join([*some, *([f"and {others:,} more sources"] if others > 0 else [])])
         nameless = f" ({self.n_nameless:,} nameless)" if self.n_nameless else ""
         return (
-            f"Terminology({', '.join(self.sources)}: {self.n_concepts:,} concepts{nameless}, {self.n_texts:,} texts, "
+            f"Terminology({sources}: {self.n_concepts:,} concepts{nameless}, {self.n_texts:,} texts, "
             f"{self.parents.num_rows:,} parents, {self.relations.num_rows:,} relations)"
         )

@@ -208,7 +208,9 @@ def test_standard_input_that_is_not_utf8_names_its_line(index: Path) -> None:
     """Catches the line before it, which a text stream that decodes ahead would name."""
     result = CliRunner().invoke(app, ["link", str(index)], input=b"flumpa disease\nzorb\nvo\xffgl\nzorb\n")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.splitlines()[-1] == "error: standard input:3: is not UTF-8; convert it"
+    assert result.stderr.splitlines()[-1] == (
+        "error: standard input:3: is not UTF-8; convert it, or name its --encoding, e.g. cp1252"
+    )
 
 
 def test_mistakes_are_one_line(
@@ -218,6 +220,8 @@ def test_mistakes_are_one_line(
     mentions.write_text("id\tstring\n1\tflumpa\n")
     assert "no such file" in refused("link", index, tmp_path / "nowhere.txt")
     assert "no column 'text'" in refused("link", index, mentions)
+    columns = tmp_path / "columns.parquet"
+    assert "--encoding cp1252: is not used for parquet" in refused("link", index, columns, "--encoding", "cp1252")
     assert "unknown format 'xml'" in refused("link", index, mentions, "--format", "xml")
     assert "no concept has type 'gland'" in refused("link", index, mentions, "--column", "string", "--types", "gland")
     assert "no index.json in it" in refused("link", toy_folder, mentions, "--column", "string")

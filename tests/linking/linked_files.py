@@ -87,14 +87,15 @@ def link(source: Path, output: Path, column: str = "mention", **options: Any) ->
         source: The file of mentions.
         output: The file to write.
         column: The column of mentions.
-        **options: ``form`` and ``output_form`` in place of the suffixes, ``prefix``, ``reject`` and ``rows_at_once``.
+        **options: ``form`` and ``output_form`` in place of the suffixes, ``prefix``, ``encoding``, ``reject`` and ``rows_at_once``.
     """
     read_as = format_of(source, options.get("form"))
     write_as = output_format(output, options.get("output_form"), read_as)
     added = added_columns(write_as, options.get("prefix", ""))
     rejected = io.BytesIO()
     with byte_sink(output, io.BytesIO()) as file:
-        table = read_mentions(source, read_as, column, added=added, same_fields=write_as != "jsonl")
+        same, encoding = write_as != "jsonl", options.get("encoding", "")
+        table = read_mentions(source, read_as, column, added=added, same_fields=same, encoding=encoding)
         rows = rejecting(table, Rejects(rejected, print)) if options.get("reject") else stopping(table)
         with row_writer(write_as, file, table, added) as writer:
             for row, matches in link_rows(rows, search, rows_at_once=options.get("rows_at_once", 2)):

@@ -25,7 +25,7 @@ from st_biomed.linking.mention_files import (
 )
 from tests.linking.linked_files import link, load
 
-NOT_UTF8 = "is not UTF-8; convert it"
+NOT_UTF8 = "is not UTF-8; convert it, or name its --encoding, e.g. cp1252"
 CASES = {
     # format: content, line and reason of each bad row, the mentions that are left
     "text": (b"a\n\xff\nb\nc\0\n", {2: NOT_UTF8, 4: "contains a NUL character"}, ["a", "b"]),
@@ -50,7 +50,7 @@ CASES = {
         b'{"text": "\xff"}\n{"text": null}\n{"text": "c"}\n',
         {
             3: "is not JSON",
-            4: "expected a JSON object, found list",
+            4: "expected a JSON object on each line, found list",
             5: "no field 'text'; the object has ['name']",
             6: "field 'text' must be a string, found 3",
             7: "contains half a character",
@@ -112,6 +112,16 @@ def test_a_quote_that_never_ends_spoils_one_row_of_many(tmp_path: Path) -> None:
         link(tmp_path / "in.csv", tmp_path / "other.csv", "text")
 
 
+def test_a_document_in_a_cell_is_no_stray_quote(tmp_path: Path) -> None:
+    """Catches the limit of the csv module, 131,072 characters, which a long document in a column of contexts exceeds."""
+    (tmp_path / "in.csv").write_text(f"text,note\nflumpa,{'x' * 200_000}\n")
+    link(tmp_path / "in.csv", tmp_path / "out.csv", "text")
+    (tmp_path / "in.csv").write_text('text\n"open\n' + "flumpa\n" * 200_000)
+    message = r"in.csv:2: a cell has more than 1,048,576 characters \(a stray double quote\?\)"
+    with pytest.raises(InputError, match=message):
+        link(tmp_path / "in.csv", tmp_path / "other.csv", "text")
+
+
 def test_strings_of_parquet_that_are_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parquet itself does not check them, so that they would end in a traceback when they are written."""
     monkeypatch.setattr(arrow_rows, "_ROWS", 2)
@@ -135,7 +145,9 @@ def test_what_is_wrong_with_a_header_is_never_rejected() -> None:
         ("tsv", b"", "standard input: is empty, a header with the column 'text' is needed"),
         ("csv", b"\xff,text\n", "standard input:1: is not UTF-8"),
         ("csv", b'"text\n', "standard input:1: unexpected end of data"),
-        ("csv", b"id;name\n", "no column 'text'; split at commas the columns are ['id;name']"),
+        ("csv", b"id;name\n", "no column 'text'; split at semicolons the columns are ['id', 'name']"),
+        ("csv", b"id;Text\n", "the columns are ['id', 'Text']; did you mean 'Text'?"),
+        ("csv", b"\x1f\x8b\x08", "standard input: is compressed with gzip; decompress it, or give it the suffix .gz"),
     ):
         with pytest.raises(InputError) as caught:
             read_mentions(io.BytesIO(content), form)
@@ -172,5 +184,5 @@ def test_bad_rows_that_are_written_nowhere_are_said_up_to_ten() -> None:
     table = read_mentions(io.BytesIO(b"\xff\n" * 99), "text")
     assert list(rejecting(table, rejects)) == []
     assert (rejects.n, len(said)) == (99, 11)
-    assert said[1] == "rejected: standard input:2: is not UTF-8; convert it"
+    assert said[1] == f"rejected: standard input:2: {NOT_UTF8}"
     assert "--rejects FILE" in said[-1]

@@ -131,8 +131,14 @@ def test_arguments_are_checked_before_anything_is_written(
         EncodingOptions(dtype="float8")
     with pytest.raises(InputError, match="rows_per_commit must be at least 1, found 0"):
         EncodingOptions(rows_per_commit=0)
-    with pytest.raises(InputError, match="k must be at least 1, found 0"):
+    with pytest.raises(InputError, match="k must be an integer of at least 1, found 0"):
         index.search(["flumpa"], k=0)
+    with pytest.raises(InputError, match="k must be an integer of at least 1, found '3'"):
+        index.link(["flumpa"], k="3")
+    with pytest.raises(InputError, match="threshold must be a number or None, found '0.5'"):
+        index.search(["flumpa"], threshold="0.5")
+    with pytest.raises(InputError, match="threshold 5: the scores of the index are cosines, from -1 to 1"):
+        index.link(["flumpa"], threshold=5)
     with pytest.raises(InputError, match="texts: expected a list of strings, found 'flumpa'"):
         index.search("flumpa")
     with pytest.raises(InputError, match="texts: expected a list of strings, found None"):

@@ -59,8 +59,8 @@ def test_several_concepts_are_lists(index: ConceptIndex) -> None:
         f"linked_{name}": [[getattr(match, name) for match in best], None]
         for name in ("concept", "label", "name", "score")
     }
-    assert index.link(["flumpa"], k=2, threshold=1.5)["concept"] == [[]]
-    assert index.link(["flumpa"], threshold=1.5)["concept"] == [None]
+    assert index.link(["flumpa of old"], k=2, threshold=1)["concept"] == [[]]
+    assert index.link(["flumpa of old"], threshold=1)["concept"] == [None]
     assert index.link(["flumpitis"], types=["organ"])["concept"] == ["ZORB:4"]
     assert index.link([], k=3) == {"concept": [], "label": [], "name": [], "score": []}
 
@@ -94,6 +94,10 @@ def test_a_dataset_gets_the_columns_by_map(index: ConceptIndex) -> None:
     assert index.link(dataset["term"])["concept"] == linked["concept"][:]
     with pytest.raises(InputError, match="found a Dataset"):
         index.link(dataset)
+    with pytest.raises(InputError, match="Dataset.map needs batched=True"):
+        dataset.map(index.link, input_columns="term")
+    with pytest.raises(InputError, match='found a LazyBatch; Dataset.map needs input_columns="term"'):
+        dataset.map(index.link, batched=True)
 
 
 @pytest.mark.parametrize("column", ["flumpa", b"flumpa", {"term": ["flumpa"]}, pa.table({"term": ["flumpa"]})])

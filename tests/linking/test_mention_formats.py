@@ -87,6 +87,29 @@ def test_a_parquet_file_keeps_its_types_in_row_groups(tmp_path: Path) -> None:
     assert linked["score"].type == pa.float32() and linked["concept"].null_count == 80
 
 
+@pytest.mark.parametrize("form", ["csv", "tsv", "txt", "jsonl"])
+@pytest.mark.parametrize(("encoding", "asked"), [("utf-16", ""), ("cp1252", "cp1252"), ("utf-16-le", "utf-16-le")])
+def test_other_encodings_give_the_same_output(form: str, encoding: str, asked: str, tmp_path: Path) -> None:
+    """Catches a line of UTF-16 that is split at a byte of 10, as in U+010A, and lines that are decoded one by one."""
+    rows = [{"mention": "größe"}, {"mention": "Ċ" if encoding != "cp1252" else "é"}, {"mention": "nil"}]
+    lines = "".join(f"{row['mention']}\n" for row in rows)
+    plain = tmp_path / f"plain.{form}"
+    plain.write_text(lines) if form == "txt" else save(plain, rows)
+    text = plain.read_text().replace("\n", "\r\n")
+    (tmp_path / f"in.{form}").write_bytes(text.encode(encoding))
+    link(plain, tmp_path / "expected.tsv")
+    link(tmp_path / f"in.{form}", tmp_path / "out.tsv", encoding=asked)
+    assert (tmp_path / "out.tsv").read_text() == (tmp_path / "expected.tsv").read_text()
+
+
+def test_a_file_in_another_encoding_than_the_named_one_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes("mention\nflumpa\ngr\x81\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"in.csv:3: is not cp1252; name another --encoding"):
+        link(tmp_path / "in.csv", tmp_path / "out.csv", encoding="cp1252")
+    with pytest.raises(InputError, match=r"--encoding: 'windows' is unknown to Python"):
+        link(tmp_path / "in.csv", tmp_path / "out.csv", encoding="windows")
+
+
 def test_types_of_parquet_become_text_that_says_all(tmp_path: Path) -> None:
     pq.write_table(typed(), tmp_path / "in.parquet")
     link(tmp_path / "in.parquet", tmp_path / "out.jsonl")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from st_biomed.readers.fhir.resources import read_resources
+from st_biomed.records import Tally
 from tests.readers.fhir_files import read
 
 pytestmark = pytest.mark.realdata
@@ -19,7 +21,21 @@ def test_the_global_patient_set_has_26158_concepts(realdata: Path) -> None:
     assert (source.version, source.license) == ("20200930", "CC-BY-4.0")
 
 
-def test_926_code_systems_of_hl7_have_19751_concepts(realdata: Path) -> None:
+def test_each_of_934_files_of_hl7_is_a_resource_that_is_read_or_counted(realdata: Path) -> None:
+    """Catches a file in the archive that is skipped: two code systems are in JSON, three value sets among the rest."""
+    tally = Tally()
+    found = Counter(
+        resource["resourceType"]
+        for _, resource in read_resources(realdata / "open2026" / "fhir" / "utg_codesystems.tar.gz", tally)
+    )
+    assert (found, tally.dropped) == (
+        {"CodeSystem": 928, "ValueSet": 3},
+        {"resources of other kinds (NamingSystem)": 3},
+    )
+    assert found.total() + tally.n_dropped == 934
+
+
+def test_928_code_systems_of_hl7_have_19751_concepts(realdata: Path) -> None:
     """19,798 elements, 47 of them in two copies of a code system. Catches a file that is skipped and a lost status."""
     path = realdata / "open2026" / "fhir" / "utg_codesystems.tar.gz"
     hl7 = read(path)

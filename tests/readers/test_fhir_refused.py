@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -113,5 +114,10 @@ def test_bad_options_are_one_line(options: dict[str, Any], message: str) -> None
 def test_a_path_is_needed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="reader 'fhir' needs the path of resources"):
         Terminology.read("fhir")
-    with pytest.raises(InputError, match="contains no concept"):
+    with pytest.raises(InputError, match="contains no concept .* or ConceptMap$"):
+        read(tmp_path)
+    rule: dict[str, Any] = {"resourceType": "ValueSet", "url": "http://z.example/vs", "status": "active"}
+    rule["compose"] = {"include": [{"system": "http://z.example", "filter": [{"property": "concept"}]}]}
+    (tmp_path / "rule.json").write_text(json.dumps(rule))
+    with pytest.raises(InputError, match="inclusions by a rule, whose codes are not listed: expand the value sets"):
         read(tmp_path)

@@ -248,6 +248,16 @@ def test_concepts_alone_are_enough(copy: Path) -> None:
     assert (terminology.n_concepts, terminology.parents.num_rows, terminology.sources["OMOP"].version) == (10, 0, "")
 
 
+def test_codes_of_cpt4_without_names_are_told(copy: Path) -> None:
+    """Catches an index that lacks all procedures of CPT4, and nothing that says so."""
+    before = read(copy).tallies["omop rows"].notes
+    (copy / "CONCEPT_CPT4.csv").write_text(
+        (copy / "CONCEPT.csv").read_text("utf-8").partition("\n")[0] + "\n", "utf-8"
+    )
+    (note,) = set(read(copy).tallies["omop rows"].notes) - set(before)
+    assert note.startswith("CONCEPT_CPT4 is not read")
+
+
 @pytest.mark.parametrize("size", [150, 400])
 def test_blocks_of_any_size_give_the_same(size: int, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches lines lost or counted twice where a block ends, and a header in every block."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from st_biomed.errors import InputError
 from st_biomed.readers import Rows
 from tests.readers.mutations import check_contract, check_survives, mutated
-from tests.readers.snomed_folder import BOTH, DISORDER, FILES, INTERNATIONAL, MIMPIC, change, names, read
+from tests.readers.snomed_folder import BOTH, DISORDER, FILES, INTERNATIONAL, MIMPIC, NATIONAL, change, names, read
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_names_alone_are_enough_where_nothing_else_is_asked_for(copy: Path) -> N
         (BOTH, {"dialect": MIMPIC}, f"unknown value of option dialect .no active row has it. '{MIMPIC}'"),
         (BOTH, {"maps": "ICD9"}, "unknown map of reader 'snomed' .* 'ICD9'"),
         (BOTH, {"maps": "OWN=1"}, "maps of reader 'snomed' must be PREFIX=identifier of a reference set, found 'OWN=1'"),
-        (BOTH, {"maps": "ICDO"}, "unknown reference set of option maps .no active row has it. '446608001'"),
+        (BOTH, {"maps": "ICDO"}, "unknown reference set of option maps .no active row has that of .*. '446608001'"),
         (BOTH, {"maps": f"OWN={DISORDER}"}, "unknown reference set of option maps"),
     ],
 )  # fmt: skip
@@ -113,6 +113,15 @@ def test_stated_relationships_that_are_all_inactive_are_told(copy: Path) -> None
         InputError, match="no active row in the StatedRelationship files; stated .* take view=inferred"
     ):
         read(copy, view="stated")
+
+
+def test_an_extension_alone_is_told_what_it_needs(copy: Path) -> None:
+    """Catches an error that names neither the folder that is missing nor the option."""
+    file = copy / FILES["Relationship"]
+    file.write_text(file.read_text("utf-8").partition("\n")[0] + "\n", "utf-8")
+    shutil.rmtree(copy / NATIONAL)
+    with pytest.raises(InputError, match="no active row in the Relationship files; an extension is .* also=FOLDER"):
+        read(copy)
 
 
 @pytest.mark.parametrize("block", [60, 700])

@@ -241,3 +241,11 @@ def test_rows_sort_alike_packed_or_not(large: bool) -> None:
     columns = [rng.integers(0, 5, 400).astype(np.int32) for _ in range(3)]
     found = distinct_rows(columns, [2**21 + large] * 3)
     assert list(zip(*(column.tolist() for column in found))) == sorted(set(zip(*(c.tolist() for c in columns))))
+
+
+def test_of_hundreds_of_sources_some_are_shown() -> None:
+    """Catches a line of ten thousand characters for a package of code systems."""
+    sources = [SourceInfo(f"Z{i:03}", "Zorbs", license="CC0-1.0", redistributable=True) for i in range(25)]
+    names = [Term(f"{source.name}:1", "zorb", source=source.name) for source in sources]
+    shown = repr(Terminology.from_records([*sources, *names], sources[0]))
+    assert shown.startswith("Terminology(Z000, Z001,") and "Z019, and 5 more sources: 25 concepts" in shown

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from st_biomed.errors import shown
+from st_biomed.errors import did_you_mean, shown
 from st_biomed.linking.mention_files.lines import flaw, is_whole
 from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable
 
@@ -65,7 +65,7 @@ def _object(line: str) -> dict[str, Any] | str:
     except (ValueError, RecursionError) as error:  # too deep, a number of thousands of digits
         return f"is not JSON ({error})"
     if not isinstance(found, dict):
-        return f"expected a JSON object, found {type(found).__name__}"
+        return f"expected a JSON object on each line, found {type(found).__name__}"
     if "\\u" in line and not is_whole(json.dumps(found, ensure_ascii=False)):
         return "contains half a character (a lone surrogate)"
     return found
@@ -74,12 +74,12 @@ def _object(line: str) -> dict[str, Any] | str:
 def _problem(found: dict[str, Any], needed: Sequence[str], added: Sequence[str], columns: list[str] | None) -> str:
     """What is wrong with the fields of an object; empty if nothing is."""
     if missing := [name for name in needed if name not in found]:
-        return f"no field {missing[0]!r}; the object has {shown(list(found))}"
+        return f"no field {missing[0]!r}; the object has {shown(list(found))}{did_you_mean(missing[0], found, '; ')}"
     if taken := [name for name in added if name in found]:
         return f"field {taken[0]!r} exists already, and linking adds one; rename it or set --prefix"
     for name in needed:
         if found[name] is not None and not isinstance(found[name], str):
             return f"field {name!r} must be a string, found {shown(found[name])}"
     if columns and (other := [name for name in found if name not in columns]):
-        return f"field {other[0]!r} is not one of the first object, which are {shown(columns)}"
+        return f"field {other[0]!r} is not one of the first object, which are {shown(columns)}; only JSON Lines hold other fields"
     return ""

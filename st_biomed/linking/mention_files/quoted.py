@@ -32,8 +32,9 @@ def read_csv(
         InputError: No header, or see :func:`~st_biomed.linking.mention_files.records.check_columns`.
     """
     number, header = header_of(lines, name, column)
-    fits = (mark for mark in _DELIMITERS if column in next(csv.reader([header], delimiter=mark)))
-    delimiter = next(fits, ",")
+    split_at = {mark: next(csv.reader([header], delimiter=mark)) for mark in _DELIMITERS}
+    fits = (mark for mark in _DELIMITERS if column in split_at[mark])
+    delimiter = next(fits, None) or max(_DELIMITERS, key=lambda mark: len(split_at[mark]))
     rows = _Rows(chain([header], lines), delimiter, number)
     first = next(rows)
     if isinstance(first, BadRow):
@@ -60,6 +61,10 @@ def _mentions(
             yield MentionRow(cells[place].strip(), columns, cells, "" if around is None else cells[around])
 
 
+_LONGEST = 1 << 20
+"""Characters of a cell. A document may be that long; a stray quote takes no more of the file."""
+
+
 class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
     """The rows of a CSV with the line at which each begins, its cells, and its lines as they stand in the file.
 
@@ -75,6 +80,7 @@ class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
     def __init__(self, lines: Iterator[str], delimiter: str, number: int) -> None:
         self._lines, self._number = _Lines(lines), number
         self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST))
 
     def __next__(self) -> tuple[int, list[str], str] | BadRow:
         number, taken = self._number, self._lines.taken
@@ -85,7 +91,8 @@ class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
             self._number += 1
             first = taken[0]
             self._lines.again.extendleft(reversed(taken[1:]))
-            return BadRow(number, f"{error} (a stray double quote?)", first)
+            reason = f"a cell has more than {_LONGEST:,} characters" if "field limit" in str(error) else str(error)
+            return BadRow(number, f"{reason} (a stray double quote?)", first)
         self._number += len(taken)
         content = "".join(taken)
         problem = flaw(content)

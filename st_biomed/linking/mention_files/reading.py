@@ -25,6 +25,7 @@ def read_mentions(
     added: Sequence[str] = (),
     same_fields: bool = False,
     context: str | None = None,
+    encoding: str = "",
 ) -> MentionTable:
     """Open a table of mentions. Rows are read when they are asked for.
 
@@ -36,16 +37,17 @@ def read_mentions(
         same_fields: Whether the output has the same columns in every row, see
             :func:`~st_biomed.linking.mention_files.jsonl.read_jsonl`.
         context: Column or field that holds the text in which the mention stands; not for text.
+        encoding: See :func:`~st_biomed.linking.mention_files.lines.raw_lines`; not for parquet.
 
     Raises:
-        InputError: No such file or column, no header, a column that linking adds, a parquet file that is none or comes
-            from a stream; while reading, a file that is not complete.
+        InputError: No such file or column, no header, a column that linking adds, an unknown encoding, a parquet file that
+            is none or comes from a stream; while reading, a file that is not complete.
     """
     if form == "parquet":
         if not isinstance(source, Path):
             raise InputError(f"{_STREAM}: parquet is read from a file only; expected the path of one")
         return read_parquet(source, column, added, context)
-    name, lines = str(source) if isinstance(source, Path) else _STREAM, raw_lines(source)
+    name, lines = str(source) if isinstance(source, Path) else _STREAM, raw_lines(source, encoding)
     if form == "jsonl":
         return read_jsonl(lines, name, column, added, context, same_fields=same_fields)
     if form == "text":

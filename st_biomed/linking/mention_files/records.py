@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, did_you_mean
 from st_biomed.linking.mention_files.formats import Format
 
 
@@ -86,7 +86,8 @@ def check_columns(where: str, columns: Sequence[str], column: str, added: Sequen
         InputError: There is no such column or it is there twice, or a column that linking adds is there already.
     """
     if column not in columns:
-        raise InputError(f"{where}: no column {column!r}; {split}the columns are {list(columns)} (--column)")
+        hint = did_you_mean(column, columns, "; ")
+        raise InputError(f"{where}: no column {column!r}; {split}the columns are {list(columns)}{hint} (--column)")
     if columns.count(column) > 1:
         raise InputError(f"{where}: {columns.count(column)} columns have the name {column!r}; rename all but one")
     if taken := [name for name in added if name in columns]:
@@ -106,6 +107,7 @@ def context_place(where: str, columns: Sequence[str], context: str | None, split
     if context is None:
         return None
     if columns.count(context) != 1:
+        hint = did_you_mean(context, columns, "; ") if context not in columns else ""
         found = "no column" if context not in columns else f"{columns.count(context)} columns"
-        raise InputError(f"{where}: {found} {context!r}; {split}the columns are {list(columns)} (--context)")
+        raise InputError(f"{where}: {found} {context!r}; {split}the columns are {list(columns)}{hint} (--context)")
     return columns.index(context)

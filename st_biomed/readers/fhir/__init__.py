@@ -8,7 +8,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.readers._prefixes import language_of
 from st_biomed.readers.fhir.concepts import Concepts
-from st_biomed.readers.fhir.contents import READ, Reading
+from st_biomed.readers.fhir.contents import BY_RULE, READ, Reading
 from st_biomed.readers.fhir.resources import read_resources
 from st_biomed.readers.fhir.systems import Systems
 from st_biomed.records import Record, SourceInfo, Tally
@@ -78,6 +78,7 @@ def records(
     for where, resource in read_resources(path, tally):
         READ[resource["resourceType"]](where, resource, reading)
     if not len(concepts):
-        raise InputError(f"{path}: contains no concept of a CodeSystem, ValueSet or ConceptMap")
+        rules = f"; {BY_RULE}: expand the value sets" if tally.dropped.get(BY_RULE) else ""
+        raise InputError(f"{path}: contains no concept of a CodeSystem, ValueSet or ConceptMap{rules}")
     yield from reading.systems.sources
     yield from concepts.finish()

@@ -44,6 +44,8 @@ _PREDICATES = {
     "relatedto": "relatedMatch",
     "related-to": "relatedMatch",
 }
+BY_RULE = "inclusions by a rule, whose codes are not listed"
+"""Why the concepts of a value set may be missing."""
 _DENIED = ("unmatched", "disjoint", "not-related-to")
 
 
@@ -146,7 +148,7 @@ def value_set(where: str, resource: Resource, reading: Reading) -> None:
     for i, include in enumerate(objects(where, compose, "include")):
         place = f"{where}: include[{i}]"
         if include.get("filter") or include.get("valueSet") or not include.get("concept"):
-            reading.drop("inclusions by a rule, whose codes are not listed")
+            reading.drop(BY_RULE)
         for j, concept in enumerate(objects(place, include, "concept")):
             add(f"{place}.concept[{j}]", concept, _system(place, include))
     reading.drop("exclusions", len(objects(where, compose, "exclude")))

@@ -39,6 +39,8 @@ _NUMBERS = (
     "min_levels_of_separation",
 )
 _TALLIED = ("CONCEPT", "CONCEPT_SYNONYM", "CONCEPT_RELATIONSHIP", "CONCEPT_ANCESTOR")
+_CPT4 = "CONCEPT_CPT4"
+"""A table of Athena's download in which the names are missing."""
 _ROWS_AT_ONCE = 1 << 16
 _LARGEST_ID = 2**31 - 1
 
@@ -66,6 +68,8 @@ class Tables:
             self._files[table] = file
         if not self.has("CONCEPT"):
             raise InputError(f"{path}: contains no CONCEPT.csv")
+        if any(plain_name(file).upper() == f"{_CPT4}.CSV" for file in path.iterdir()):
+            tally.note(f"{_CPT4} is not read; the program in Athena's download puts its concepts into CONCEPT")
 
     def has(self, table: str) -> bool:
         return table in self._files

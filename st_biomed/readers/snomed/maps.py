@@ -94,7 +94,8 @@ def read_maps(
             found.append((index[keep], predicates[keep], targets))
     for number in maps if needed else ():
         if number not in met:
-            raise unknown_name("reference set of option maps (no active row has it)", str(number), map(str, met))
+            kind = f"reference set of option maps (no active row has that of {maps[number]})"
+            raise unknown_name(kind, str(number), map(str, met))
     if found:
         yield from _once(release, concepts, found)
 

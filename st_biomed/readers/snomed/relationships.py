@@ -52,8 +52,10 @@ class Relationships:
             places.append(rows.at)
         current = release.current(self._kind)
         if not current.any():
-            owl = "; stated relationships are OWL axioms in releases since 2019, take view=inferred"
-            raise InputError(f"no active row in the {self._kind} files{owl if view == 'stated' else ''}")
+            hint = "an extension is read with the edition that it extends: also=FOLDER"
+            if view == "stated":
+                hint = "stated relationships are OWL axioms in releases since 2019, take view=inferred"
+            raise InputError(f"no active row in the {self._kind} files; {hint}")
         keep = current[np.concatenate(places)]
         every, is_defining = np.concatenate(blocks, axis=1)[:, keep], np.concatenate(defining)[keep]
         release.tally.drop(f"{self._kind}: not defining", int((~is_defining).sum()))
