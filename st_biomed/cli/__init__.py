@@ -8,6 +8,7 @@ import st_biomed.settings.threads  # noqa: F401
 from st_biomed.cli import (
     average,
     evaluate,
+    export,
     index,
     kge,
     link,
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verb in (read, merge, unite, subset, stats, pairs, mentions, evaluate, index, link, average, release):
+for verb in (read, merge, unite, subset, stats, pairs, mentions, evaluate, index, link, export, average, release):
     app.command(verb.__name__.rpartition(".")[2])(verb.run)
 
 app.add_typer(kge.app, name="kge")

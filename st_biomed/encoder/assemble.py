@@ -18,6 +18,8 @@ from transformers.utils import logging as transformers_logging
 
 from st_biomed.encoder.check_loaded import check_vectors, check_vocabulary
 from st_biomed.encoder.damage import reported_damage
+from st_biomed.encoder.exported import HEADER, Export
+from st_biomed.encoder.graph_transformer import GraphTransformer
 from st_biomed.encoder.json_files import AGAIN, read_object
 from st_biomed.encoder.listed_modules import ListedModule, routes
 from st_biomed.encoder.sources import Source
@@ -34,6 +36,7 @@ def assemble(
     *,
     truncate_dim: int | None = None,
     card: SentenceTransformerModelCardData | None = None,
+    export: Export | None = None,
 ) -> SentenceTransformer:
     """A model on the CPU, with its prompts, its similarity and its card.
 
@@ -42,13 +45,16 @@ def assemble(
         listed: Its modules; none for a plain checkpoint, which gets the default pooling of sentence-transformers.
         truncate_dim: Dimensions of a vector to keep; by default the folder's setting.
         card: Card data; the host's by default.
+        export: The record of an exported encoder, whose graph replaces the weights of the Transformer.
 
     Raises:
         InputError: A damaged file, or a requirement that is not met.
     """
     folder = source.folder
     settings = _settings(folder) if listed else {}
-    modules = {entry.name: _module(folder, entry) for entry in listed} if listed else _plain(folder)
+    if export is not None and [entry.kind for entry in listed].count(Transformer) != 1:
+        raise InputError(f"{folder / HEADER}: an exported encoder has one Transformer among its modules: {AGAIN}")
+    modules = {entry.name: _module(folder, entry, export) for entry in listed} if listed else _plain(folder)
     with reported_damage(folder):
         model = SentenceTransformer(
             modules=cast(Any, OrderedDict(modules)),
@@ -67,7 +73,8 @@ def assemble(
         check_numbers(folder / entry.path, modules[entry.name])
         for where, module in _encoders(folder / entry.path, modules[entry.name]):
             check_vocabulary(where, module)
-            check_loaded(where, module, model)
+            if not isinstance(module, GraphTransformer):
+                check_loaded(where, module, model)
             _forget_code(module)
             if source.repository:
                 _named(module, source.repository)
@@ -114,9 +121,14 @@ def _settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def _module(folder: Path, entry: ListedModule) -> Any:
+def _module(folder: Path, entry: ListedModule, export: Export | None = None) -> Any:
     """One module; its class does not load code or anything outside of the folder."""
     where = folder / entry.path
+    if export is not None and entry.kind is Transformer:
+        if entry.path:
+            raise InputError(f"{folder / HEADER}: the Transformer must be in the folder itself, not in {entry.path}")
+        with _quiet(), reported_damage(folder, Transformer):
+            return GraphTransformer.of(export, folder, **_LOCAL)
     for place in _checkpoints(where, entry.kind):
         check_files(place)
     with _quiet(), reported_damage(where, entry.kind):

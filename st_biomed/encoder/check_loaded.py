@@ -67,7 +67,10 @@ def check_vocabulary(where: Path, transformer: Any) -> None:
         return
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise InputError(f"{where}: the tokenizer has only special tokens; its vocabulary is missing: {AGAIN}")
-    rows = getattr(encoder.get_input_embeddings(), "num_embeddings", None)
+    if hasattr(encoder, "get_input_embeddings"):
+        rows = getattr(encoder.get_input_embeddings(), "num_embeddings", None)
+    else:  # a graph
+        rows = getattr(encoder.config, "vocab_size", None)
     if rows is not None and tokenizer.vocab_size > rows:
         raise InputError(
             f"{where}: the tokenizer has {tokenizer.vocab_size:,} tokens, but the encoder has vectors for {rows:,}: "

@@ -23,7 +23,7 @@ _LEFT_BY_A_CALL = {"padding", "truncation"}  # settings of a tokenizer that depe
 
 
 def model_digest(model: SentenceTransformer) -> str:
-    """SHA-256 of the weights, the modules' configuration, the tokenizer, the length limit and the prompts.
+    """SHA-256 of the weights or the graph, the modules' configuration, the tokenizer, the length limit and the prompts.
 
     The digest does not depend on where the model was loaded from, on its device, or on earlier calls. It does not
     change when the model is saved and loaded, apart from ``truncate_dim``, which sentence-transformers does not save.
@@ -46,6 +46,8 @@ def model_digest(model: SentenceTransformer) -> str:
 def _module(module: Any) -> dict[str, Any]:
     """The settings that determine a module's output, besides its weights."""
     described: dict[str, Any] = {"class": f"{type(module).__module__}.{type(module).__qualname__}"}
+    if (graph := getattr(module, "graph_sha256", None)) is not None:
+        described["graph"] = graph  # in place of weights
     if hasattr(module, "get_config_dict"):
         described["settings"] = module.get_config_dict()
     if (config := getattr(getattr(module, "auto_model", None), "config", None)) is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any
 
 from st_biomed.encoder.allowed_classes import is_activation, is_host_module, module_classes, word_tokenizers
 from st_biomed.encoder.foreign_code import ForeignCode
 from st_biomed.encoder.json_files import AGAIN, read_list, read_object
-from st_biomed.encoder.transformer_files import check_plain_path, check_tokenizer, check_transformer
+from st_biomed.encoder.transformer_files import check_inside, check_plain_path, check_tokenizer, check_transformer
 from st_biomed.errors import InputError
 
 MODULES = "modules.json"
@@ -80,17 +80,6 @@ def _listed(folder: Path, entry: dict[str, Any]) -> ListedModule:
 
 _WITHOUT_FILES = ("Normalize",)
 """Modules that save nothing: Git and the Hub do not keep empty folders."""
-
-
-def check_inside(file: Path, path: str) -> None:
-    """Reject a path that leads out of a model's folder, on any system.
-
-    Raises:
-        InputError: It leads out of the folder.
-    """
-    windows_path = PureWindowsPath(path)
-    if windows_path.anchor or ".." in windows_path.parts or "\0" in path:
-        raise InputError(f"{file}: path {path!r} leads out of the model's folder; paths must be below it")
 
 
 def _check(folder: Path, where: Path, kind: Any) -> None:

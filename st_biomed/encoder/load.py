@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from st_biomed.encoder.exported import Export
 from st_biomed.encoder.foreign_code import ForeignCode, code_of_others
 from st_biomed.encoder.sources import Source, find_model
 from st_biomed.encoder.text_limit import check_limit
@@ -25,6 +26,7 @@ def load_encoder(
     device: str | torch.device | None = None,
     card: SentenceTransformerModelCardData | None = None,
     trust_remote_code: bool = False,
+    exported: bool = False,
 ) -> SentenceTransformer:
     """A model to train or to measure: like :func:`load_model`, with a choice of pooling and length.
 
@@ -36,7 +38,7 @@ def load_encoder(
         device: The device; ``None`` for the best available.
         card: Card data for the model; before training, pass :class:`st_biomed.release.card.BiomedCard`, because the
             host's card writes training strings into the README of every checkpoint.
-        trust_remote_code: As in :func:`load_model`.
+        trust_remote_code, exported: As in :func:`load_model`.
 
     Raises:
         InputError: As in :func:`load_model`; unknown pooling, or a length that leaves no room for a token.
@@ -45,7 +47,7 @@ def load_encoder(
         raise unknown_name("pooling", pooling, POOLINGS)
     if max_length is not None:
         check_limit(max_length)
-    model = load_model(name, device=device, card=card, trust_remote_code=trust_remote_code)
+    model = load_model(name, device=device, card=card, trust_remote_code=trust_remote_code, exported=exported)
     from sentence_transformers.sentence_transformer.modules import Pooling
 
     for i, module in enumerate(model):
@@ -65,6 +67,7 @@ def load_model(
     truncate_dim: int | None = None,
     card: SentenceTransformerModelCardData | None = None,
     trust_remote_code: bool = False,
+    exported: bool = False,
 ) -> SentenceTransformer:
     """A model from a folder, the Hub or the packaged weights.
 
@@ -82,19 +85,32 @@ def load_model(
         trust_remote_code: Whether to leave a model that requires foreign code or another repository to
             sentence-transformers, which runs the code. All other models, including releases of this package, are
             loaded as usual.
+        exported: Whether the model may be an exported encoder (:mod:`st_biomed.encoder.exported`), which has no
+            weights and computes on the CPU: for linking and evaluation.
 
     Raises:
         ForeignCode: The model needs foreign code that is not allowed.
-        InputError: The model is not available, or damaged.
+        InputError: The model is not available, or damaged; an exported encoder where none is allowed, without its
+            runtime, or on another device than the CPU.
     """
     source = find_model(name, revision=revision, token=token)
+    if (export := Export.read(source.folder)) is not None:
+        if not exported:
+            raise InputError(
+                f"{source.folder}: is an exported encoder, which serves index, link and evaluate; expected the model "
+                f"that was exported, {export.source}"
+            )
+        if device is not None and str(device).partition(":")[0] != "cpu":
+            raise InputError(f"device '{device}': an exported encoder computes on the CPU; expected cpu")
+        device = "cpu"
     from st_biomed.encoder.assemble import assemble, place
     from st_biomed.encoder.listed_modules import listed_modules
 
     foreign = trust_remote_code and code_of_others(source.folder) is not None
     if not foreign:
         try:
-            model = assemble(source, listed_modules(source.folder), truncate_dim=truncate_dim, card=card)
+            listed = listed_modules(source.folder)
+            model = assemble(source, listed, truncate_dim=truncate_dim, card=card, export=export)
         except ForeignCode:
             if not trust_remote_code:
                 raise

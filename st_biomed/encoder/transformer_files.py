@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from st_biomed.encoder.allowed_classes import is_model_type
@@ -100,6 +100,17 @@ def check_tokenizer(where: Path, *, needed: bool) -> None:
     needed = needed and read_object(where / "tokenizer_config.json").get("tokenizer_class") not in _OF_BYTES
     if needed and not any(_VOCABULARIES.fullmatch(file.name) for file in where.iterdir()):
         raise InputError(f"{where}: has no vocabulary (for example tokenizer.json or vocab.txt): {AGAIN}")
+
+
+def check_inside(file: Path, path: str) -> None:
+    """Reject a path that leads out of a model's folder, on any system.
+
+    Raises:
+        InputError: It leads out of the folder.
+    """
+    windows_path = PureWindowsPath(path)
+    if windows_path.anchor or ".." in windows_path.parts or "\0" in path:
+        raise InputError(f"{file}: path {path!r} leads out of the model's folder; paths must be below it")
 
 
 def check_plain_path(path: Path, name: object) -> None:

@@ -169,6 +169,7 @@ def _loaded(measured: MeasuredModel, device: str | None, trust_remote_code: bool
             max_length=measured.max_length or None,
             device=device,
             trust_remote_code=trust_remote_code,
+            exported=True,
         )
     except InputError as error:
         path = Path(measured.model)

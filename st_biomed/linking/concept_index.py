@@ -11,6 +11,7 @@ from sentence_transformers import SentenceTransformer
 
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest
+from st_biomed.encoder.exported import export_of
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files import lock, read_whole, replacing
 from st_biomed.linking.catalog import Catalog
@@ -19,6 +20,7 @@ from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.manifest import GRAPH, HEADER, PARTS, Manifest, check_folder
 from st_biomed.linking.mention_search import MentionSearch
 from st_biomed.linking.recall import searchable
+from st_biomed.linking.same_vectors import check_same_vectors
 from st_biomed.linking.settings import DEFAULTS, EncodingOptions
 from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex, check_kind
 from st_biomed.linking.vectors import PROGRESS, open_matrix
@@ -104,7 +106,9 @@ class ConceptIndex(MentionSearch):
             loaded = (
                 model
                 if isinstance(model, SentenceTransformer)
-                else load_encoder(model, device=encoding.device, trust_remote_code=encoding.trust_remote_code)
+                else load_encoder(
+                    model, device=encoding.device, trust_remote_code=encoding.trust_remote_code, exported=True
+                )
             )
             similarity = similarity or cast(Similarity, loaded.similarity_fn_name or "cosine")
             if similarity not in get_args(Similarity):
@@ -152,7 +156,7 @@ class ConceptIndex(MentionSearch):
 
         Args:
             folder: A folder written by :meth:`build` or :meth:`save`.
-            model: The encoder of the mentions, which must be the encoder of the names; by default it is loaded by its
+            model: The encoder of the mentions, which must be the encoder of the names or its export; by default it is loaded by its
                 recorded name on the first :meth:`search`.
             verify: Whether to compare the checksums of the vectors and the FAISS file, which reads them completely.
                 Their sizes and the checksums of the other files are always compared.
@@ -188,12 +192,15 @@ class ConceptIndex(MentionSearch):
     def use(self, model: SentenceTransformer | str | Path | None = None, *, device: str | None = None) -> NameEncoder:
         """Use this model to encode mentions.
 
+        It must be the encoder of the names, or an export of it whose vectors are compared with those of the index.
+
         Args:
             model: The model, or its name; by default the recorded one.
             device: Device of a model that is given by name; ``None`` for the best available.
 
         Raises:
-            InputError: The model is not the one that encoded the names, or none is recorded.
+            InputError: The model is not the one that encoded the names, an export gives other vectors, or none is
+                recorded.
         """
         recorded = self.manifest.model
         if not (model := model or recorded):
@@ -201,15 +208,19 @@ class ConceptIndex(MentionSearch):
         loaded = (
             model
             if isinstance(model, SentenceTransformer)
-            else load_encoder(model, device=device, trust_remote_code=self.trust_remote_code)
+            else load_encoder(model, device=device, trust_remote_code=self.trust_remote_code, exported=True)
         )
         digest, expected = model_digest(loaded), self.manifest.model_sha256
-        if digest != expected:
+        encoder = NameEncoder(loaded, bf16=None if self.manifest.bf16 else False)
+        if digest != expected and (export := export_of(loaded)) is not None and export.source_sha256 == expected:
+            matrix, texts = self.vectors.matrix, self.catalog.texts
+            check_same_vectors(self.folder, encoder, matrix, texts, cast(Similarity, self.manifest.similarity))
+        elif digest != expected:
             raise InputError(
                 f"{self.folder}: was built with model {self.manifest.model or 'given as an object'} (sha256 "
                 f"{expected[:12]}), this one has sha256 {digest[:12]}; give that model or build the index again"
             )
-        self._encoder = NameEncoder(loaded, bf16=None if self.manifest.bf16 else False)
+        self._encoder = encoder
         given = model if isinstance(model, SentenceTransformer) else _recorded(model)
         self._reopened_with = None if given == recorded else given
         return self._encoder

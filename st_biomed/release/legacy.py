@@ -63,7 +63,7 @@ def save_legacy(folder: str | Path, output: str | Path) -> Path:
     with unreplaced(folder), replacing(output) as draft:
         shutil.copytree(folder, draft, dirs_exist_ok=True)
         model = load_encoder(folder, device="cpu")
-        _rewrite(draft, folder, model.max_seq_length)
+        rewrite_for_version_5(draft, model.max_seq_length, named=folder)
         expected = model.encode(PROBES, show_progress_bar=False)
         vectors = load_encoder(draft, device="cpu").encode(PROBES, show_progress_bar=False)
         if not np.allclose(vectors, expected, atol=1e-6):
@@ -73,16 +73,24 @@ def save_legacy(folder: str | Path, output: str | Path) -> Path:
     return output
 
 
-def _rewrite(draft: Path, folder: Path, max_seq_length: int | None) -> None:
-    """Write the older configuration into a copy of a release."""
+def rewrite_for_version_5(draft: Path, max_seq_length: int | None, *, named: str | Path) -> None:
+    """Write the older configuration into a saved model.
+
+    Args:
+        draft: Folder of the saved model.
+        max_seq_length: The model's own limit of tokens.
+        named: The model, for messages.
+
+    Raises:
+        InputError: A module or a setting that version 5 does not have.
+    """
     path = draft / "modules.json"
     modules = json.loads(path.read_text("utf-8"))
     for module in modules:
         kind = module["type"].rpartition(".")[2]
         if not module["type"].startswith("sentence_transformers.") or kind not in _OLDER:
             raise InputError(
-                f"{folder}: module {module['type']} has no older form; modules with one are "
-                f"{', '.join(sorted(_OLDER))}"
+                f"{named}: module {module['type']} has no older form; modules with one are {', '.join(sorted(_OLDER))}"
             )
         module["type"] = f"sentence_transformers.models.{kind}"
         _OLDER[kind](draft / module["path"], max_seq_length)

@@ -49,6 +49,7 @@ REQUIRED = {
     "link": "{folder}",
     "release": "{folder} org/x",
     "average": "a b -o {new}",
+    "export": "m -o {new}",
     "kge evaluate": "{folder}",
     "picture concepts": "toy m -o {new}.png",
     "picture pairs": "toy m -o {new}.png",
