@@ -43,7 +43,9 @@ def passages(terminology: Terminology) -> set[tuple[str, str, str]]:
 
 def test_passages_belong_to_every_concept_of_the_name_and_do_not_have_the_name(zorb: Terminology, corpus: str):
     """Catches a name that stays in its passage, a passage of the wrong concept, and a space before a comma."""
-    found, coverage = PassageArguments(corpus=[corpus], text_form="lines", passage_words=5).with_corpus(zorb, Tokenizer)
+    found, coverage = PassageArguments(corpus=[corpus], text_form="lines", passage_words=5).with_corpus(
+        zorb, Tokenizer
+    )
     assert coverage is not None and coverage.documents == 2
     first, second = "daily, for [MASK], and the", "A [MASK] of the flumpa"
     assert passages(found) == {
