@@ -44,7 +44,6 @@ def nearest(
     Args:
         queries: ``[Q, D]``, in numpy or in torch; the work is done on their device.
         vectors: ``[N, D]``, in numpy (may be memory-mapped, may be half precision) or in torch.
-        k: How many.
         similarity: ``"cosine"`` (of a zero vector: 0), ``"dot"`` or ``"euclidean"``.
         query_chunk, vector_chunk: At most this many rows of each are compared at once; by default 256 queries on a CPU
             and 4096 elsewhere.

@@ -117,7 +117,6 @@ def in_order(work: Callable[[Block], Made], documents: Iterable[Document], proce
 
     Args:
         work: The function of a block; it is pickled once for each of several processes.
-        documents: The documents.
         processes: Number of processes; the results do not depend on it.
 
     Raises:

@@ -97,7 +97,6 @@ class TermMatcher:
         Args:
             names: N strings.
             concepts: Name to its concepts, N rows; a name without a concept is not searched for.
-            digest: Digest of the names.
             language: Language of the names, which chooses the policy.
             policy: As for a terminology.
 

@@ -163,8 +163,6 @@ def _in_stream(raw: IO[bytes], where: str, name: str, form: str, field: str) -> 
     """The documents of one file.
 
     Args:
-        raw: Its bytes.
-        where: Its name in messages.
         name: The prefix of its documents' names.
         form: A key of ``FORMS``, not ``auto``.
         field: The key of the text in JSON lines.

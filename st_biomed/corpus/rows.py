@@ -40,8 +40,6 @@ class Found(NamedTuple):
         """The rows of a block, and its counts.
 
         Args:
-            block: The block.
-            table: Its rows.
             forms: The form of every mention in it, int64 ``[M]``.
             dropped: Mentions without a row, by reason.
         """

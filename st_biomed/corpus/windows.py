@@ -51,12 +51,10 @@ def mention_windows(
 
     Args:
         matcher: Finds the mentions; ``None`` for sequences of plain text.
-        documents: Documents.
         tokens: Maximum number of tokens of a sequence; a longer word is a separate sequence.
         tokenizer: Counts the pieces of words; by default a word is a token.
         most_mentions: Maximum number of mentions of a sequence.
         without_mentions: Whether sequences without a mention are kept, for masked-language training.
-        processes: Number of processes.
         file: The file for the rows; by default they stay in memory.
 
     Returns:

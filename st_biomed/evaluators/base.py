@@ -170,7 +170,6 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         """Measure a model, write the CSV row and hand the metrics to the model card.
 
         Args:
-            model: The model.
             output_path: Folder of the CSV file; ``None`` writes none.
             epoch, steps: Where training stands (the trainer passes fractions of an epoch); -1 outside training.
 
@@ -183,7 +182,6 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         """How this evaluator embeds with a model; evaluators with equal :attr:`embedding_options` embed identically.
 
         Args:
-            model: The model.
             digest: Its digest, if known; only a cache needs it.
         """
         embed = model_embedder(

@@ -59,7 +59,6 @@ def read_published(entries: Sequence[Any], protocol: object, where: str) -> list
     """The published figures in a benchmark's file.
 
     Args:
-        entries: The entries of the file.
         protocol: The benchmark's settings as the dataclass of its evaluator.
         where: File and key, for messages.
 

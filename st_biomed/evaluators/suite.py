@@ -94,7 +94,6 @@ class EvaluatorSuite:
         """The reported metrics, by evaluator name.
 
         Args:
-            model: The model.
             called: Name of the model in a line before each evaluator, with the number of texts; empty for no line.
         """
         if not self.tests:

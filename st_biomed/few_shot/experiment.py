@@ -58,9 +58,7 @@ class Experiment:
         several chains begin with is trained once. A chain is trained after those that it continues.
 
         Args:
-            chains: The chains to train.
             shots: Number of names of every concept.
-            seed: Seed of all random choices.
             hidden: Width of the hidden layer for each training set.
         """
         done: dict[Chain, TrainedChain] = {(): TrainedChain((), (), self.encoder)}
@@ -87,7 +85,6 @@ class Experiment:
         Args:
             hidden: The widths; with a single one nothing is trained.
             shots: Number of names of every concept.
-            seeds: Seeds of the runs.
         """
         if len(hidden) == 1:
             return {}

@@ -182,7 +182,6 @@ class Outcomes:
         """(Shots, seed) to the p value of the paired test, adjusted by Holm's procedure over all draws of a row.
 
         Args:
-            evaluator: The evaluator.
             name: The row, see :attr:`Run.name`.
         """
         tests = {
@@ -196,7 +195,6 @@ class Outcomes:
         """Write everything as JSON.
 
         Args:
-            path: The file.
             **about: Further contents of the file.
         """
         runs = [{"name": run.name, **asdict(run)} for run in self.runs]

@@ -112,8 +112,6 @@ def train_stage(
         embed: Vectors of the input, or of the earlier stages.
         concepts: Names of each concept.
         shots: Number of training names of each concept, and also of validation names.
-        hidden: Width of the hidden layer.
-        settings: The other settings.
         training: The trainer's arguments. A run takes seconds, so no checkpoints are saved and no progress bar is
             shown.
 

@@ -164,7 +164,6 @@ def with_known_words(training_set: TrainingSet, encoder: FrozenEncoder) -> Train
     """The set without names of which no word has a word vector; the coverage is printed.
 
     Args:
-        training_set: The names.
         encoder: The input of the few-shot encoder; one that splits words into pieces knows all.
     """
     print(f"{training_set.name}: {training_set.terminology!r}\n{training_set.statistics}")

@@ -41,7 +41,6 @@ class Seal:
         """Write the header of a folder whose other files exist.
 
         Args:
-            folder: The folder of the files.
             content: Further contents of the header.
             files: Their paths in the folder, with ``/``.
 
@@ -74,7 +73,6 @@ class Seal:
         """Compare files with their entries in the header.
 
         Args:
-            folder: The folder of the files.
             record: The result of :meth:`read`.
             files: The required files; a file that the header does not list does not belong to the folder.
             sizes_only: Whether to compare only sizes and not read the contents.
@@ -132,8 +130,6 @@ def read_sealed(path: Path, remedy: str, format: int | None = None) -> dict[str,
     """The contents that :func:`sealed` was given.
 
     Args:
-        path: The file.
-        remedy: The remedy for a damaged file.
         format: The required ``format``; ``None`` for files without one.
 
     Raises:

@@ -30,7 +30,6 @@ def by_definition(
     Args:
         distance: The definition of sources that have none of their own.
         source_distances: Source to definition.
-        sources: The sources of parents.
 
     Raises:
         InputError: An unknown definition or source.
@@ -80,8 +79,6 @@ def levels_of(
     """The keys of each level from 1 to ``far - 1``.
 
     Args:
-        terminology: Concepts and parents.
-        graph: All parents.
         concept_sources: Concept to the sources it can be compared in.
         definitions: Definition to the sources whose parents it is applied to; ``None`` for all.
         kinships: For ``sibling_parent``: the kinships from near to far.

@@ -116,7 +116,6 @@ class KGEModel(nn.Module, ABC):
         Args:
             given: Tails if ``side`` is ``"head"``, otherwise heads, ``[B]``.
             relations: ``[B]``.
-            side: The missing end.
 
         Raises:
             InputError: An unknown side.

@@ -100,7 +100,6 @@ class TrainedKGE:
         """Load a training written by :meth:`save`.
 
         Args:
-            folder: The folder.
             device: Device of the model, see :func:`device_named`.
 
         Raises:

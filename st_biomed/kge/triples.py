@@ -82,10 +82,6 @@ class Triples(NamedTuple):
 def parse_inverses(arguments: Sequence[str], label: str = "inverses are") -> list[tuple[str, str]]:
     """Pairs from arguments of the form ``NAME=INVERSE``.
 
-    Args:
-        arguments: The arguments.
-        label: Beginning of the error message.
-
     Raises:
         InputError: Another form.
     """
@@ -102,10 +98,6 @@ def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER
     These are dropped, in this order: triples with equal ends, repeated triples, declared inverses (after reversal),
     relations that duplicate another relation in either direction, the second direction of symmetric relations, and
     rare relations. Of two relations, the one with more triples is kept, then the one with the shorter name.
-
-    Args:
-        terminology: Concepts with relations and parents.
-        options: The selection and the filters.
 
     Raises:
         InputError: An option out of range, a declared inverse that is not a relation, or no remaining triple.
@@ -138,8 +130,6 @@ def stated_triples(
     """The unfiltered triples of a terminology.
 
     Args:
-        terminology: Concepts with relations and parents.
-        relations: Whether to use its relations.
         parents: Whether to use its parents, as relation :data:`ISA`; where a relation has this name, they are one.
 
     Returns:

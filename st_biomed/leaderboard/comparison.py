@@ -18,7 +18,6 @@ def compare(
     """Every model compared with one of them, on the primary metric of every evaluator.
 
     Args:
-        results: Results of all models.
         reference: Name of the model that is subtracted.
         folder: The folder of the units and of earlier tests, which are not repeated.
         n_resamples, seed: Parameters of the tests, see :meth:`st_biomed.metrics.Units.compare`.

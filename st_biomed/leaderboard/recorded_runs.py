@@ -64,7 +64,6 @@ def with_base(models: Sequence[MeasuredModel], base: str | None) -> list[Measure
     """The base and then the models that are compared with it.
 
     Args:
-        models: The models given by the user.
         base: The base given by the user; by default the base of the releases among the models, with the settings of
             the models if it is one of them.
 

@@ -126,7 +126,6 @@ class ResultsFolder:
         """Store a result as the latest, together with those that other processes added meanwhile.
 
         Args:
-            result: The result.
             units: Its units; ``None`` if a file has them already.
 
         Returns:

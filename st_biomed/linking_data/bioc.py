@@ -59,9 +59,6 @@ class BioCDocument(NamedTuple):
 def composite_parts(annotations: Sequence[BioCAnnotation]) -> dict[int, list[int]]:
     """The parts of each composite mention, by ``CompositeRole`` in BC5CDR.
 
-    Args:
-        annotations: The annotations of a passage.
-
     Returns:
         Index of a composite mention to the indices of the individual mentions within its span.
     """

@@ -65,7 +65,6 @@ class Places:
         """The position of an annotation that has a location.
 
         Args:
-            annotation: The annotation.
             holder: Offset of its passage.
         """
         annotated = " ".join(annotation.text.split())

@@ -45,8 +45,6 @@ def hold_out_names(
         n_dictionary: Number of concepts whose names are in the dictionary: those of the held-out names, and others
             drawn up to this number; 0 for all. Embedding the names of several hundred thousand concepts takes longer
             than all other measurements.
-        seed: Seed of the draw.
-        name: Name of the data set.
 
     Raises:
         InputError: A number below 1, fewer concepts with three names than requested names, or a dictionary of fewer

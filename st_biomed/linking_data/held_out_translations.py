@@ -55,7 +55,6 @@ def hold_out_translations(
         n_dev, n_test: Concepts held out for each split.
         prefix: Prefix of the codes of the concepts, e.g. ``"HP:"``: those that are held out and those in the
             dictionary; all by default.
-        seed: Seed of the draw.
         name: The names of the data sets are ``<name>-<language>``.
 
     Raises:

@@ -17,8 +17,6 @@ def number(name: str, value: object, *, above: float | None = None, least: float
     """A finite number within bounds.
 
     Args:
-        name: The argument, as named in the message.
-        value: Its value.
         above: The number must be larger than this.
         least: The number must not be smaller than this.
 

@@ -32,7 +32,6 @@ def clustering_pair_metrics(levels: PairLevels, thetas: Sequence[float] | None =
     ends; ``n_terms``, ``n_gold_pairs`` and ``n_predicted``.
 
     Args:
-        levels: Levels of the pairs.
         thetas: Thresholds to choose from; a single one is a threshold from other data. ``None`` for all thresholds.
 
     Raises:
@@ -76,10 +75,7 @@ def concept_counts(levels: PairLevels, gold: GoldPairs, concepts: CSR, theta: fl
     divided evenly among the concepts of that term.
 
     Args:
-        levels: Levels of the pairs.
-        gold: The gold pairs.
         concepts: Concepts 0..C-1 of each term, at least one.
-        theta: Threshold.
 
     Returns:
         float64 ``[C, 3]``, rows of :class:`~st_biomed.metrics.Units` with the statistic ``f1``.

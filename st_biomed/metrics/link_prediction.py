@@ -75,7 +75,6 @@ class KnownTriples:
 
         Args:
             triples: ``[Q, 3]``.
-            side: The missing end.
 
         Returns:
             ``(query, entity)``, both ``[M]``: ``entity[m]`` is an answer to the query of ``triples[query[m]]``.
@@ -150,9 +149,7 @@ def rank_triples(
     """Ranks of one end of triples, a few queries at a time.
 
     Args:
-        scorer: The model.
         triples: (head, relation, tail), integers ``[Q, 3]``.
-        side: The missing end.
         n_entities: E.
         known: The triples that filtered ranks leave out; without them only raw ranks are returned.
         cells: Number of scores in memory at once; at least one row of E.

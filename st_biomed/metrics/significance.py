@@ -103,7 +103,6 @@ class Units:
 
         Args:
             level: Share of the resampled figures inside the interval.
-            n_resamples: Number of resamples.
             seed: Seed of the draws; the same seed draws the same units for any model.
 
         Raises:
@@ -126,9 +125,7 @@ class Units:
 
         Args:
             other: Units of the other model, from the same benchmark.
-            level: Level of the interval.
             n_resamples: Number of draws of each kind; p is never below ``1 / (n_resamples + 1)``.
-            seed: Seed of the draws.
 
         Raises:
             InputError: Other units or another statistic.

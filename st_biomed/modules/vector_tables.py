@@ -35,7 +35,6 @@ def read_text_vectors(path: str | Path, keep: Callable[[str], bool]) -> WordTabl
     single spaces.
 
     Args:
-        path: The file.
         keep: Selects words; the numbers of other words are counted but not parsed.
 
     Raises:

@@ -21,7 +21,6 @@ def tree_curves(path: str | Path, units: Mapping[str, Units], *, curve: str = "r
     """ROC or precision-recall curves of every two distances of a tree benchmark, a line for each model.
 
     Args:
-        path: The file.
         units: Model to its pairs, (cosine, distance).
         curve: ``"roc"`` or ``"pr"``.
 
@@ -61,7 +60,6 @@ def distance_histograms(path: str | Path, units: Mapping[str, Units]) -> Path:
     """The cosines of the pairs at each distance, a panel for each model.
 
     Args:
-        path: The file.
         units: Model to its pairs, (cosine, distance).
 
     Raises:

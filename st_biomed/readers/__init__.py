@@ -46,8 +46,6 @@ def parse_options(name: str, pairs: Iterable[str], label: str = "option") -> dic
     """The options of a reader from ``["key=value"]``, each converted to the type that the reader declares.
 
     Args:
-        name: The reader.
-        pairs: The options as written by the user.
         label: The text before a key in errors.
 
     Raises:

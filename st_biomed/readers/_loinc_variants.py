@@ -38,12 +38,8 @@ def variant_names(
     """The names of codes in other languages, all of them synonyms.
 
     Args:
-        folder: The release.
         languages: ``"it"`` for all variants of a language, ``"es-MX"`` for one, ``"all"``.
         synonyms: Further columns of names: ``SHORTNAME``, ``COMPONENT``; others are not in variants.
-        known: The codes with a name.
-        prefix: Prefix of the codes.
-        tally: Counts the rows of the variants.
 
     Raises:
         InputError: No list of variants, an unknown language, a missing table; with file and line: a malformed row.

@@ -39,7 +39,6 @@ def normalize(texts: pa.Array, name: str) -> pa.Array:
     Lower case is Python's: arrow's differs for a few characters (İ, a final Σ).
 
     Args:
-        texts: Strings.
         name: A key of ``NORMALIZERS``.
 
     Raises:

@@ -94,7 +94,6 @@ class Ontology:
         """The records of a term, except its edges.
 
         Args:
-            term: The statements about it.
             where: ``file:line`` or similar, for errors.
 
         Raises:
@@ -137,9 +136,6 @@ class Ontology:
 
     def finish(self, labels: Mapping[str, str]) -> Iterator[Record]:
         """The edges.
-
-        Args:
-            labels: The names of relations.
 
         Raises:
             InputError: No term has a requested prefix.

@@ -195,10 +195,7 @@ def _has(path: Path, column: str, column_name: str | None, form: _Form) -> bool:
     """Whether to read a table of strings for another column: the column is named, or has one of the usual names.
 
     Args:
-        path: The table.
         column: A key of ``_USUAL_NAMES``.
-        column_name: The name given by the user.
-        form: The form of the table.
 
     Raises:
         InputError: A column is named, but the table has no header.

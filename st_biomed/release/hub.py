@@ -50,7 +50,6 @@ def look_up(api: HfApi, repo_id: str, branch: str = "") -> Repository:
     """The Hub's information on a name, and the user of the token.
 
     Args:
-        api: The Hub's client.
         repo_id: ``owner/name``.
         branch: The branch to write to; main by default.
 
@@ -150,7 +149,6 @@ def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
 
     Args:
         plan: From :func:`plan_push`.
-        api: The Hub's client.
 
     Raises:
         InputError: The plan's obstacle, or an error of the Hub, the connection or the disk, with a remedy.

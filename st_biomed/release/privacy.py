@@ -65,7 +65,6 @@ def check_release(
     """Reject a folder that violates the rule above.
 
     Args:
-        folder: The folder to publish.
         terminologies: All terminologies of training or measurement, including open ones, which excuse their own names.
         base_model_folder: The folder of the base model's tokenizer files; without it every string of the tokenizer
             must be a single word.

@@ -41,8 +41,6 @@ def recheck(
     of several), or in the folders that the recipe read.
 
     Args:
-        folder: The release folder.
-        run: Its record.
         terminologies: The terminologies of training and measurement.
         allow_sources: Sources whose names may be published; they are not searched for.
         base_model: The model that training started from, whose tokenizer the released one may equal; by default that

@@ -117,7 +117,6 @@ class RunRecord:
         """Record all arguments of the trainer except its access tokens.
 
         Args:
-            arguments: The trainer's arguments.
             changed: Names of the arguments that differ from the host's defaults.
         """
         resolved = {name: plain(value) for name, value in arguments.to_dict().items() if not name.endswith("_token")}
@@ -130,7 +129,6 @@ class RunRecord:
         Args:
             benchmark: The benchmark, e.g. ``"icd10cm_tree"``.
             stage: ``"before"`` or ``"after"`` training.
-            metrics: Name to value.
 
         Raises:
             InputError: Another stage.

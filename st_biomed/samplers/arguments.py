@@ -70,8 +70,6 @@ def known_by(terminology: Terminology, path: str | Path | None, dataset: Dataset
     memory.
 
     Args:
-        terminology: The terminology of the labels.
-        path: Folder of the saved terminology.
         dataset: The training dataset; ``None`` for the dataset of all names.
     """
     remember(terminology)
@@ -145,7 +143,6 @@ class TerminologyBatches(TrainingBatches):
         """The batches of a terminology's names.
 
         Args:
-            terminology: The terminology of the labels.
             path: Folder where it is saved; needed only to unpickle the batches in another process.
             dataset: The training dataset; ``None`` for the dataset of all texts that the batches are made of.
             **options: Attributes of the plan.

@@ -48,7 +48,6 @@ class PartnerGroups:
         """Draw the groups of N anchors.
 
         Args:
-            rng: The random generator.
             anchors: Entries of the concept-to-names table, ``[N]``.
 
         Returns:

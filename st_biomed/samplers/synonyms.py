@@ -163,7 +163,6 @@ def _spread(rng: np.random.Generator, owner: np.ndarray, groups: np.ndarray) -> 
     the first half of each part.
 
     Args:
-        rng: The random generator.
         owner: Owner of each group, sorted, ``[G]``.
         groups: Number of groups of each owner, ``[N]``.
 

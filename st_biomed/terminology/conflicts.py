@@ -51,7 +51,6 @@ class _Pairs:
         """One entry for each key, the most frequent first.
 
         Args:
-            what: What is counted.
             third: What the third part of a key is called, where it has one.
         """
         return [
@@ -144,7 +143,6 @@ def links_that_do_not_hold(
 
     Args:
         conflicts: :attr:`~st_biomed.terminology.crosswalk.Crosswalk.conflicts`.
-        sources: Descriptions by name.
     """
     pairs = _Pairs(sources)
     for code, other_code, reason in conflicts:
@@ -157,7 +155,6 @@ def cycles(terminology: Terminology, own: int) -> dict[str, Any]:
     """Parents that contradict each other.
 
     Args:
-        terminology: What was united.
         own: How many parents lay on cycles before.
 
     Returns:

@@ -190,7 +190,6 @@ def with_precision(
     They are constructed again, since the trainer's arguments read the precision in their constructor.
 
     Args:
-        training: The trainer's arguments.
         precision: ``"auto"``, or ``"as given"`` to leave it to ``--bf16`` and ``--fp16``.
 
     Raises:
@@ -229,7 +228,6 @@ def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: s
     """Set the dropout and freeze parameters.
 
     Args:
-        model: The encoder.
         dropout: Share of values dropped in training; ``None`` keeps the model's dropout.
         frozen: Regular expression of the names of parameters to freeze; empty for none.
 

@@ -68,7 +68,6 @@ def set_loss_rate(optimizer: torch.optim.Optimizer, model: SentenceTransformer, 
 
     Args:
         optimizer: An optimizer before its first step and without a scheduler.
-        model: The encoder.
         rate: Above 0.
     """
     encoder = {id(parameter) for parameter in model.parameters()}

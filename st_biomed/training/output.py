@@ -52,9 +52,6 @@ class OutputFolders:
     def begin(self, terminology: Terminology | None) -> None:
         """Rename the checkpoints of an earlier run, and save the training terminology beside those of this run.
 
-        Args:
-            terminology: The training terminology, if there is one.
-
         Raises:
             InputError: The resumed run was trained on another terminology.
         """
@@ -100,7 +97,6 @@ def output_folders(
             to the checkpoint that was found.
         name: The recipe's name; the default of ``output_dir`` is ``out/<name>``.
         overwrite: Whether to replace an earlier run's release, or a model that it trained but did not release.
-        base_model: The model that training starts from.
         base_is_model: Whether it is a model, which must be available, and not a table of word vectors.
         is_own: Whether a relative path in the release folder is that of a release file.
         in_phases: Whether :class:`~st_biomed.training.phases.Phases` finds the checkpoint of a resumed run.

@@ -46,7 +46,6 @@ def few_shot_names(
             :func:`~st_biomed.training_data.high_level_concepts.child_concepts` returns them; for a terminology, its
             :func:`~st_biomed.training_data.high_level_concepts.top_concepts` are used.
         shots: Number of names per concept in each of the two datasets, at least 1; 15 in the paper.
-        seed: Random seed.
         ambiguous: Handling of a name under two concepts: ``"error"``, or ``"drop"`` to remove it from all of them.
 
     Raises:

@@ -19,7 +19,6 @@ def without_relations(terminology: Terminology, sources: Collection[str]) -> Ter
     A pair of concepts that such a source relates is held out in both directions, and of every source that relates it.
 
     Args:
-        terminology: What is trained on.
         sources: Sources whose relations are held out; those without relations change nothing.
     """
     relations = terminology.relations
@@ -33,7 +32,6 @@ def without_relations_of(terminology: Terminology, codes: Collection[str]) -> Te
     """The terminology without the relations of some concepts; concepts, names and parents stay.
 
     Args:
-        terminology: What is trained on.
         codes: Codes of the held-out concepts: a relation with any of them is held out. Unknown codes are ignored.
     """
     held_out = pc.is_in(terminology.concepts["code"], value_set=pa.array(sorted(codes), pa.string())).to_numpy()
@@ -43,11 +41,6 @@ def without_relations_of(terminology: Terminology, codes: Collection[str]) -> Te
 
 def draw_related(terminology: Terminology, n: int, seed: int = 0) -> list[str]:
     """Codes of the concepts of random relations, for :func:`without_relations_of`.
-
-    Args:
-        terminology: Relations.
-        n: Number of relations that are drawn.
-        seed: Random seed.
 
     Raises:
         InputError: Not enough relations to leave one for training.

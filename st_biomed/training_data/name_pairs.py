@@ -18,9 +18,7 @@ def pair_lines(
     """SapBERT's training file: ``code||name1||name2``, a line for each pair of names of a concept.
 
     Args:
-        terminology: Concepts and names.
         max_pairs_per_concept: Maximum number of pairs per concept, chosen at random without repeats (50 in the paper).
-        seed: Random seed.
         tally: Counts the pairs; pairs above the maximum and pairs of a name with ``||`` or a line break are dropped.
 
     Raises:

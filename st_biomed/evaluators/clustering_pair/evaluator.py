@@ -155,10 +155,8 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         """All names of a terminology, or of some concepts of it; an ambiguous name has all its concepts.
 
         Args:
-            terminology: The terminology.
             texts: Text ids or a mask ``[T]``, for instance of held-out names; all by default.
             sample: Draw this many concepts with all their names; by default, or if there are fewer, all of them.
-            seed: Seed of the draw.
             **options: As of the class.
 
         Raises:

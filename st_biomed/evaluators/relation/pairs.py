@@ -98,7 +98,6 @@ class RelatedPairs:
         Args:
             relations: Names; unknown relations have no pairs.
             most: Maximum number of pairs, chosen uniformly if there are more.
-            label: Name of the draw.
             tally: Counts the rows that were read, kept and dropped.
         """
         rows = self.terminology.relations
@@ -146,8 +145,6 @@ class RelatedPairs:
 
         Args:
             pairs: The given pairs, at least one.
-            n: Number of pairs.
-            label: Name of the draw.
 
         Raises:
             InputError: No concept has a type.
@@ -226,8 +223,6 @@ class RelatedPairs:
         """The first ``n`` unrelated pairs in order, or fewer if there are not enough.
 
         Args:
-            pairs: Candidates.
-            n: Number of pairs.
             label: Name of the draw of names.
             tally: Counts the candidates that were examined, kept, and related.
         """

@@ -36,7 +36,6 @@ def read(path: Path, *, tally: Tally, entity: str = "Disease") -> Corpus:
     """Read the existing splits.
 
     Args:
-        path: The folder.
         tally: Counts annotation rows, including relations.
         entity: ``Disease`` or ``Chemical``: the two are measured separately, each with its own dictionary.
 

@@ -45,7 +45,6 @@ def read(
     """Read one file (split ``all``), or a folder with ``train.jsonl``, ``validation.jsonl`` and ``test.jsonl``.
 
     Args:
-        path: The file or folder.
         tally: Counts entities.
         types: Types of the entities to read; all by default.
         databases: The ``db_name`` of the ids to read; all by default.

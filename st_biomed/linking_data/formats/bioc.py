@@ -53,7 +53,6 @@ def read(
     separately.
 
     Args:
-        path: The file or folder.
         tally: Counts annotations and relations.
         types: Types of the annotations to read (their infon ``type``), e.g. ``Disease,Chemical``; all by default.
         key: The infon with the ids; by default the first existing one of ``identifier``, ``MESH``, ``NCBI GENE``,

@@ -38,7 +38,6 @@ def read(path: Path, *, tally: Tally, label: str = "DIAGNOSTICO") -> Corpus:
     """Read the existing splits.
 
     Args:
-        path: The unpacked folder.
         tally: Counts rows.
         label: ``DIAGNOSTICO`` or ``PROCEDIMIENTO``: they are measured separately.
 

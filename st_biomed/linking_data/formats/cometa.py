@@ -32,7 +32,6 @@ def read(path: Path, *, tally: Tally, level: str = "general") -> Corpus:
     """Read one file (split ``all``) or a folder of splits; the example sentence is the document.
 
     Args:
-        path: The file or folder.
         tally: Counts rows.
         level: ``general`` or ``specific`` ids; the published figures use the general ones.
 

@@ -44,9 +44,7 @@ def read(
     """Read one fold.
 
     Args:
-        path: The folder of all folds.
         tally: Counts lines.
-        fold: Its number.
         columns: The kinds of the cells of a line, in order: ``mention``, ``id``, ``name`` (the concept's, for the
             dictionary) or ``ignored``.
         pattern: Path of the files, with ``{fold}`` and ``{split}``; ``fold_{fold}/{split}.tsv`` for folders.

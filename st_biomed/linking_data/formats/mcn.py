@@ -35,7 +35,6 @@ def read(path: Path, *, tally: Tally) -> Corpus:
     """Read the existing splits.
 
     Args:
-        path: The unpacked folder.
         tally: Counts lines.
 
     Raises:

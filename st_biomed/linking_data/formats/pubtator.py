@@ -28,7 +28,6 @@ def read(path: Path, *, tally: Tally, types: str | Iterable[str] = ()) -> Corpus
     """Read the existing splits; files without a split are ``all``. Relations are ignored.
 
     Args:
-        path: The file or folder.
         tally: Counts annotation rows, including relations.
         types: Types of the annotations to read, e.g. ``DiseaseOrPhenotypicFeature``; all by default.
 

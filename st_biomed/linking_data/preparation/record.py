@@ -44,9 +44,7 @@ def taken(
     """The data set after a step.
 
     Args:
-        dataset: Before the step.
         step: Its name, with the arguments that are not its defaults.
-        tally: Its counts.
         mentions: The mentions of every split, if it changed them.
         dictionary: The dictionary, if it changed it.
     """

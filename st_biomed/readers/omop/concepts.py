@@ -94,7 +94,6 @@ class Concepts:
         Call it once: every block is released after it is yielded.
 
         Args:
-            types: The column that holds the types.
             mark_standard: Whether standard concepts have the type ``STANDARD``, too.
         """
         self.blocks.reverse()
@@ -123,11 +122,8 @@ def read_concepts(
     """Read CONCEPT.
 
     Args:
-        tables: The files.
         wanted: A key of ``FILTERS`` to the values to keep; empty for all.
-        standard: Whether only standard concepts are read.
         named: Whether the concepts' names, which are English, are kept.
-        types: The column that holds the types.
 
     Raises:
         InputError: With file and line: a concept that is listed twice or has no vocabulary or type. No concept has a

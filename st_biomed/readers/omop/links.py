@@ -27,8 +27,6 @@ def link_rows(
     """Read CONCEPT_RELATIONSHIP and CONCEPT_ANCESTOR.
 
     Args:
-        tables: The files.
-        concepts: The concepts.
         relations: The relationships that are relations; ``None`` for all.
         inverses: Whether to keep both of two inverse relations.
         parents: Members of ``PARENTS``.

@@ -37,7 +37,6 @@ def term_rows(tables: Tables, concepts: Concepts, languages: Sequence[str]) -> I
     """Read CONCEPT_SYNONYM, and yield the terms; concepts without any are no longer known.
 
     Args:
-        tables: The files.
         concepts: The concepts, with their names if these are kept.
         languages: ISO 639-1 codes of the names to keep; empty for all.
 

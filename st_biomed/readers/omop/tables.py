@@ -74,7 +74,6 @@ class Tables:
         """Reject a missing table.
 
         Args:
-            table: Its name.
             asked: The option that needs it, and how to read without it.
 
         Raises:

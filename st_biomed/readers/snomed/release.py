@@ -176,8 +176,6 @@ class Release:
         """Rows that meet every condition, boolean ``[size]``; other rows are counted by their first failed condition.
 
         Args:
-            kind: The kind of file.
-            size: Number of rows.
             conditions: A description of the failing rows to boolean ``[size]``, or ``None`` for no condition.
         """
         keep = np.ones(size, dtype=bool)

@@ -74,7 +74,6 @@ class MetaFolder:
         """Reject a missing file.
 
         Args:
-            file: The file's name.
             asked: The option that needs it, and how to read without it.
 
         Raises:
@@ -125,9 +124,6 @@ class MetaFolder:
         """A column of CUIs as the integers after the C, int32 ``[N]``.
 
         Args:
-            file: The file's name.
-            block: Some rows of it.
-            column: The column's name.
             optional: Whether a cell may be empty, with the number -1.
 
         Raises:

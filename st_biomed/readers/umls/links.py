@@ -77,14 +77,12 @@ def read_links(
     """Read MRREL.
 
     Args:
-        folder: The files.
         sources: Sources whose rows are kept; ``None`` for all.
         asked: The sources that must occur.
         parent_sources: Sources whose parents are kept, which must occur; empty for all.
         relations: One of ``RELATIONS``.
         inverses: Whether to keep both of two inverse relations.
         least_rows: Relations with fewer rows are dropped.
-        trade_names: Whether to read trade names.
 
     Raises:
         InputError: An option needs MRREL or MRDOC, which is missing; no row has a requested source.
