@@ -7,7 +7,7 @@ import errno
 import heapq
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 _LISTED = 40  # names that a line may list; of more it names the nearest
@@ -36,6 +36,17 @@ def unknown_name(kind: str, found: object, allowed: Iterable[str]) -> InputError
         return InputError(f"unknown {kind} {shown(found)}; did you mean {', '.join(some)} or {last}?")
     hint = did_you_mean(str(found), names, "; ")
     return InputError(f"unknown {kind} {shown(found)}: allowed are {', '.join(map(repr, names))}{hint}")
+
+
+def check_name(kind: str, found: object, allowed: Collection[str]) -> str:
+    """A name from a closed list, as it was given.
+
+    Raises:
+        InputError: :func:`unknown_name`.
+    """
+    if not isinstance(found, str) or found not in allowed:
+        raise unknown_name(kind, found, allowed)
+    return found
 
 
 def did_you_mean(found: str, names: Iterable[str], before: str = ": ") -> str:

@@ -42,7 +42,6 @@ class Block:
 
     Attributes:
         number: Number of its first document among all documents.
-        documents: Its documents.
     """
 
     number: int

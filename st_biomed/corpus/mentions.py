@@ -48,7 +48,6 @@ class MentionContexts(NamedTuple):
             ``start`` and ``end`` (the mention in its document, in characters, half open), ``concepts`` (indices of all
             concepts it may mean) and ``document``; in the order of the text. For training select ``text`` and
             ``label``, the columns of :data:`st_biomed.training_data.columns.NAMES`.
-        coverage: Counts of the search.
     """
 
     dataset: Dataset

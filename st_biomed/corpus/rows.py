@@ -20,11 +20,7 @@ class Found(NamedTuple):
     """The result of one block.
 
     Attributes:
-        table: Rows.
         counts: Mentions of each form in the block: forms and counts, int64 ``[N]`` each.
-        documents: Documents in the block.
-        words: Their words.
-        markers: Markers in the raw text.
         dropped: Mentions without a row, by reason.
     """
 

@@ -79,7 +79,6 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
 
     Attributes:
         primary_metric: ``primary`` with the prefix, for ``metric_for_best_model``; known before the first call.
-        csv_file: Name of the CSV file.
         units: Units of the last measurement by metric; ``units[m].compare(earlier[m])`` compares two models, see
             :meth:`st_biomed.metrics.Units.compare`.
 

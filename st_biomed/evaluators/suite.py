@@ -25,7 +25,6 @@ class EvaluatorSuite:
         evaluators: Evaluators with equal ``embedding_options``.
 
     Attributes:
-        tests: The evaluators.
         published: Published figures of their benchmarks.
 
     Raises:

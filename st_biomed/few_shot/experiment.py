@@ -23,8 +23,6 @@ class TrainedChain:
 
     Attributes:
         sets: The training set of each stage.
-        stages: The stages.
-        embed: Vectors of the last stage.
     """
 
     sets: Chain
@@ -37,9 +35,6 @@ class Experiment:
     """The common parts of the runs of an experiment.
 
     Attributes:
-        sets: Training sets by name.
-        encoder: Vectors of the input.
-        settings: Settings of every stage.
         training: The trainer's arguments, except the seed.
     """
 

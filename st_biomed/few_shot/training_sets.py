@@ -28,7 +28,6 @@ class TrainingSet:
         name: Its name in tables, e.g. ``"ICD-10"``.
         concepts: Code of each concept to its names.
         titles: Code to the title of the concept.
-        terminology: The terminology of the names.
         statistics: The figures of the paper's Table 2 for it.
     """
 

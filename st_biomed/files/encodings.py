@@ -67,11 +67,7 @@ def undecodable(path: Path, encoding: str) -> InputError:
 
 
 def _known(encoding: str) -> str:
-    """An encoding of text, with one name for UTF-8.
-
-    Raises:
-        InputError: The encoding does not exist.
-    """
+    """An encoding of text, with one name for UTF-8."""
     try:
         io.TextIOWrapper(io.BytesIO(), encoding)  # rejects base64 and other codecs that are not for text
     except (LookupError, ValueError) as error:

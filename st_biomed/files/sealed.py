@@ -26,7 +26,6 @@ class Seal:
     """The way in which folders of one kind are sealed.
 
     Attributes:
-        header: Name of the header.
         format: The number of the format, increased if older folders can no longer be read.
         made_by: The command that writes such a folder, for messages.
         remedy: The remedy for a damaged folder, for messages.
@@ -47,7 +46,9 @@ class Seal:
         Returns:
             The contents of the header, without its own checksum.
         """
-        described = {name: _described(folder / name) for name in files}
+        described = {
+            name: {"bytes": (folder / name).stat().st_size, _KIND: checksum_of(folder / name)} for name in files
+        }
         record = {"format": self.format, **content, _FILES: described}
         replace_text(folder / self.header, sealed(record))
         return record
@@ -163,10 +164,6 @@ def checksum_of(path: Path) -> str:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _described(path: Path) -> dict[str, Any]:
-    return {"bytes": path.stat().st_size, _KIND: checksum_of(path)}
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.records import Tally
 from st_biomed.settings.checks import COUNT, check_value, within
 
@@ -30,7 +30,6 @@ class TripleOptions(NamedTuple):
     """Selection of the triples of a terminology for a graph.
 
     Attributes:
-        relations: Whether to use its relations.
         parents: Whether to use its parents, as relation :data:`ISA`.
         inverses: Names of a relation and of its inverse, as declared by the source; the triples of the second are
             reversed and added to the first.
@@ -177,8 +176,7 @@ def _turn_inverses(
     triples = triples.copy()
     for name, inverse in inverses:
         for relation in (name, inverse):
-            if relation not in names:
-                raise unknown_name("relation among the inverses", relation, names)
+            check_name("relation among the inverses", relation, names)
         if name == inverse:
             raise InputError(
                 f"inverses: {name!r} cannot be its own inverse; symmetric relations are detected automatically"

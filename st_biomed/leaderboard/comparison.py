@@ -29,7 +29,8 @@ def compare(
         InputError: The reference was not measured.
     """
     if reference not in {result.model for result in results}:
-        raise InputError(f"reference {reference!r} was not measured; measured were {_names(results)}")
+        measured = ", ".join(dict.fromkeys(result.model for result in results)) or "none"
+        raise InputError(f"reference {reference!r} was not measured; measured were {measured}")
     kept, new = folder.tests(), {}
     tests: dict[str, dict[str, PairedTest]] = {}
     references = {result.evaluator: result for result in results if result.model == reference}
@@ -49,7 +50,3 @@ def compare(
     if new:
         folder.add_tests(new)
     return tests
-
-
-def _names(results: Sequence[Result]) -> str:
-    return ", ".join(dict.fromkeys(result.model for result in results)) or "none"

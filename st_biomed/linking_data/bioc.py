@@ -45,9 +45,7 @@ class BioCDocument(NamedTuple):
 
     Attributes:
         where: ``file:line`` of its beginning.
-        id: Its id.
         passages: Passages in the order of the file.
-        n_relations: Number of relations.
     """
 
     where: str

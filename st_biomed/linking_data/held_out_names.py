@@ -16,7 +16,6 @@ class HeldOutNames(NamedTuple):
     """The training terminology and the data set that is linked to it.
 
     Attributes:
-        train: The terminology without the held-out names.
         dataset: The held-out names as mentions of their concepts, in the splits ``dev`` and ``test``; the dictionary
             is ``train``.
     """

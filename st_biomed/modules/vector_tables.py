@@ -16,7 +16,6 @@ class WordTable:
     """Words and their vectors.
 
     Attributes:
-        words: The distinct words.
         vectors: float32 ``[n, D]`` in the order of ``words``, finite.
         entries: Number of entries in the source.
         undecodable: Number of entries that are not UTF-8; they are left out, because no name can contain them.

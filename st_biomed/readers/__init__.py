@@ -6,26 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from st_biomed.records import Definition, Grouping, Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
+from st_biomed.records import Record, SourceInfo, Tally
 from st_biomed.settings.keyword_options import parsed
 from st_biomed.settings.registry import Registry
 
-__all__ = [
-    "Definition",
-    "Grouping",
-    "Parent",
-    "Reader",
-    "Record",
-    "Relation",
-    "Rows",
-    "SourceInfo",
-    "Tally",
-    "Term",
-    "Type",
-    "Xref",
-    "reader",
-    "reader_names",
-]
+__all__ = ["Reader", "reader", "reader_names"]
 
 
 class Reader(Protocol):

@@ -82,18 +82,6 @@ def check_release(
     return findings
 
 
-def find_breaches(
-    folder: str | Path,
-    terminologies: Sequence[Terminology],
-    base_model_folder: str | Path | None = None,
-    *,
-    own_text: str = "",
-    exclude: Collection[str] = (),
-) -> list[str]:
-    """All violations of the rule, one line each; for the arguments see :func:`check_release`."""
-    return judge(folder, terminologies, base_model_folder, own_text=own_text, exclude=exclude).breaches
-
-
 def judge(
     folder: str | Path,
     terminologies: Sequence[Terminology],

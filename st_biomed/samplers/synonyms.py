@@ -70,8 +70,6 @@ class SynonymBatchSampler(EpochBatchSampler):
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch; at least two groups.
-        terminology: The terminology of the labels.
-        plan: The synonyms of an epoch.
         **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:

@@ -8,12 +8,11 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from st_biomed.readers._curies import describe
 from st_biomed.readers._normalizers import normalize
 from st_biomed.records import SourceInfo
+from st_biomed.terminology.subset import strong_components
 from st_biomed.terminology.terminology import Terminology
 
 N_EXAMPLES = 3
@@ -44,7 +43,9 @@ class _Pairs:
         """One more of a pair of sources; further parts of the key, a reason, may follow them."""
         self._counts[key] += 1
         examples = self._examples[key]
-        if len(examples) < N_EXAMPLES and all(self._is_open(name) for name in key[:2]):
+        if len(examples) < N_EXAMPLES and all(
+            (self._sources.get(name) or describe(name)).redistributable for name in key[:2]
+        ):
             examples.append(example)
 
     def to_list(self, what: str, third: str = "") -> list[dict[str, Any]]:
@@ -62,9 +63,6 @@ class _Pairs:
             }
             for key, count in sorted(self._counts.items(), key=lambda entry: (-entry[1], entry[0]))
         ]
-
-    def _is_open(self, name: str) -> bool:
-        return (self._sources.get(name) or describe(name)).redistributable
 
 
 def equal_names(terminology: Terminology) -> dict[str, Any]:
@@ -163,10 +161,7 @@ def cycles(terminology: Terminology, own: int) -> dict[str, Any]:
     """
     parents = terminology.parents
     child, parent = (parents[end].to_numpy() for end in ("child", "parent"))
-    shape = (terminology.n_concepts, terminology.n_concepts)
-    _, component = connected_components(
-        coo_array((np.ones(len(child)), (child, parent)), shape=shape), connection="strong"
-    )
+    component = strong_components(child, parent, terminology.n_concepts)
     rows = np.flatnonzero(component[child] == component[parent])
     sources = parents["source"].combine_chunks().take(rows).to_pylist()
     cycle_sources: dict[int, set[str]] = defaultdict(set)

@@ -85,9 +85,14 @@ def on_cycles(child: np.ndarray, parent: np.ndarray, n_concepts: int) -> np.ndar
         child, parent: Concept indices of every edge, ``[E]``.
         n_concepts: C.
     """
-    graph = coo_array((np.ones(len(child), dtype=bool), (child, parent)), shape=(n_concepts, n_concepts))
-    _, component = connected_components(graph, directed=True, connection="strong")
+    component = strong_components(child, parent, n_concepts)
     return component[child] == component[parent]
+
+
+def strong_components(child: np.ndarray, parent: np.ndarray, n_concepts: int) -> np.ndarray:
+    """The strongly connected component of each concept, ``[C]``."""
+    graph = coo_array((np.ones(len(child), dtype=bool), (child, parent)), shape=(n_concepts, n_concepts))
+    return connected_components(graph, directed=True, connection="strong")[1]
 
 
 def of_same(

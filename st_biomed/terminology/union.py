@@ -22,8 +22,6 @@ class United(NamedTuple):
     """What became of a union.
 
     Attributes:
-        terminology: The whole.
-        crosswalk: Which codes became others.
         report: What conflicts, ready to be written as JSON: counts by pair of sources, and examples where both may be
             redistributed.
     """

@@ -13,7 +13,7 @@ from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.encoder.text_limit import LEAST
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
 from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of, within
@@ -112,8 +112,7 @@ class EncoderArguments(AveragingArguments):
         Raises:
             InputError: The model does not exist, the pooling is unknown, or no parameter matches ``frozen``.
         """
-        if self.pooling not in (*POOLINGS, "own", "own_or_cls"):
-            raise unknown_name("pooling", self.pooling, (*POOLINGS, "own", "own_or_cls"))
+        check_name("pooling", self.pooling, (*POOLINGS, "own", "own_or_cls"))
         pooling = None if self.pooling.startswith("own") else self.pooling
         if self.pooling == "own_or_cls" and not has_own_pooling(self.base_model):
             pooling = "cls"
@@ -195,8 +194,7 @@ def with_precision(
     Raises:
         InputError: The precision is unknown.
     """
-    if precision not in PRECISIONS:
-        raise unknown_name("precision", precision, PRECISIONS)
+    check_name("precision", precision, PRECISIONS)
     if precision == "as given" or training.fp16 or not computes_bf16():
         return training
     return replace(training, bf16=True, use_cpu=training.use_cpu or not torch.cuda.is_available())

@@ -63,7 +63,8 @@ def finish(
             trained model.
     """
     if writes:
-        unwritten = f"{folders.trained} was not written{_last_checkpoint(folders)}"
+        last = last_whole(folders.work)[0]
+        unwritten = f"{folders.trained} was not written" + ("" if last is None else f", the last checkpoint is {last}")
         with _saying(unwritten), replacing(folders.trained) as draft:
             save(draft)
         drop_set_aside(folders.work)
@@ -92,11 +93,6 @@ def _saying(what: str) -> Iterator[None]:
         if explained is None:
             raise
         raise InputError(f"{explained}; {what}") from error
-
-
-def _last_checkpoint(folders: OutputFolders) -> str:
-    last = last_whole(folders.work)[0]
-    return "" if last is None else f", the last checkpoint is {last}"
 
 
 def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe that trains an encoder

@@ -31,7 +31,6 @@ class OutputFolders:
     the trained model after its training, the release after the new release is written and checked.
 
     Attributes:
-        release: The release folder.
         work: ``<release>-training``.
         checkpoint: The checkpoint that training resumes from; ``None`` if training starts from the base model.
         push: Where the release is published at the end; nowhere by default.
@@ -122,7 +121,10 @@ def output_folders(
                 held.enter_context(lock(folder))
             settle(folders.trained)
             check_output(release, what="a release", is_own=is_own, marker="run.json", overwrite=overwrite)
-            _check_base_model(base_model, work)
+            if base_model and Path(base_model).exists() and work.resolve() in Path(base_model).resolve().parents:
+                raise InputError(
+                    f"base_model {base_model}: is in {work}, which this run replaces; choose another output_dir"
+                )
         folders.checkpoint = None if in_phases else _checkpoint_to_resume(training, work)
         if base_model and base_is_model and not in_phases:
             find_model(base_model)
@@ -150,11 +152,7 @@ def resume_point(training: TrainingArguments) -> str | bool | None:
 
 
 def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | None:
-    """The complete checkpoint that training resumes from; incomplete ones are skipped with a printed line.
-
-    Raises:
-        InputError: The checkpoint is incomplete or missing.
-    """
+    """The complete checkpoint that training resumes from; incomplete ones are skipped with a printed line."""
     point = resume_point(training)
     if not point:
         return None
@@ -183,12 +181,6 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
     check_sentence_settings(found)
     training.resume_from_checkpoint = str(found)
     return found
-
-
-def _check_base_model(base_model: str, work: Path) -> None:
-    """Raise InputError if the base model is in a folder that this run replaces."""
-    if base_model and Path(base_model).exists() and work.resolve() in Path(base_model).resolve().parents:
-        raise InputError(f"base_model {base_model}: is in {work}, which this run replaces; choose another output_dir")
 
 
 def _check_trained(folders: OutputFolders, overwrite: bool) -> None:

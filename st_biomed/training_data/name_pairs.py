@@ -38,8 +38,7 @@ def pair_lines(
         pairs = size * (size - 1) // 2
         row, number = draw_distinct(rng, pairs, max_pairs_per_concept)
         beyond = int(pairs.sum()) - len(row)
-        tally.read(beyond)
-        tally.drop(f"beyond {max_pairs_per_concept} pairs of a concept", beyond)
+        tally.read_dropped(f"beyond {max_pairs_per_concept} pairs of a concept", beyond)
         low, high = pair_of(number)
         first = names.indptr[start + row]
         for c, a, b in zip(

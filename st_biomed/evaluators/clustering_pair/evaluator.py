@@ -63,7 +63,6 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
     Attributes:
         texts: The measured terms, ``[N]``.
         short: The terms that are left out.
-        gold: The gold pairs.
         validation: The evaluator that finds theta; ``None`` without validation terms.
         n_equal: Terms that ``distinct`` left out.
 
@@ -233,7 +232,6 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
 
     @property
     def headline(self) -> dict[str, str]:
-        """The rows of a table, label to the key of a metric."""
         prefix = f"{self.name}_" if self.name else ""
         keys = ("f1", "precision", "recall", "theta", "pr_auc", "average_precision", "recall_ceiling")
         return {key.replace("_", " "): f"{prefix}{key}" for key in keys}

@@ -193,16 +193,13 @@ class LinkingSuite(EvaluatorSuite):
     ) -> None:
         """Add a data set: ``dev`` is measured during training if it is not empty, ``test`` before and after."""
         self._watch(dataset, name, dev)
-        self._report(dataset, name, test, seen)
+        options: EvaluatorOptions = {**self.options, "name": name}
+        self.take(EntityLinkingEvaluator(dataset, test, refined=seen, **options))
 
     def _watch(self, dataset: LinkingDataset, name: str, dev: str) -> None:
         """Measure a split in training, where there is one to measure."""
         if dev:
             self._devs.append(dev_evaluator(dataset, name, dev, self.options))
-
-    def _report(self, dataset: LinkingDataset, name: str, split: str, seen: Sequence[str]) -> None:
-        options: EvaluatorOptions = {**self.options, "name": name}
-        self.take(EntityLinkingEvaluator(dataset, split, refined=seen, **options))
 
     @property
     def dev(self) -> SharedEvaluator | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from st_biomed.linking_data.annotated import Corpus
 from st_biomed.linking_data.formats import folds
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="ASKAPATIENT",

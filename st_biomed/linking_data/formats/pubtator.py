@@ -11,7 +11,7 @@ from pathlib import Path
 
 from st_biomed.linking_data.annotated import Corpus, files_by_split
 from st_biomed.linking_data.pubtator_lines import read_pubtator
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(

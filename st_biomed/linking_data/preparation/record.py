@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
-from st_biomed.readers import Tally
+from st_biomed.records import Tally
 
 
 class StepTally(Tally):
@@ -64,8 +64,7 @@ def with_mentions(
     changed = {}
     for split, mentions in dataset.mentions.items():
         changed[split] = tuple(map(function, mentions))
-        tally.read(len(mentions))
-        tally.keep(len(mentions))
+        tally.read_kept(len(mentions))
         tally.change(what, sum(before != after for before, after in zip(mentions, changed[split])))
     return changed
 

@@ -84,12 +84,10 @@ class Release:
     """The files by kind, and the tally of their rows.
 
     Attributes:
-        tally: Counts them.
         version: Editions and dates, ``INT_20240101``.
 
     Args:
         folders: Folders, searched with all below them.
-        tally: A tally.
 
     Raises:
         InputError: No such folder; no snapshot of concepts or of descriptions.

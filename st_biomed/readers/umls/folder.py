@@ -40,7 +40,6 @@ class MetaFolder:
     """The files by name, and the tally of their rows.
 
     Args:
-        path: The folder.
         tally: Counts the rows of MRCONSO, MRREL, MRSTY, MRCUI and MRDEF.
         keep_suppressed: Whether rows with SUPPRESS = O, E or Y are kept.
 

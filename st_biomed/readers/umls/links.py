@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import unknown_name
+from st_biomed.errors import check_name
 from st_biomed.readers._columns import among
 from st_biomed.readers.umls.folder import MetaFolder, curies
 from st_biomed.records import Rows
@@ -146,8 +146,7 @@ def read_links(
         blocks.append(kept)
     for option, wanted in (("relation_sources", asked), ("parent_sources", parent_sources)):
         for source in wanted:
-            if source not in met:
-                raise unknown_name(f"value of option {option} (no row of MRREL has it)", source, met)
+            check_name(f"value of option {option} (no row of MRREL has it)", source, met)
     rare = {name for name, count in counts.items() if count < least_rows}
     for i, kept in enumerate(blocks if rare else ()):
         if kept.table == "relations":
