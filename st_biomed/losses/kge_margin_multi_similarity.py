@@ -13,7 +13,7 @@ from st_biomed.losses.arguments import number, numbers
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.kge_similarity import GRAPH_VECTORS, KGESimilarity
-from st_biomed.losses.miners import MultiSimilarityMiner
+from st_biomed.losses.miners import Miner, MultiSimilarityMiner
 from st_biomed.losses.pair_loss import PairLoss, concept_pairs
 from st_biomed.losses.similarity import (
     cosine_matrix,
@@ -90,8 +90,9 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         reduction: ``"mean_all"`` over all texts (the paper), ``"mean_nonzero"`` over those with a loss, ``"sum"``.
         lookup: The terminology whose text ids are the labels; with ``kge`` it must be the terminology itself, for its
             codes.
-        **pairs: Further arguments of :class:`~st_biomed.losses.pair_loss.PairLoss`. The miner sees only the cosines of
-            the texts.
+        miner: An object of :mod:`st_biomed.losses.miners`, which sees only the cosines of the texts; ``None`` for all
+            pairs.
+        **pairs: Further arguments of :class:`~st_biomed.losses.pair_loss.PairLoss`.
 
     Inputs: one or more text columns; ``label`` int64 text ids ``[B]`` or one per column ``[B, n]``. The paper's batches
     come from :class:`st_biomed.samplers.HardNegativeBatchSampler`.
@@ -121,9 +122,10 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         kge_clip: tuple[float, float] | None = None,
         reduction: str = "mean_all",
         lookup: ConceptLookup | Terminology | None = None,
+        miner: Miner | None = DEFAULT_MINER,
         **pairs: Any,
     ) -> None:
-        super().__init__(model, reduction=reduction, lookup=lookup, **pairs)
+        super().__init__(model, reduction=reduction, lookup=lookup, miner=miner, **pairs)
         check_name("graph_vectors", graph_vectors, GRAPH_VECTORS)
         self.kge = None if kge is None else KGESimilarity(lookup, kge, graph_vectors, shuffle_seed)
         self.alpha = number("alpha", alpha, above=0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,6 @@ from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.miners import MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.pair_loss import DEFAULT_MINER, PairLoss
 from st_biomed.losses.similarity import reduce_rows
-
-if TYPE_CHECKING:
-    pass
 
 PRESETS: dict[str, dict[str, Any]] = {
     # SapBERT's code; its Eq. 2 prints alpha and beta swapped.

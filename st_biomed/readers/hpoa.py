@@ -74,9 +74,7 @@ def records(path: Path | None = None, *, tally: Tally, ontology: str | Path | No
             "the phenotypes, which phenotype.hpoa does not contain"
         )
     path = check_file(path)
-    top = takewhile(lambda text: text.startswith("#"), (text for _, text in read_lines(path)))
-    editions = (match[1] for match in map(_EDITION.fullmatch, top) if match)
-    yield replace(SOURCE, version=next(editions, ""))
+    yield replace(SOURCE, version=_edition(path))
     names, current, sources = _terms(Path(ontology))
     diseases: dict[str, set[str]] = {}
     declared = {source.name for source in sources}
@@ -132,6 +130,12 @@ def _annotations(path: Path) -> Iterator[tuple[str, _Annotation]]:
             raise InputError(f"{where}: qualifier {qualifier[:40]!r} must be NOT or empty")
         denied = qualifier == "NOT" or bool(_NEVER.fullmatch(frequency))
         yield where, _Annotation(codes[0], name, _RELATIONS[aspect], codes[1], denied)
+
+
+def _edition(path: Path) -> str:
+    """The date in the ``#`` lines at the top."""
+    top = takewhile(lambda text: text.startswith("#"), (text for _, text in read_lines(path)))
+    return next((match[1] for match in map(_EDITION.fullmatch, top) if match), "")
 
 
 def _terms(path: Path) -> tuple[dict[str, Term], dict[str, str], list[SourceInfo]]:

@@ -35,9 +35,7 @@ class _LabelRows:
         self._row[labels] = np.arange(len(labels))
         twice = np.flatnonzero(self._row[labels] != np.arange(len(labels)))
         if len(twice):
-            raise InputError(
-                f"labels of {what} must have one row each, found label {labels[twice[0]]} in several rows"
-            )
+            raise InputError(f"labels of {what} have one row each, found label {labels[twice[0]]} in several rows")
 
     def of(self, labels: np.ndarray) -> np.ndarray:
         """The rows of labels, in the same shape."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
@@ -19,9 +19,6 @@ from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
 from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
 from st_biomed.linking_data.formats import linking_format
 from st_biomed.linking_data.preparation import STEPS, prepare
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
