@@ -14,7 +14,7 @@ from benchmarks.harness import Table, interleaved
 from st_biomed.encoder import PACKAGED, load_encoder
 from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.info_nce import InfoNCELoss
-from st_biomed.readers import Definition, Record
+from st_biomed.records import Definition, Record
 from st_biomed.samplers import DefinitionBatchSampler, SynonymBatchSampler
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.definition_lookup import DefinitionLookup

@@ -17,7 +17,7 @@ from st_biomed.encoder import PACKAGED, load_encoder
 from st_biomed.records import Definition, Record, SourceInfo, Term
 from st_biomed.release.definition_search import RUN
 from st_biomed.release.name_kinds import count_kinds
-from st_biomed.release.privacy import find_breaches
+from st_biomed.release.privacy import judge
 from st_biomed.terminology import Terminology
 
 WORDS = 20_000
@@ -86,7 +86,7 @@ def main(quick: bool = False) -> Table:
             model.save_pretrained(str(base))
             count = plant(folder, phrases) if phrases else 0
             start = time.perf_counter()
-            breaches = find_breaches(folder, [searched], base)
+            breaches = judge(folder, [searched], base).breaches
             seconds = time.perf_counter() - start
         found = sum(any(phrase in breach for breach in breaches) for phrase in phrases[:count])
         rows.append([kind, len(breaches), f"{found} of {count}", f"{seconds:.1f} s"])
@@ -98,7 +98,7 @@ def main(quick: bool = False) -> Table:
         ["folder", "breaches", "planted found", "time"],
         rows,
         [
-            f"`find_breaches` over all-MiniLM-L6-v2 as it is saved, against {terminology.n_texts:,} invented names of two to six "
+            f"`judge` over all-MiniLM-L6-v2 as it is saved, against {terminology.n_texts:,} invented names of two to six "
             "words that may not be redistributed; a term is planted in every file that holds text, in capitals in the card, "
             f"and in the name of a file. Then the same against {definitions.n_definitions:,} invented definitions of 5 to 45 words; "
             f"planted are {RUN} words out of the middle of some. Goal: a minute."

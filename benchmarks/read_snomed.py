@@ -12,7 +12,8 @@ from benchmarks.synthetic_snomed import FSN, GB, ICD10, INFERRED, IS_A, PREFERRE
 
 def ours(folder: str) -> str:
     """Read: all records in columns, and the tally."""
-    from st_biomed.readers import Rows, Tally, reader
+    from st_biomed.readers import reader
+    from st_biomed.records import Rows, Tally
 
     tally = Tally()
     n_rows: dict[str, int] = {}

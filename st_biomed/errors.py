@@ -7,7 +7,7 @@ import errno
 import heapq
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 _LISTED = 40  # names that a line may list; of more it names the nearest
@@ -29,8 +29,6 @@ def unknown_name(kind: str, found: object, allowed: Iterable[str]) -> InputError
 
     Args:
         kind: The kind of name, e.g. ``"preset"``.
-        found: The name that was given.
-        allowed: The names that exist.
     """
     names = sorted(allowed)
     if len(names) > _LISTED:
@@ -38,6 +36,17 @@ def unknown_name(kind: str, found: object, allowed: Iterable[str]) -> InputError
         return InputError(f"unknown {kind} {shown(found)}; did you mean {', '.join(some)} or {last}?")
     hint = did_you_mean(str(found), names, "; ")
     return InputError(f"unknown {kind} {shown(found)}: allowed are {', '.join(map(repr, names))}{hint}")
+
+
+def check_name(kind: str, found: object, allowed: Collection[str]) -> str:
+    """A name from a closed list, as it was given.
+
+    Raises:
+        InputError: :func:`unknown_name`.
+    """
+    if not isinstance(found, str) or found not in allowed:
+        raise unknown_name(kind, found, allowed)
+    return found
 
 
 def did_you_mean(found: str, names: Iterable[str], before: str = ": ") -> str:
@@ -51,9 +60,6 @@ def check_whole(name: str, value: object, least: int = 1, *, or_none: bool = Fal
     """Reject a value that is not an integer of at least ``least``.
 
     Args:
-        name: The argument, as named in the message.
-        value: Its value.
-        least: The smallest allowed value.
         or_none: Whether ``None`` is also allowed.
 
     Raises:
@@ -71,11 +77,6 @@ def nearest(found: str, names: Iterable[str], n: int = _NEAREST) -> list[str]:
     """The most similar names, best first.
 
     A name that contains the written name, or whose words begin with its letters (``lr``), ranks above all others.
-
-    Args:
-        found: The name as written.
-        names: The names that exist.
-        n: How many.
     """
     written = _bare(found)
 
@@ -135,9 +136,6 @@ def disk_error(error: BaseException) -> InputError | None:
 
     Libraries wrap system errors in their own, so the text and the causes of an error are examined too. Any other error
     that was raised while a system error was handled is a bug and is not converted.
-
-    Args:
-        error: The exception.
     """
     seen: BaseException | None = error
     written = f"{notes[-1]}: " if (notes := getattr(error, "__notes__", ())) else ""  # see files.replacing

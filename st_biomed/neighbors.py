@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 
 SIMILARITIES = ("cosine", "dot", "euclidean")
 """Cosine, inner product, and minus the Euclidean distance."""
@@ -44,7 +44,6 @@ def nearest(
     Args:
         queries: ``[Q, D]``, in numpy or in torch; the work is done on their device.
         vectors: ``[N, D]``, in numpy (may be memory-mapped, may be half precision) or in torch.
-        k: How many.
         similarity: ``"cosine"`` (of a zero vector: 0), ``"dot"`` or ``"euclidean"``.
         query_chunk, vector_chunk: At most this many rows of each are compared at once; by default 256 queries on a CPU
             and 4096 elsewhere.
@@ -87,8 +86,7 @@ class RunningNearest:
         for name, value in {"k": k, "query_chunk": query_chunk, "vector_chunk": vector_chunk}.items():
             if value is not None and value < 1:
                 raise InputError(f"{name} must be at least 1, found {value}")
-        if similarity not in SIMILARITIES:
-            raise unknown_name("similarity", similarity, SIMILARITIES)
+        check_name("similarity", similarity, SIMILARITIES)
         self.k, self.similarity, self.vector_chunk = k, similarity, vector_chunk
         self._queries = _side(queries, "queries", similarity, device)
         where = self._queries.rows.device.type

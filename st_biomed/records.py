@@ -113,7 +113,6 @@ class SourceInfo:
 
     Attributes:
         name: Short name, also the CURIE prefix of the source's codes, e.g. ``"ICD10CM"``.
-        title: Full name.
         version: Edition that was read; empty where the file does not say.
         license: SPDX identifier or a short phrase.
         url: Where the source is published.
@@ -170,7 +169,8 @@ Record: TypeAlias = Term | Parent | Relation | Type | Xref | Definition | Groupi
 class Tally:
     """Rows read, kept and dropped by reason; every row that is read ends in exactly one of the two.
 
-    A reader calls :meth:`read` for each row of its input and then either :meth:`keep` or :meth:`drop`.
+    A reader calls :meth:`read` for each row of its input and then either :meth:`keep` or :meth:`drop`, or one method for
+    both.
 
     Attributes:
         n_read, n_kept: Rows.
@@ -193,6 +193,16 @@ class Tally:
     def drop(self, reason: str, n: int = 1) -> None:
         if n:
             self.dropped[reason] += n
+
+    def read_kept(self, n: int = 1) -> None:
+        """Count rows that are read and kept."""
+        self.read(n)
+        self.keep(n)
+
+    def read_dropped(self, reason: str, n: int = 1) -> None:
+        """Count rows that are read and dropped."""
+        self.read(n)
+        self.drop(reason, n)
 
     def mention(self, reason: str) -> None:
         """Have a reason in the list even if no row is dropped for it: something that was looked for is not there."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Parent, Tally, Term
+from st_biomed.records import Parent, Tally, Term
 from st_biomed.terminology import Terminology
 
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text("utf-8")

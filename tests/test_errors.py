@@ -7,7 +7,7 @@ import sys
 import pytest
 from tqdm import tqdm
 
-from st_biomed.errors import InputError, print_error
+from st_biomed.errors import InputError, check_name, print_error
 
 
 @pytest.mark.parametrize("leave", [True, False])
@@ -20,3 +20,11 @@ def test_an_error_is_the_last_line_beside_a_progress_bar(leave, capsys):
     printed = capsys.readouterr().err
     assert "zorb" in printed
     assert printed.rstrip("\r").splitlines()[-1] == "error: no flumpa"
+
+
+@pytest.mark.parametrize("found", ["flump", None, ["flumpa"]])
+def test_a_name_of_a_closed_list_is_returned_or_refused(found):
+    """Catches a name that is accepted because it is no text, and one that is refused although it is listed."""
+    assert check_name("gland", "flumpa", {"flumpa": 1}) == "flumpa"
+    with pytest.raises(InputError, match="unknown gland .*: allowed are 'flumpa'"):
+        check_name("gland", found, {"flumpa": 1})

@@ -6,14 +6,16 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 from typer.models import OptionInfo, ParameterInfo
 
+from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError, disk_error, print_error
-from st_biomed.settings.checks import SEED, Check, check_value
+from st_biomed.settings.checks import FOLDER, PATH, SEED, Check, check_value
 
 
 def _no_device(name: str, value: str) -> str | None:
@@ -26,6 +28,19 @@ Device = Annotated[
     str | None, typer.Option(help="Device to compute on; by default the best one available."), Check(_no_device)
 ]
 DrawSeed = Annotated[int, typer.Option(help="Random seed of the draw.", min=0), SEED]
+TrustRemoteCode = Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)]
+
+TerminologyName = Annotated[
+    str, typer.Argument(help="A terminology: a folder, a reader's name, or reader:path."), PATH
+]
+NewTerminology = Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new or empty."), FOLDER]
+ReplaceTerminology = Annotated[bool, typer.Option("--overwrite", help="Replace the terminology in the output folder.")]
+Normalize = Annotated[
+    str, typer.Option("--normalize", help="Normalize all names after none, lower or coder; equal ones are one text.")
+]
+WithoutCycles = Annotated[
+    bool, typer.Option("--without-cycles", help="Drop the parents that lie on a cycle, as a hierarchy needs it.")
+]
 
 
 def checked(verb: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.encoder.foreign_code import FLAG_HELP
+from st_biomed.cli._options import TrustRemoteCode
 from st_biomed.errors import InputError, shown
 from st_biomed.settings.checks import FOLDER, PATH, Check
 
@@ -36,7 +36,7 @@ def run(
         str, typer.Option(help="Of the files; by default what the models that are releases have in common.")
     ] = "",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the release in the output folder.")] = False,
-    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Average the weights of encoders of one architecture: of several seeds or objectives, or with a base model."""
     from st_biomed.averaging.weights import check_weights

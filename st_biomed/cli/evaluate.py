@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from st_biomed.cli._options import Device, DrawSeed
+from st_biomed.cli._options import Device, DrawSeed, TrustRemoteCode
 from st_biomed.cli._scorecard import check_scorecard, show_scorecard
-from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError, did_you_mean
 from st_biomed.settings.checks import FOLDER, PATH, SEED
 
@@ -80,7 +79,7 @@ def run(
     n_bootstrap: Annotated[int, typer.Option(help="Resamples of the intervals and tests; 0 for none.", min=0)] = 1000,
     bootstrap_seed: Annotated[int, typer.Option(help="Seed of these resamples.", min=0), SEED] = 0,
     device: Device = None,
-    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
+    trust_remote_code: TrustRemoteCode = False,
     selection: Annotated[
         bool,
         typer.Option(

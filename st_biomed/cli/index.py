@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.cli._options import Device
-from st_biomed.encoder.foreign_code import FLAG_HELP
+from st_biomed.cli._options import Device, TerminologyName, TrustRemoteCode
 from st_biomed.settings.checks import FOLDER, PATH, PROCESSES, within
 
 
@@ -38,9 +37,7 @@ class Engine(StrEnum):
 
 
 def run(
-    terminology: Annotated[
-        str, typer.Argument(help="A terminology: a folder, a reader's name, or reader:path."), PATH
-    ],
+    terminology: TerminologyName,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the index, new or empty."), FOLDER],
     model: Annotated[str, typer.Option(help="The encoder: a folder, or an id on the Hub."), PATH],
     kind: Annotated[
@@ -64,7 +61,7 @@ def run(
     ] = Engine.local,
     workers: Annotated[int, typer.Option(help="Number of encoders of the Ray engine.", min=1), PROCESSES] = 1,
     gpus_per_worker: Annotated[float, typer.Option(help="GPUs of each Ray encoder.", min=0)] = 0.0,
-    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
+    trust_remote_code: TrustRemoteCode = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the index in the output folder.")] = False,
 ) -> None:
     """Encode and index the names of a terminology. Repeat an interrupted run to continue it."""

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from st_biomed.cli._options import Device
-from st_biomed.encoder.foreign_code import FLAG_HELP
+from st_biomed.cli._options import Device, TrustRemoteCode
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, PATH, within
 
@@ -94,7 +93,7 @@ def run(
         int, typer.Option(help="Mentions searched at once; 1 answers each line immediately.", min=1)
     ] = 2048,
     device: Device = None,
-    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
+    trust_remote_code: TrustRemoteCode = False,
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Verify the checksums of the index, not only its file sizes.")
     ] = True,

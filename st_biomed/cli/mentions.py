@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.encoder.foreign_code import FLAG_HELP
+from st_biomed.cli._options import TerminologyName, TrustRemoteCode
 from st_biomed.errors import InputError
 from st_biomed.files import check_output, lock, replacing
-from st_biomed.settings.checks import FOLDER, PATH, PROCESSES, SEED
+from st_biomed.settings.checks import FOLDER, PROCESSES, SEED
 
 COVERAGE = "coverage.json"
 
@@ -27,9 +27,7 @@ class Keep(StrEnum):
 
 
 def run(
-    terminology: Annotated[
-        str, typer.Argument(help="A terminology: a folder, a reader's name, or reader:path."), PATH
-    ],
+    terminology: TerminologyName,
     texts: Annotated[
         list[Path], typer.Argument(help="Files and folders of raw text: .txt, .jsonl, XMI; also .gz and .tar.gz.")
     ],
@@ -49,7 +47,7 @@ def run(
     tokenizer: Annotated[
         str, typer.Option(help="Model whose tokenizer counts the tokens; words are counted by default.")
     ] = "",
-    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)] = False,
+    trust_remote_code: TrustRemoteCode = False,
     per_term: Annotated[int | None, typer.Option(help="Maximum number of contexts per term.", min=1)] = None,
     per_concept: Annotated[int | None, typer.Option(help="Maximum number of contexts per concept.", min=1)] = None,
     keep: Annotated[

@@ -7,16 +7,17 @@ from typing import Annotated
 
 import typer
 
+from st_biomed.cli._options import NewTerminology, Normalize, ReplaceTerminology, WithoutCycles
 from st_biomed.cli.read import echo_definitions, tally_table
 from st_biomed.errors import InputError
-from st_biomed.settings.checks import FILE, FOLDER, PATH, check_value, one_of
+from st_biomed.settings.checks import FILE, PATH, check_value, one_of
 
 
 def run(
     terminologies: Annotated[
         list[str], typer.Argument(help="Folders, readers' names, or reader:path; two or more."), PATH
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new or empty."), FOLDER],
+    output: NewTerminology,
     crosswalk: Annotated[
         str,
         typer.Option(
@@ -36,19 +37,12 @@ def run(
     preferred_names: Annotated[
         bool, typer.Option("--preferred-names", help="Have --same-name compare preferred names alone.")
     ] = False,
-    normalize: Annotated[
-        str,
-        typer.Option("--normalize", help="Normalize all names after none, lower or coder; equal ones are one text."),
-    ] = "none",
+    normalize: Normalize = "none",
     conflicts: Annotated[
         Path | None, typer.Option("--conflicts", help="Table of the links that were left out and why."), FILE
     ] = None,
-    without_cycles: Annotated[
-        bool, typer.Option("--without-cycles", help="Drop the parents that lie on a cycle, as a hierarchy needs it.")
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the terminology in the output folder.")
-    ] = False,
+    without_cycles: WithoutCycles = False,
+    overwrite: ReplaceTerminology = False,
 ) -> None:
     """Merge terminologies by code, and by crosswalk and equal names where asked for."""
     from st_biomed.files import check_writable, lock, write_text

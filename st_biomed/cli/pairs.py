@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from st_biomed.cli._options import TerminologyName
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
-from st_biomed.settings.checks import FILE, PATH, SEED
+from st_biomed.settings.checks import FILE, SEED
 
 
 class Form(StrEnum):
@@ -21,9 +22,7 @@ class Form(StrEnum):
 
 
 def run(
-    terminology: Annotated[
-        str, typer.Argument(help="A terminology: a folder, a reader's name, or reader:path."), PATH
-    ],
+    terminology: TerminologyName,
     output: Annotated[Path, typer.Option("--output", "-o", help="Text file to write."), FILE],
     form: Annotated[Form, typer.Option(help="pairs: code||name1||name2 (SapBERT's); names: code||name.")] = Form.pairs,
     max_pairs_per_concept: Annotated[int, typer.Option(help="Maximum number of pairs per concept.", min=1)] = 50,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from st_biomed.cli._options import Device, DrawSeed
-from st_biomed.encoder.foreign_code import FLAG_HELP
+from st_biomed.cli._options import Device, DrawSeed, TerminologyName, TrustRemoteCode
 from st_biomed.errors import InputError, did_you_mean
 from st_biomed.settings.checks import FILE, PATH, WEIGHT, one_of
 
@@ -22,21 +21,19 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_Terminology = Annotated[str, typer.Argument(help="A terminology: a folder, a reader's name, or reader:path."), PATH]
 _Output = Annotated[Path, typer.Option("--output", "-o", help="PNG or SVG file to write."), FILE]
-_Trust = Annotated[bool, typer.Option("--trust-remote-code", help=FLAG_HELP)]
 
 
 @app.command("concepts")
 def concepts(
-    terminology: _Terminology,
+    terminology: TerminologyName,
     models: Annotated[list[str], typer.Argument(help="Encoders: folders, or ids on the Hub; each gets a panel.")],
     output: _Output,
     n_concepts: Annotated[int, typer.Option("--concepts", help="Number of concepts to draw.", min=2)] = 30,
     names: Annotated[int, typer.Option(help="Number of names per concept.", min=2)] = 10,
     seed: DrawSeed = 0,
     device: Device = None,
-    trust_remote_code: _Trust = False,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Draw a t-SNE map of the names of a few concepts for each encoder, e.g. before and after training."""
     from st_biomed.plots.canvas import check_picture
@@ -56,7 +53,7 @@ def concepts(
 
 @app.command("pairs")
 def pairs(
-    terminology: _Terminology,
+    terminology: TerminologyName,
     model: Annotated[str, typer.Argument(help="The encoder: a folder, or an id on the Hub.")],
     output: _Output,
     margin: Annotated[
@@ -66,7 +63,7 @@ def pairs(
     batch_size: Annotated[int, typer.Option(help="Number of names per batch.", min=4)] = 512,
     seed: DrawSeed = 0,
     device: Device = None,
-    trust_remote_code: _Trust = False,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Draw the cosines of positive and negative pairs, sampled and mined."""
     from st_biomed.losses.miners import TripletMarginMiner

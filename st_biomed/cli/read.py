@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from st_biomed.cli._options import ReplaceTerminology
 from st_biomed.errors import InputError
 from st_biomed.readers import parse_options, reader, reader_names, reader_options
 from st_biomed.records import Tally
@@ -29,9 +30,7 @@ def run(
         list[str] | None, typer.Option("--option", help="key=value for the reader, once for each option.")
     ] = None,
     describe: Annotated[bool, typer.Option("--describe", help="Say what the reader reads and its options.")] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the terminology in the output folder.")
-    ] = False,
+    overwrite: ReplaceTerminology = False,
 ) -> None:
     """Read a source and save it as a terminology."""
     if describe:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from st_biomed.errors import InputError
-
-if TYPE_CHECKING:
-    from st_biomed.terminology import Terminology
 
 
 def run(
@@ -53,23 +50,22 @@ def run(
     if repository is None and ((legacy is None and scorecard is None) or push):
         raise InputError("release needs a repository, owner/name, --legacy FOLDER, or --scorecard RESULTS")
     from st_biomed.release.hub_plan import PushOptions
+    from st_biomed.terminology import Terminology
 
     options = None
     if repository is not None:
         options = PushOptions(repository, public, branch, pr, tag, update, collection)
-    terminologies = _opened(terminology)
+    rule: dict[str, Any] = {
+        "terminologies": [Terminology.open(name) for name in terminology or []],
+        "allow_sources": allow_source or [],
+        "base_model": base_model,
+    }
     if scorecard is not None:
         from st_biomed.leaderboard.scorecard_file import read_scorecards
         from st_biomed.release.add_scorecard import add_scorecard
 
         found = read_scorecards(scorecard)["scorecards"]
-        verdict = add_scorecard(
-            folder,
-            found,
-            terminologies=terminologies,
-            allow_sources=allow_source or [],
-            base_model=base_model,
-        )
+        verdict = add_scorecard(folder, found, **rule)
         typer.echo(f"{folder}: the record and the card have the scorecard of {scorecard}\n{verdict}")
     if legacy is not None:
         from st_biomed.release.legacy import save_legacy
@@ -81,13 +77,7 @@ def run(
 
     from st_biomed.release.hub import plan_push, push_plan
 
-    plan = plan_push(
-        folder,
-        options,
-        terminologies=terminologies,
-        allow_sources=allow_source or [],
-        base_model=base_model,
-    )
+    plan = plan_push(folder, options, **rule)
     typer.echo(str(plan))
     if not push:
         typer.echo("\nnothing was sent; --push publishes it")
@@ -96,9 +86,3 @@ def run(
     typer.echo(f"\n{'published' if pushed.changed else 'nothing has changed since'}: {pushed.url}")
     if pushed.collection:
         typer.echo(f"collection: {pushed.collection}")
-
-
-def _opened(names: list[str] | None) -> list[Terminology]:
-    from st_biomed.terminology import Terminology
-
-    return [Terminology.open(name) for name in names or []]

@@ -7,14 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+from st_biomed.cli._options import NewTerminology, Normalize, ReplaceTerminology, TerminologyName, WithoutCycles
 from st_biomed.cli.read import echo_definitions, tally_table
 from st_biomed.errors import InputError
-from st_biomed.settings.checks import FOLDER, PATH, check_value, one_of
+from st_biomed.settings.checks import check_value, one_of
 
 
 def run(
-    terminology: Annotated[str, typer.Argument(help="A folder, a reader's name, or reader:path."), PATH],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new or empty."), FOLDER],
+    terminology: TerminologyName,
+    output: NewTerminology,
     sources: Annotated[str, typer.Option("--sources", help="Sources to keep, e.g. ICD10CM,MSH.")] = "",
     languages: Annotated[str, typer.Option("--languages", help="Languages to keep, e.g. en,it.")] = "",
     types: Annotated[str, typer.Option("--types", help="Semantic types to keep, e.g. T047,T048.")] = "",
@@ -22,16 +23,9 @@ def run(
     codes: Annotated[
         Path | None, typer.Option("--codes", help="Text file with the codes to keep, one a line.")
     ] = None,
-    normalize: Annotated[
-        str,
-        typer.Option("--normalize", help="Normalize all names after none, lower or coder; equal ones are one text."),
-    ] = "none",
-    without_cycles: Annotated[
-        bool, typer.Option("--without-cycles", help="Drop the parents that lie on a cycle, as a hierarchy needs it.")
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the terminology in the output folder.")
-    ] = False,
+    normalize: Normalize = "none",
+    without_cycles: WithoutCycles = False,
+    overwrite: ReplaceTerminology = False,
 ) -> None:
     """Keep what meets every condition that is given."""
     from st_biomed.files import lock

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from st_biomed.cli._options import NewTerminology
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
-from st_biomed.settings.checks import FILE, FOLDER, PATH
+from st_biomed.settings.checks import FILE, PATH
 
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
@@ -22,7 +23,7 @@ _STAGES = ("crosswalk", "merge", "normalize lower", "normalize coder", "without 
 
 def run(
     plan: Annotated[Path, typer.Argument(help="YAML file of sources, e.g. evaluation/open_terminology.yaml."), PATH],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save to: new or empty."), FOLDER],
+    output: NewTerminology,
     data: Annotated[
         Path | None, typer.Option("--data", help="Folder of the sources' files; by default ST_BIOMED_DATA."), PATH
     ] = None,

@@ -42,7 +42,6 @@ class Block:
 
     Attributes:
         number: Number of its first document among all documents.
-        documents: Its documents.
     """
 
     number: int
@@ -117,7 +116,6 @@ def in_order(work: Callable[[Block], Made], documents: Iterable[Document], proce
 
     Args:
         work: The function of a block; it is pickled once for each of several processes.
-        documents: The documents.
         processes: Number of processes; the results do not depend on it.
 
     Raises:

@@ -66,7 +66,6 @@ class Coverage:
         """Set the values that follow from the counts of mentions.
 
         Args:
-            matcher: The matcher that found them.
             counts: Mentions of each form, int64 ``[F]``.
         """
         with_mentions = np.flatnonzero(counts)

@@ -13,7 +13,7 @@ from st_biomed.corpus.matching_rules import MatchPolicy, policy_of
 from st_biomed.corpus.token_paths import PathTable
 from st_biomed.corpus.tokens import SEPARATOR, code_points, tokenize
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
@@ -58,12 +58,10 @@ class TermMatcher:
             :data:`~st_biomed.corpus.matching_rules.POLICIES`.
 
     Attributes:
-        digest: The terminology's digest.
         tally: The terms that are searched for, and the dropped terms by reason.
         labels: The text id of each form, int64 ``[F]``.
         texts: Form to its text ids.
         concepts: Form to all concepts that it may mean.
-        n_forms: Number of forms.
 
     Raises:
         InputError: No term is in the language, or none is left.
@@ -97,7 +95,6 @@ class TermMatcher:
         Args:
             names: N strings.
             concepts: Name to its concepts, N rows; a name without a concept is not searched for.
-            digest: Digest of the names.
             language: Language of the names, which chooses the policy.
             policy: As for a terminology.
 
@@ -207,8 +204,7 @@ def _texts_in(terminology: Terminology, language: str | None) -> np.ndarray:
     """Sorted ids of the texts that are terms in the language."""
     terms = terminology.terms
     if language is not None:
-        if language not in terminology.languages:
-            raise unknown_name("language of the terms", language, terminology.languages)
+        check_name("language of the terms", language, terminology.languages)
         terms = terms.filter(pc.equal(terms["language"], language))
     return np.unique(terms["text"].to_numpy()).astype(np.int64)
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import product
 
 from st_biomed.corpus.tokens import SEPARATOR, Accents
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 
 _ACCENTED = {"a": "à", "e": "èé", "i": "ì", "o": "ò", "u": "ù"}
 _PLAIN = {accented: plain for plain, several in _ACCENTED.items() for accented in several}
@@ -50,8 +50,7 @@ class MatchPolicy:
     stop_words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.accents not in ("keep", "fold"):
-            raise unknown_name("accents", self.accents, ("keep", "fold"))
+        check_name("accents", self.accents, ("keep", "fold"))
         if self.minimum_length < 1 or self.acronym_length < 0:
             raise InputError(
                 f"minimum_length must be at least 1 and acronym_length at least 0, found {self.minimum_length} and "

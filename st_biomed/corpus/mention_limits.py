@@ -10,7 +10,7 @@ import numpy as np
 
 from st_biomed.corpus.tokens import mixed
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 
 _PLACES = np.uint64(22)  # bits of a position in a document or piece, which has at most 2^20 characters
 
@@ -27,7 +27,6 @@ class Caps:
             contexts per term is limited to 4 for computational reasons" (Amore Bondarenko et al. 2022, section 4).
         per_concept: Maximum number of contexts of a concept; a mention of several concepts counts for each of them.
         keep: ``"random"``: all are equally likely; ``"first"``: the first ones of the text.
-        seed: Seed of the random choice.
 
     Raises:
         InputError: An argument out of range.
@@ -42,8 +41,7 @@ class Caps:
         for name in ("per_term", "per_concept"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise InputError(f"{name} must be at least 1, or None to keep all, found {value}")
-        if self.keep not in ("random", "first"):
-            raise unknown_name("keep", self.keep, ("random", "first"))
+        check_name("keep", self.keep, ("random", "first"))
 
     @property
     def unlimited(self) -> bool:

@@ -48,7 +48,6 @@ class MentionContexts(NamedTuple):
             ``start`` and ``end`` (the mention in its document, in characters, half open), ``concepts`` (indices of all
             concepts it may mean) and ``document``; in the order of the text. For training select ``text`` and
             ``label``, the columns of :data:`st_biomed.training_data.columns.NAMES`.
-        coverage: Counts of the search.
     """
 
     dataset: Dataset
@@ -72,12 +71,10 @@ def mention_contexts(
     spaces and line ends become one space. The rows and their order do not depend on the number of processes.
 
     Args:
-        matcher: Finds the mentions.
         documents: Documents, e.g. of :func:`~st_biomed.corpus.raw_text.documents`.
         window: Tokens of a context, including the mention but not the markers.
         tokenizer: Counts the pieces of words; by default a word is a token.
         caps: Maximum number of contexts of a term and a concept; all by default.
-        processes: Number of processes.
         file: The file to which the rows are written; by default they stay in memory. With a cap on terms only kept
             rows are in memory.
 
@@ -165,7 +162,6 @@ def around(
     """The first and the last word of the window around each mention.
 
     Args:
-        block: The block with the mentions.
         starts, ends: The mentions, int64 ``[M]``.
         document: The document of each, counted in the block, int64 ``[M]``.
         window: Tokens of a window.

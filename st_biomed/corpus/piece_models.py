@@ -51,7 +51,6 @@ def parts_of(piece: str, tokenizer: Tokenizer, vocabulary: dict[str, int]) -> li
 
     Args:
         piece: A piece that is not in the vocabulary.
-        tokenizer: The old tokenizer.
         vocabulary: Piece to id of the old tokenizer.
     """
     if is_unigram(tokenizer):
@@ -79,8 +78,6 @@ def add_pieces(content: dict[str, Any], new: Sequence[str], parts: Sequence[Sequ
     parts it is the lowest score.
 
     Args:
-        content: The content.
-        new: The pieces.
         parts: Ids of the old pieces of each.
         first: Id of the first new piece.
     """

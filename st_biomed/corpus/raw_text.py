@@ -15,7 +15,7 @@ from typing import IO, NamedTuple
 from xml.etree import ElementTree
 
 from st_biomed.corpus.tokens import SEPARATOR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.records import Tally
 
 FORMS = {
@@ -86,8 +86,7 @@ def files_of(paths: Iterable[str | Path] | str | Path, form: str = "auto", tally
     Raises:
         InputError: No such file or folder, an unknown suffix, no files at all, or an unknown form.
     """
-    if form not in FORMS:
-        raise unknown_name("form", form, FORMS)
+    check_name("form", form, FORMS)
     tally = Tally() if tally is None else tally
     files = list(_files([paths] if isinstance(paths, str | Path) else paths, form, tally))
     if not files:
@@ -102,8 +101,7 @@ def _files(paths: Iterable[str | Path], form: str, tally: Tally) -> Iterator[Pat
                 if _is_archive(file.name) or _form_of(file.name, form):
                     yield file
                 else:
-                    tally.read()
-                    tally.drop("files of a folder that no suffix says are text")
+                    tally.read_dropped("files of a folder that no suffix says are text")
         elif not path.is_file():
             raise InputError(f"{path}: no such file or folder")
         elif not _is_archive(path.name) and not _form_of(path.name, form):
@@ -142,8 +140,7 @@ def _in_file(path: Path, form: str, field: str, tally: Tally) -> Iterator[Docume
                         _unpacked(stream, member.name), f"{path}/{member.name}", member.name, inner, field
                     )
                 elif member.isfile():
-                    tally.read()
-                    tally.drop("members of an archive that no suffix says are text")
+                    tally.read_dropped("members of an archive that no suffix says are text")
 
 
 def _unpacked(stream: IO[bytes], name: str) -> IO[bytes]:
@@ -163,8 +160,6 @@ def _in_stream(raw: IO[bytes], where: str, name: str, form: str, field: str) -> 
     """The documents of one file.
 
     Args:
-        raw: Its bytes.
-        where: Its name in messages.
         name: The prefix of its documents' names.
         form: A key of ``FORMS``, not ``auto``.
         field: The key of the text in JSON lines.

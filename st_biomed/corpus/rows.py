@@ -20,11 +20,7 @@ class Found(NamedTuple):
     """The result of one block.
 
     Attributes:
-        table: Rows.
         counts: Mentions of each form in the block: forms and counts, int64 ``[N]`` each.
-        documents: Documents in the block.
-        words: Their words.
-        markers: Markers in the raw text.
         dropped: Mentions without a row, by reason.
     """
 
@@ -40,8 +36,6 @@ class Found(NamedTuple):
         """The rows of a block, and its counts.
 
         Args:
-            block: The block.
-            table: Its rows.
             forms: The form of every mention in it, int64 ``[M]``.
             dropped: Mentions without a row, by reason.
         """

@@ -202,7 +202,6 @@ def _fill(encoder: PreTrainedModel, first: int, parts: Sequence[Sequence[int]], 
         encoder: The model, its embeddings resized.
         first: Id of the first new piece.
         parts: Ids of the old pieces of each new piece.
-        seed: Seed of random vectors.
     """
     head: Any = encoder.get_output_embeddings()
     embeddings: Tensor = encoder.get_input_embeddings().weight  # type: ignore[assignment]

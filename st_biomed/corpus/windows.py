@@ -51,12 +51,10 @@ def mention_windows(
 
     Args:
         matcher: Finds the mentions; ``None`` for sequences of plain text.
-        documents: Documents.
         tokens: Maximum number of tokens of a sequence; a longer word is a separate sequence.
         tokenizer: Counts the pieces of words; by default a word is a token.
         most_mentions: Maximum number of mentions of a sequence.
         without_mentions: Whether sequences without a mention are kept, for masked-language training.
-        processes: Number of processes.
         file: The file for the rows; by default they stay in memory.
 
     Returns:
@@ -127,14 +125,15 @@ class _Windows:
             ),
             ragged(starts[inside] - origin, per_row, pa.int32()),
             ragged(ends[inside] - origin, per_row, pa.int32()),
-            ragged(self._labels(kept_forms[inside]), per_row, pa.int64()),
+            ragged(
+                kept_forms[inside] if self.matcher is None else self.matcher.labels[kept_forms[inside]],
+                per_row,
+                pa.int64(),
+            ),
             pa.array([block.documents[i].name for i in document.tolist()], pa.string()),
             pa.array(word_starts[low] + offset, pa.int64()),
         ]
         return Found.of(block, pa.Table.from_arrays(columns, schema=_SCHEMA), forms, dropped)
-
-    def _labels(self, forms: np.ndarray) -> np.ndarray:
-        return forms if self.matcher is None else self.matcher.labels[forms]
 
     def _cut(
         self, bounds: np.ndarray, counts: np.ndarray, first: np.ndarray, after: np.ndarray

@@ -79,7 +79,6 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
 
     Attributes:
         primary_metric: ``primary`` with the prefix, for ``metric_for_best_model``; known before the first call.
-        csv_file: Name of the CSV file.
         units: Units of the last measurement by metric; ``units[m].compare(earlier[m])`` compares two models, see
             :meth:`st_biomed.metrics.Units.compare`.
 
@@ -170,7 +169,6 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         """Measure a model, write the CSV row and hand the metrics to the model card.
 
         Args:
-            model: The model.
             output_path: Folder of the CSV file; ``None`` writes none.
             epoch, steps: Where training stands (the trainer passes fractions of an epoch); -1 outside training.
 
@@ -183,7 +181,6 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         """How this evaluator embeds with a model; evaluators with equal :attr:`embedding_options` embed identically.
 
         Args:
-            model: The model.
             digest: Its digest, if known; only a cache needs it.
         """
         embed = model_embedder(

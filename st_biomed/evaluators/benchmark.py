@@ -87,8 +87,6 @@ class Data:
     Attributes:
         files: Files and folders it needs, below the data folder.
         source: Where to get them.
-        version: Their version.
-        license: Their license.
         terminologies: Names of the sources that a plain file of names, a dictionary say, was made of; those of terminologies that
             the settings read are known from these.
     """
@@ -108,11 +106,8 @@ class Benchmark:
         name: Prefix of its metrics.
         evaluator: Its kind, one of :func:`evaluator_kinds`.
         settings: The settings of that evaluator's protocol.
-        title: One-line description.
         language: Of its texts, ISO 639-1; other languages than English have a line of their own in a scorecard.
-        data: Its data.
         published: Figures from the literature that were measured by this protocol.
-        path: The file of the benchmark.
     """
 
     name: str

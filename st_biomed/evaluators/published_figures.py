@@ -15,7 +15,6 @@ class PublishedFigure:
     """A figure from the literature.
 
     Attributes:
-        system: The model.
         metric: Metric name of the evaluator, with its prefix.
         value: Value on the metric's scale.
         source: Paper and table.
@@ -48,18 +47,10 @@ class _Publication:
     n: int = 0
 
 
-@dataclass(frozen=True)
-class _Figure:
-    system: str
-    metric: str
-    value: float
-
-
 def read_published(entries: Sequence[Any], protocol: object, where: str) -> list[PublishedFigure]:
     """The published figures in a benchmark's file.
 
     Args:
-        entries: The entries of the file.
         protocol: The benchmark's settings as the dataclass of its evaluator.
         where: File and key, for messages.
 
@@ -82,12 +73,8 @@ def read_published(entries: Sequence[Any], protocol: object, where: str) -> list
                     "with their own protocol"
                 )
         for j, figure in enumerate(publication.figures):
-            parsed = filled(_Figure, figure, f"{at}: figures[{j}]")
-            figures.append(
-                PublishedFigure(
-                    parsed.system, parsed.metric, parsed.value, publication.source, publication.protocol, publication.n
-                )
-            )
+            of_all = {name: getattr(publication, name) for name in ("source", "protocol", "n")}
+            figures.append(filled(PublishedFigure, figure, f"{at}: figures[{j}]", **of_all))
     return figures
 
 

@@ -25,7 +25,6 @@ class EvaluatorSuite:
         evaluators: Evaluators with equal ``embedding_options``.
 
     Attributes:
-        tests: The evaluators.
         published: Published figures of their benchmarks.
 
     Raises:
@@ -94,7 +93,6 @@ class EvaluatorSuite:
         """The reported metrics, by evaluator name.
 
         Args:
-            model: The model.
             called: Name of the model in a line before each evaluator, with the number of texts; empty for no line.
         """
         if not self.tests:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.metrics.cosine import unit_rows
 from st_biomed.metrics.link_prediction import Scorer, columns_of
 from st_biomed.neighbors import SIMILARITIES
@@ -33,8 +33,7 @@ def scorer_from_vectors(vectors: np.ndarray, similarity: str = "cosine", *, trai
     """
     if np.ndim(vectors) != 2:
         raise InputError(f"vectors: expected [E, D], found shape {np.shape(vectors)}")
-    if similarity not in SIMILARITIES:
-        raise unknown_name("similarity", similarity, SIMILARITIES)
+    check_name("similarity", similarity, SIMILARITIES)
     table = unit_rows(vectors) if similarity == "cosine" else np.asarray(vectors, dtype=np.float64)
     half_squares = (table**2).sum(axis=1) / 2 if similarity == "euclidean" else 0.0
     moves = {} if train is None else _translations(table, train)

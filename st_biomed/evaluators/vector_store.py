@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.evaluators.embedders import Embed
 from st_biomed.files import lock, replace_text
 from st_biomed.files.sealed import read_sealed, sealed
@@ -54,8 +54,7 @@ class VectorStore:
         dtype: str = "float32",
         piece: int = 16_384,
     ) -> None:
-        if dtype not in DTYPES:
-            raise unknown_name("cache_dtype", dtype, DTYPES)
+        check_name("cache_dtype", dtype, DTYPES)
         if Path(folder).exists() and not Path(folder).is_dir():
             raise InputError(f"cache_dir: {folder} is a file; expected a folder")
         self.key = {**key, "dtype": dtype, "format": _FORMAT}

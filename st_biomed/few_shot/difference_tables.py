@@ -19,11 +19,7 @@ COUNTS = (
 
 
 def difference_tables(outcomes: Outcomes) -> list[str]:
-    """The number of draws that differ from the input, then all draws, a table for each evaluator; empty without tests.
-
-    Args:
-        outcomes: Outcomes of all runs.
-    """
+    """The number of draws that differ from the input, then all draws, one table per evaluator; empty without tests."""
     evaluators = [name for name in outcomes.metrics if any(name in run.tests for run in outcomes.runs)]
     if not evaluators:
         return []

@@ -23,8 +23,6 @@ class TrainedChain:
 
     Attributes:
         sets: The training set of each stage.
-        stages: The stages.
-        embed: Vectors of the last stage.
     """
 
     sets: Chain
@@ -37,9 +35,6 @@ class Experiment:
     """The common parts of the runs of an experiment.
 
     Attributes:
-        sets: Training sets by name.
-        encoder: Vectors of the input.
-        settings: Settings of every stage.
         training: The trainer's arguments, except the seed.
     """
 
@@ -58,9 +53,7 @@ class Experiment:
         several chains begin with is trained once. A chain is trained after those that it continues.
 
         Args:
-            chains: The chains to train.
             shots: Number of names of every concept.
-            seed: Seed of all random choices.
             hidden: Width of the hidden layer for each training set.
         """
         done: dict[Chain, TrainedChain] = {(): TrainedChain((), (), self.encoder)}
@@ -87,7 +80,6 @@ class Experiment:
         Args:
             hidden: The widths; with a single one nothing is trained.
             shots: Number of names of every concept.
-            seeds: Seeds of the runs.
         """
         if len(hidden) == 1:
             return {}

@@ -93,9 +93,6 @@ class FrozenEncoder:
         bf16: Whether a model computes under bfloat16 autocast.
         cache_dir: Folder in which a model's vectors are stored for later runs; none by default.
 
-    Attributes:
-        texts: The embedded texts.
-
     Raises:
         InputError: As :meth:`InputForm.load`.
     """
@@ -106,7 +103,7 @@ class FrozenEncoder:
         self._counted: dict[str, None] = {}
         self._open = form.is_table and Path(form.source).suffix == ".bin"
         self.model = None if self._open and Path(form.source).is_file() else form.load()
-        embed: Embed = self._embed_open
+        embed: Embed = lambda texts: model_embedder(self.form.load(texts))(texts)
         if self.model is not None:
             embed = model_embedder(self.model, bf16=bf16)
             if cache_dir:
@@ -118,9 +115,6 @@ class FrozenEncoder:
         """Vectors ``[N, D]`` of N texts."""
         self.texts.update(dict.fromkeys(texts))
         return self._once(texts)
-
-    def _embed_open(self, texts: Sequence[str]) -> np.ndarray:
-        return model_embedder(self.form.load(texts))(texts)
 
     def coverage(self, names: Sequence[str]) -> WordCoverage | None:
         """The words of some names that word vectors know; nothing for a model, which knows every text."""

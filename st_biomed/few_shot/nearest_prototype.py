@@ -15,10 +15,6 @@ def prototype_accuracy(embed: Embed, split: FewShotSplit) -> float:
 
     Prototypes are means of the normalized vectors of the training names. Training stops by the loss of the validation
     names, so this is slightly better than for unseen names. With C concepts of equal size, chance is 1 / C.
-
-    Args:
-        embed: Vectors of names.
-        split: The training and validation names.
     """
     prototypes = concept_prototypes(unit_rows(embed(list(split.train["text"]))), list(split.train["label"])).numpy()
     names = unit_rows(embed(list(split.validation["text"])))

@@ -47,10 +47,8 @@ class Run:
         seed: Seed of the draw, the weights and all other random choices.
         hidden: Width of the hidden layer of the last stage.
         epochs: Number of epochs of the last stage.
-        best_epoch: The epoch of its weights.
         validation_loss: Validation loss of that epoch.
         seconds: Duration of the last stage's training.
-        results: The measured figures.
         prototype_accuracies: Accuracies of the input and of this encoder on the last stage's validation names, see
             :func:`~st_biomed.few_shot.nearest_prototype.prototype_accuracy`.
         tests: Evaluator to the paired test against the input; empty without tests.
@@ -118,7 +116,6 @@ class Outcomes:
         base: The figures before any training.
         metrics: Evaluator to the metric that tables and pictures show, in the order of columns.
         labels: Evaluator to the heading of its column.
-        runs: The finished runs.
     """
 
     base: Measured
@@ -182,7 +179,6 @@ class Outcomes:
         """(Shots, seed) to the p value of the paired test, adjusted by Holm's procedure over all draws of a row.
 
         Args:
-            evaluator: The evaluator.
             name: The row, see :attr:`Run.name`.
         """
         tests = {
@@ -196,7 +192,6 @@ class Outcomes:
         """Write everything as JSON.
 
         Args:
-            path: The file.
             **about: Further contents of the file.
         """
         runs = [{"name": run.name, **asdict(run)} for run in self.runs]

@@ -27,10 +27,7 @@ def ranking_tables(
 
     Args:
         names: Any names; empty names are rejected.
-        training_set: The names of the concepts.
         split: The training names, which are ranked, and the validation names.
-        before: Vectors before training.
-        after: Vectors after training.
 
     Raises:
         InputError: An empty name.

@@ -25,8 +25,6 @@ def write_tables(
     """The paper's Tables 2 and 3 and the paired tests, as Markdown, and its Figure 1 (Fivez et al. 2021).
 
     Args:
-        outcomes: Outcomes of all runs.
-        sets: The training sets by name.
         tuning: Validation loss by set and width of the hidden layer.
         folder: The folder for ``tables.md`` and ``figure.svg``.
     """
@@ -60,8 +58,6 @@ def write_rankings(
 
     Args:
         rankings: Names to rank training names by; some validation names if there is none.
-        sets: The training sets by name.
-        chain: The released stages.
         encoder: Vectors of the input.
         folder: The folder for ``rankings.md``.
     """

@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 from sentence_transformers.base.modules import Normalize
 from transformers import PrinterCallback, set_seed
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.evaluators.embedders import Embed, EmbedOnce
 from st_biomed.few_shot.frozen_encoder import with_modules
 from st_biomed.losses import FewShotLoss, FewShotNegativesCallback, FewShotValidationCallback
@@ -72,9 +72,6 @@ class TrainedStage:
 
     Attributes:
         module: The module with the weights of its best epoch; it takes vectors of length 1.
-        split: The training and validation names.
-        loss: The loss of the training.
-        validation_losses: Validation loss after each epoch.
         best_epoch: Counted from 1.
         seconds: Wall time of the training.
     """
@@ -112,16 +109,13 @@ def train_stage(
         embed: Vectors of the input, or of the earlier stages.
         concepts: Names of each concept.
         shots: Number of training names of each concept, and also of validation names.
-        hidden: Width of the hidden layer.
-        settings: The other settings.
         training: The trainer's arguments. A run takes seconds, so no checkpoints are saved and no progress bar is
             shown.
 
     Raises:
         InputError: Invalid names, vectors or settings.
     """
-    if settings.prototypes not in PROTOTYPES:
-        raise unknown_name("prototypes", settings.prototypes, PROTOTYPES)
+    check_name("prototypes", settings.prototypes, PROTOTYPES)
     seed = training.seed
     split = few_shot_names(concepts, shots, seed, ambiguous=settings.ambiguous)
     texts = [*split.train["text"], *split.validation["text"]]

@@ -28,7 +28,6 @@ class TrainingSet:
         name: Its name in tables, e.g. ``"ICD-10"``.
         concepts: Code of each concept to its names.
         titles: Code to the title of the concept.
-        terminology: The terminology of the names.
         statistics: The figures of the paper's Table 2 for it.
     """
 
@@ -164,7 +163,6 @@ def with_known_words(training_set: TrainingSet, encoder: FrozenEncoder) -> Train
     """The set without names of which no word has a word vector; the coverage is printed.
 
     Args:
-        training_set: The names.
         encoder: The input of the few-shot encoder; one that splits words into pieces knows all.
     """
     print(f"{training_set.name}: {training_set.terminology!r}\n{training_set.statistics}")

@@ -16,7 +16,7 @@ from typing import IO, NamedTuple
 
 from tqdm import tqdm
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.encodings import UTF_8, undecodable
 from st_biomed.files.gzipped import opened, plain_name
 
@@ -150,8 +150,7 @@ def read_lines(path: str | Path, *, encoding: str = UTF_8) -> Iterator[tuple[int
 
 def _dialect(path: Path, dialect: str | None) -> Dialect:
     name = dialect_name(path) if dialect is None else dialect
-    if name not in DIALECTS:
-        raise unknown_name("dialect", name, DIALECTS)
+    check_name("dialect", name, DIALECTS)
     return DIALECTS[name]
 
 
@@ -205,11 +204,7 @@ def _split(path: Path, stream: IO[str], form: Dialect, comment: str | None = Non
 
 
 def _refuse_nul(path: Path, line: int, text: str) -> None:
-    """Reject a NUL character, which no valid table has: the file is damaged or has another encoding.
-
-    Raises:
-        InputError: With file and line.
-    """
+    """Reject a NUL character, which no valid table has: the file is damaged or has another encoding."""
     if "\0" in text:
         raise InputError(f"{path}:{line}: contains a NUL character; the file is damaged or has another encoding")
 
@@ -226,11 +221,7 @@ def _picker(places: list[int]) -> Callable[[list[str]], Sequence[str]]:
 
 
 def _place(column: str | tuple[str, ...], names: list[str], where: str, form: Dialect) -> int:
-    """The position of a column.
-
-    Raises:
-        InputError: No column has the name, or several have.
-    """
+    """The position of a column."""
     tried, column_names = column, ["_".join(name.lower().split()) for name in names]
     if isinstance(tried, str):
         tried, column_names = (tried,), names

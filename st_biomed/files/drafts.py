@@ -17,9 +17,6 @@ from st_biomed.files.locks import lock, real_path
 def writing(file: str | Path) -> Iterator[Path]:
     """Write a file beside the one that it replaces at the end of the body, under a lock.
 
-    Args:
-        file: The file to replace or create.
-
     Yields:
         The path to write to.
 
@@ -50,9 +47,6 @@ def replace_text(file: str | Path, text: str) -> None:
 @contextmanager
 def replacing_file(file: str | Path) -> Iterator[Path]:
     """Write a file beside the one that it replaces at the end of the body; for files of a locked folder.
-
-    Args:
-        file: The file to replace or create.
 
     Yields:
         The path to write to.

@@ -26,7 +26,6 @@ def settled(path: Path, asked: str, tally: Tally, *, fallback: str = "") -> str:
         path: The file, plain or gzipped.
         asked: The user's option; empty to detect the encoding: UTF-8, or UTF-16 if the file begins with its byte order
             mark, or else the fallback.
-        tally: The tally for the note.
         fallback: The code page of the source's official files; empty if they are UTF-8. A file with letters in
             UTF-8 and a few invalid bytes is damaged, and not in the code page.
 

@@ -106,10 +106,6 @@ def _holder(path: Path) -> str | None:
 def check_writable(path: str | Path, *, file: bool = False) -> Path:
     """Reject a folder or a file that could not be written.
 
-    Args:
-        path: The folder, or the file.
-        file: Whether it is a file.
-
     Raises:
         InputError: A file in place of a folder, a folder in place of a file, or a missing permission.
     """

@@ -26,7 +26,6 @@ class Seal:
     """The way in which folders of one kind are sealed.
 
     Attributes:
-        header: Name of the header.
         format: The number of the format, increased if older folders can no longer be read.
         made_by: The command that writes such a folder, for messages.
         remedy: The remedy for a damaged folder, for messages.
@@ -41,14 +40,15 @@ class Seal:
         """Write the header of a folder whose other files exist.
 
         Args:
-            folder: The folder of the files.
             content: Further contents of the header.
             files: Their paths in the folder, with ``/``.
 
         Returns:
             The contents of the header, without its own checksum.
         """
-        described = {name: _described(folder / name) for name in files}
+        described = {
+            name: {"bytes": (folder / name).stat().st_size, _KIND: checksum_of(folder / name)} for name in files
+        }
         record = {"format": self.format, **content, _FILES: described}
         replace_text(folder / self.header, sealed(record))
         return record
@@ -74,7 +74,6 @@ class Seal:
         """Compare files with their entries in the header.
 
         Args:
-            folder: The folder of the files.
             record: The result of :meth:`read`.
             files: The required files; a file that the header does not list does not belong to the folder.
             sizes_only: Whether to compare only sizes and not read the contents.
@@ -132,8 +131,6 @@ def read_sealed(path: Path, remedy: str, format: int | None = None) -> dict[str,
     """The contents that :func:`sealed` was given.
 
     Args:
-        path: The file.
-        remedy: The remedy for a damaged file.
         format: The required ``format``; ``None`` for files without one.
 
     Raises:
@@ -167,10 +164,6 @@ def checksum_of(path: Path) -> str:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _described(path: Path) -> dict[str, Any]:
-    return {"bytes": path.stat().st_size, _KIND: checksum_of(path)}
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

@@ -92,7 +92,6 @@ class ConceptTypes:
         """Each branch of a hierarchy as a type of all concepts below its root.
 
         Args:
-            hierarchy: The concepts and their parents.
             branches: Codes of the roots, which may lie below each other; by default the roots of the hierarchy.
             children_of: Code of a concept whose children are the roots, in place of ``branches``.
 

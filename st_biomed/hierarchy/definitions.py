@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.hierarchy.ancestors import AncestorGraph
 from st_biomed.hierarchy.keys import Level, lca_levels
 from st_biomed.hierarchy.kinships import ancestor_steps, check_order
@@ -30,17 +30,14 @@ def by_definition(
     Args:
         distance: The definition of sources that have none of their own.
         source_distances: Source to definition.
-        sources: The sources of parents.
 
     Raises:
         InputError: An unknown definition or source.
     """
     for definition in (distance, *source_distances.values()):
-        if definition not in DISTANCES:
-            raise unknown_name("distance", definition, DISTANCES)
+        check_name("distance", definition, DISTANCES)
     for source in source_distances:
-        if source not in sources:
-            raise unknown_name("source of source_distances", source, sources)
+        check_name("source of source_distances", source, sources)
     if not source_distances:
         return {distance: None}
     definitions = {source: source_distances.get(source, distance) for source in sources}
@@ -80,8 +77,6 @@ def levels_of(
     """The keys of each level from 1 to ``far - 1``.
 
     Args:
-        terminology: Concepts and parents.
-        graph: All parents.
         concept_sources: Concept to the sources it can be compared in.
         definitions: Definition to the sources whose parents it is applied to; ``None`` for all.
         kinships: For ``sibling_parent``: the kinships from near to far.

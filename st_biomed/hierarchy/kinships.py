@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 
 KINSHIPS: dict[str, tuple[int, int]] = {
     "sibling": (1, 1),
@@ -25,8 +25,7 @@ def ancestor_steps(level: str | Sequence[str]) -> list[tuple[int, int]]:
     """
     names = [level] if isinstance(level, str) else list(level)
     for name in names:
-        if name not in KINSHIPS:
-            raise unknown_name("kinship", name, KINSHIPS)
+        check_name("kinship", name, KINSHIPS)
     return [KINSHIPS[name] for name in names]
 
 

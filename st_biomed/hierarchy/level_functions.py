@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 def by_depth(pairs: BatchPairs) -> Tensor:
     """Levels weighted by depth: a pair is deep if its depth is over half of the largest depth of all hierarchies.
 
-    Args:
-        pairs: A batch.
-
     Returns:
         Levels ``0 .. 2 D - 1``, int8 ``[A, B]``; -1 for masked pairs.
     """
@@ -35,9 +32,6 @@ def by_hierarchy(pairs: BatchPairs) -> Tensor:
     """Levels weighted by the hierarchy: a pair is deep if its depth is over half of the depth of its own hierarchy.
 
     The depth of a hierarchy is that of the deepest concept of a source; of several sources of a text, the deepest counts.
-
-    Args:
-        pairs: A batch.
 
     Returns:
         Levels ``0 .. 2 D - 1``, int8 ``[A, B]``; -1 for masked pairs.

@@ -18,7 +18,6 @@ class BatchPairs(NamedTuple):
         distance: Levels by the definition of the hierarchy, int8 ``[A, B]``; -1 for masked pairs.
         depth_a, depth_b: Depth of each text's shallowest concept, ``[A]`` and ``[B]``; a root has depth 0.
         deepest_a, deepest_b: Depth of the deepest concept in any source of each text's concepts, ``[A]`` and ``[B]``.
-        hierarchy: The hierarchy itself.
     """
 
     labels_a: Tensor

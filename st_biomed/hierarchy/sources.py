@@ -28,7 +28,6 @@ def deepest_in_sources(sources: CSR, depth: np.ndarray, n_sources: int) -> np.nd
     Args:
         sources: Concept to its sources.
         depth: Depth of each concept, ``[C]``.
-        n_sources: Number of sources.
     """
     rows = np.repeat(np.arange(sources.n_rows), sources.counts)
     deepest = np.zeros(n_sources, dtype=np.int64)

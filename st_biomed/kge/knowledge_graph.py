@@ -91,7 +91,6 @@ class KnowledgeGraph:
         """The graph of a terminology, filtered and split.
 
         Args:
-            terminology: Concepts with relations and parents.
             options: Selection of the triples, see :class:`~st_biomed.kge.triples.TripleOptions`.
             shares, seed: See :func:`~st_biomed.kge.splits.split_triples`.
 

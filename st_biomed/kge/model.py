@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.metrics.link_prediction import SIDES, Scorer
 
 EPSILON = 2.0
@@ -116,13 +116,11 @@ class KGEModel(nn.Module, ABC):
         Args:
             given: Tails if ``side`` is ``"head"``, otherwise heads, ``[B]``.
             relations: ``[B]``.
-            side: The missing end.
 
         Raises:
             InputError: An unknown side.
         """
-        if side not in SIDES:
-            raise unknown_name("side", side, SIDES)
+        check_name("side", side, SIDES)
         rows, side = self.relation_of(relations, side)
         return self.transform(self.entities(given), self.relations(rows), side)
 

@@ -53,11 +53,6 @@ MODEL_DEFAULTS: dict[str, Objective] = {
 
 
 def default_objective(model: str, n_entities: int) -> Objective:
-    """The defaults of a model: its row of the table, without 1-vs-all beyond :data:`ONE_VS_ALL_ENTITIES`.
-
-    Args:
-        model: Name of the model.
-        n_entities: Number of entities of the graph.
-    """
+    """The defaults of a model: its row of the table, without 1-vs-all beyond :data:`ONE_VS_ALL_ENTITIES`."""
     objective = MODEL_DEFAULTS[model]
     return replace(objective, loss="self_adversarial") if n_entities > ONE_VS_ALL_ENTITIES else objective

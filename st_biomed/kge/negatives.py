@@ -49,7 +49,6 @@ class TrueTriples:
             given_ends: Tails if ``side`` is ``"head"``, otherwise heads, ``[..., c]``.
             relations: ``[..., c]``.
             candidates: Entities for all c triples of a chunk, ``[..., n]``.
-            side: The missing end.
 
         Returns:
             Boolean ``[..., c, n]``.

@@ -98,11 +98,7 @@ class KGESettings:
         return tuple(name for name in OF_MODEL if getattr(self, name) is None)
 
     def objective(self, n_entities: int) -> Objective:
-        """The settings that depend on the model: those given, and the model's defaults for the rest.
-
-        Args:
-            n_entities: Number of entities of the graph.
-        """
+        """The settings that depend on the model: those given, and the model's defaults for the rest."""
         given = {name: value for name in OF_MODEL if (value := getattr(self, name)) is not None}
         return replace(default_objective(self.model, n_entities), **given)
 

@@ -25,7 +25,6 @@ def split_triples(
     Args:
         triples: (head, relation, tail), integers ``[T, 3]``, without repeats and without equal ends.
         shares: Shares of train, valid and test, which add up to 1.
-        seed: Seed of the draw.
 
     Returns:
         Train, valid and test, int64 ``[., 3]`` each, in the order of ``triples``.

@@ -27,8 +27,6 @@ class Epoch:
 
     Args:
         model: The model to train, on its device.
-        graph: The graph with the training triples.
-        settings: Settings of the training.
     """
 
     def __init__(self, model: KGEModel, graph: KnowledgeGraph, settings: KGESettings) -> None:

@@ -40,7 +40,6 @@ def train_kge(
     On a CPU, equal settings give equal weights, and a resumed run gives the same result as an uninterrupted one.
 
     Args:
-        graph: The graph to learn.
         settings: Settings of the training; those that are ``None`` become the model's defaults.
         device: Device of the training; by default a GPU if there is one.
         folder: Folder of the checkpoint, which is written at every evaluation; none by default.

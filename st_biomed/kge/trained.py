@@ -47,7 +47,6 @@ class TrainedKGE:
 
     Attributes:
         model: The model with the weights of the best epoch.
-        graph: The graph of the training.
         settings: Settings of the training, with the model's defaults filled in.
         history: ``epoch``, ``loss`` and ``valid_mrr`` of each evaluated epoch, including the last.
         of_model: Names of the settings that are the model's defaults, see :mod:`st_biomed.kge.model_defaults`.
@@ -100,7 +99,6 @@ class TrainedKGE:
         """Load a training written by :meth:`save`.
 
         Args:
-            folder: The folder.
             device: Device of the model, see :func:`device_named`.
 
         Raises:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.records import Tally
 from st_biomed.settings.checks import COUNT, check_value, within
 
@@ -30,7 +30,6 @@ class TripleOptions(NamedTuple):
     """Selection of the triples of a terminology for a graph.
 
     Attributes:
-        relations: Whether to use its relations.
         parents: Whether to use its parents, as relation :data:`ISA`.
         inverses: Names of a relation and of its inverse, as declared by the source; the triples of the second are
             reversed and added to the first.
@@ -82,10 +81,6 @@ class Triples(NamedTuple):
 def parse_inverses(arguments: Sequence[str], label: str = "inverses are") -> list[tuple[str, str]]:
     """Pairs from arguments of the form ``NAME=INVERSE``.
 
-    Args:
-        arguments: The arguments.
-        label: Beginning of the error message.
-
     Raises:
         InputError: Another form.
     """
@@ -102,10 +97,6 @@ def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER
     These are dropped, in this order: triples with equal ends, repeated triples, declared inverses (after reversal),
     relations that duplicate another relation in either direction, the second direction of symmetric relations, and
     rare relations. Of two relations, the one with more triples is kept, then the one with the shorter name.
-
-    Args:
-        terminology: Concepts with relations and parents.
-        options: The selection and the filters.
 
     Raises:
         InputError: An option out of range, a declared inverse that is not a relation, or no remaining triple.
@@ -138,8 +129,6 @@ def stated_triples(
     """The unfiltered triples of a terminology.
 
     Args:
-        terminology: Concepts with relations and parents.
-        relations: Whether to use its relations.
         parents: Whether to use its parents, as relation :data:`ISA`; where a relation has this name, they are one.
 
     Returns:
@@ -187,8 +176,7 @@ def _turn_inverses(
     triples = triples.copy()
     for name, inverse in inverses:
         for relation in (name, inverse):
-            if relation not in names:
-                raise unknown_name("relation among the inverses", relation, names)
+            check_name("relation among the inverses", relation, names)
         if name == inverse:
             raise InputError(
                 f"inverses: {name!r} cannot be its own inverse; symmetric relations are detected automatically"

@@ -18,7 +18,6 @@ def compare(
     """Every model compared with one of them, on the primary metric of every evaluator.
 
     Args:
-        results: Results of all models.
         reference: Name of the model that is subtracted.
         folder: The folder of the units and of earlier tests, which are not repeated.
         n_resamples, seed: Parameters of the tests, see :meth:`st_biomed.metrics.Units.compare`.
@@ -30,7 +29,8 @@ def compare(
         InputError: The reference was not measured.
     """
     if reference not in {result.model for result in results}:
-        raise InputError(f"reference {reference!r} was not measured; measured were {_names(results)}")
+        measured = ", ".join(dict.fromkeys(result.model for result in results)) or "none"
+        raise InputError(f"reference {reference!r} was not measured; measured were {measured}")
     kept, new = folder.tests(), {}
     tests: dict[str, dict[str, PairedTest]] = {}
     references = {result.evaluator: result for result in results if result.model == reference}
@@ -50,7 +50,3 @@ def compare(
     if new:
         folder.add_tests(new)
     return tests
-
-
-def _names(results: Sequence[Result]) -> str:
-    return ", ".join(dict.fromkeys(result.model for result in results)) or "none"

@@ -21,7 +21,6 @@ def dense_and_sparse(dense: Embed, names: Sequence[str], weight: float) -> Embed
 
     Args:
         dense: Function from N texts to vectors ``[N, D]``.
-        names: Names of the dictionary.
         weight: Weight of the sparse part.
 
     Raises:

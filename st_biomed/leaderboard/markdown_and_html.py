@@ -20,10 +20,8 @@ class Table:
     """A table of a report.
 
     Attributes:
-        title: Its heading.
         columns: Headings of the columns after the first.
         rows: Label and cells of each row.
-        notes: Sentences below it.
     """
 
     title: str

@@ -33,7 +33,6 @@ class MeasuredModel:
     """A model with its name in tables.
 
     Attributes:
-        name: Name in tables.
         model: A folder, an id on the Hub, or a ``.npz`` file with ``texts`` ``[N]`` and ``vectors`` ``[N, D]``.
         pooling: Pooling as in :func:`~st_biomed.encoder.load_encoder`; empty for the model's own.
         max_length: Maximum number of tokens of a text; 0 for the model's own.
@@ -95,7 +94,6 @@ class OpenModel:
     """A model in memory.
 
     Args:
-        measured: The model to open.
         device: The device; ``None`` for the best available.
         trust_remote_code: Whether the model may run its own code, see :func:`~st_biomed.encoder.load_model`.
 

@@ -13,10 +13,7 @@ from st_biomed.release.run_data import RunData, began_from, read_run
 
 
 def run_of(model: str) -> RunData | None:
-    """The record of a model; nothing if it has none or is not available.
-
-    Args:
-        model: A folder, an id on the Hub, or a ``.npz`` file.
+    """The record of a model (a folder, an id on the Hub, or a ``.npz`` file); nothing if it has none or is not available.
 
     Raises:
         InputError: A damaged record.
@@ -48,9 +45,9 @@ def base_of(models: Sequence[MeasuredModel]) -> MeasuredModel:
         if (run := run_of(model.model)) is not None:
             bases.setdefault(_base_of(run), model.name)
     if not bases:
-        names = ", ".join(model.name for model in models)
         raise InputError(
-            f"--base: the record of a release (run.json) has its base, but {names} has no record: give a model"
+            "--base: the record of a release (run.json) has its base, but "
+            f"{', '.join(model.name for model in models)} has no record: give a model"
         )
     if len(bases) > 1:
         several = " and ".join(
@@ -64,7 +61,6 @@ def with_base(models: Sequence[MeasuredModel], base: str | None) -> list[Measure
     """The base and then the models that are compared with it.
 
     Args:
-        models: The models given by the user.
         base: The base given by the user; by default the base of the releases among the models, with the settings of
             the models if it is one of them.
 
@@ -72,19 +68,14 @@ def with_base(models: Sequence[MeasuredModel], base: str | None) -> list[Measure
         InputError: As in :func:`base_of`, a base with the name of another model, or no other model.
     """
     chosen = base_of(models) if base is None else MeasuredModel.named(base)
-    named = next(
-        (model for model in models if (model.model == chosen.model if base is None else _same(model, chosen))), chosen
-    )
+    parts = ("model",) if base is None else ("model", "pooling", "max_length")
+    named = next((model for model in models if all(getattr(model, p) == getattr(chosen, p) for p in parts)), chosen)
     others = [model for model in models if model is not named]
     if not others:
         raise InputError(f"--scorecard: compares models with their base, found {named.name} alone")
     if named.name in {model.name for model in others}:
         raise InputError(f"--base: another model has the name {named.name!r} too: write --base NAME=MODEL")
     return [named, *others]
-
-
-def _same(first: MeasuredModel, second: MeasuredModel) -> bool:
-    return (first.model, first.pooling, first.max_length) == (second.model, second.pooling, second.max_length)
 
 
 def _base_of(run: RunData) -> MeasuredModel:

@@ -131,7 +131,6 @@ def _row(metric: str, direction: int, results: Sequence[Result | None]) -> list[
     """A metric of several models with the best marked; all are marked if their printed values are equal.
 
     Args:
-        metric: The metric.
         direction: 1 if larger is better, -1 if smaller is, 0 if neither is.
         results: Result of each model; ``None`` if it was not measured.
     """

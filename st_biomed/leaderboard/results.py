@@ -34,13 +34,10 @@ class Result:
     """The result of one evaluator for one model.
 
     Attributes:
-        benchmark: Its benchmark.
         evaluator: The evaluator's name, the prefix of its metrics.
         model: Name of the model in tables.
         model_digest: Digest of the model's computation.
         settings: The evaluator's configuration and ``as_published``.
-        metrics: Name to figure.
-        primary: The primary metric.
         headline: Label to metric, for tables.
         units: Metric to the number and kind of its units, e.g. ``{"acc@1": [960, "mention"]}``.
         seconds: Duration.
@@ -126,7 +123,6 @@ class ResultsFolder:
         """Store a result as the latest, together with those that other processes added meanwhile.
 
         Args:
-            result: The result.
             units: Its units; ``None`` if a file has them already.
 
         Returns:
@@ -140,7 +136,9 @@ class ResultsFolder:
             self._results = self._read()
             self._results.pop((result.key, result.model), None)
             self._results[result.key, result.model] = result
-            replace_text(self.folder / "results.jsonl", "".join(map(_line, self.results)))
+            replace_text(
+                self.folder / "results.jsonl", "".join(sealed(asdict(of_all), indent=None) for of_all in self.results)
+            )
         return result
 
     def units(self, result: Result) -> dict[str, Units]:
@@ -208,7 +206,3 @@ class ResultsFolder:
 
     def _units(self, result: Result) -> Path:
         return self.folder / "units" / (result.units_file or f"{result.key}.npz")
-
-
-def _line(result: Result) -> str:
-    return sealed(asdict(result), indent=None)

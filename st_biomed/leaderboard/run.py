@@ -53,9 +53,6 @@ def measure(
     cannot be loaded or measured on a benchmark is reported in the return value, and the others are still measured.
 
     Args:
-        models: The models to measure.
-        benchmarks: The benchmarks.
-        folder: The folder of results and units.
         as_published: Whether to score like the papers' scripts where these differ.
         device: The device; ``None`` for the best available.
         trust_remote_code: Whether models may run their own code, see :func:`~st_biomed.encoder.load_model`.

@@ -38,11 +38,7 @@ def scorecard(
     below .05, and *kept* otherwise; the scorecard also has Holm's p, adjusted for all its benchmarks.
 
     Args:
-        model: Name of the model in the results.
-        base: Name of the base in the results.
         results: Results of both; one of each model and evaluator.
-        tests: Tests of the models against the base.
-        benchmarks: Benchmarks of the results by name.
         trained_on: Names of the sources that the model was trained on; ``None`` if there is no record.
         n_resamples, seed: Parameters of the tests.
 
@@ -108,7 +104,6 @@ def outcome_of(test: PairedTest, direction: int = 1) -> str:
     """Gained, kept or lost, by a paired test.
 
     Args:
-        test: Test of the model against the base.
         direction: -1 if smaller figures are better.
     """
     if test.p_value >= ALPHA:

@@ -48,7 +48,8 @@ def _families(base: str, columns: Mapping[str, Sequence[OutcomeData]]) -> Table:
                 [_counted(outside_training(benchmarks)) for benchmarks in columns.values()],
             )
         )
-    notes = [f"Lost, {name}: {_lost(benchmarks)}." for name, benchmarks in columns.items()]
+    lost = {name: [row["benchmark"] for row in of if row["outcome"] == "lost"] for name, of in columns.items()}
+    notes = [f"Lost, {name}: {', '.join(of) or 'none'}." for name, of in lost.items()]
     return Table(f"Against {base}", list(columns), rows, [_IN_DOMAIN, *notes] if marked else notes)
 
 
@@ -84,11 +85,6 @@ def _of_recipe(recipe: RecipeData) -> Table:
         "and kept where none has so many."
     ]
     return Table(f"{_recipe_name(recipe)}: {counts(recipe['benchmarks'])}", columns, rows, notes)
-
-
-def _lost(rows: Sequence[OutcomeData]) -> str:
-    """All losses by name."""
-    return ", ".join(row["benchmark"] for row in rows if row["outcome"] == "lost") or "none"
 
 
 def _counted(rows: Sequence[OutcomeData]) -> Cell:

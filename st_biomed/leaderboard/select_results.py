@@ -68,7 +68,10 @@ def named(
     Raises:
         InputError: A name that no result has.
     """
-    for kind, wanted, names in (("model", models, _models), ("benchmark", benchmarks, _benchmarks)):
+    for kind, wanted, names in (
+        ("model", models, lambda result: [result.model]),
+        ("benchmark", benchmarks, _benchmarks),
+    ):
         available = list(dict.fromkeys(name for result in results for name in names(result)))
         for name in wanted or ():
             if name not in available:
@@ -76,10 +79,6 @@ def named(
                 raise InputError(f"no result of a {kind} {name!r}{near}")
         results = [result for result in results if not wanted or set(names(result)) & set(wanted)]
     return list(results)
-
-
-def _models(result: Result) -> list[str]:
-    return [result.model]
 
 
 def _benchmarks(result: Result) -> list[str]:

@@ -86,7 +86,6 @@ def columns_of(units: Units, groups: Sequence[str] = ()) -> list[str]:
     """Names of the columns of ``units.rows``.
 
     Args:
-        units: The units.
         groups: Names of the groups of a macro mean, two columns each; numbers if the counts differ.
     """
     if units.statistic != "macro_mean":

@@ -119,7 +119,6 @@ def split_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
     """The file, plain or gzipped, or folder of each split that a folder has.
 
     Args:
-        folder: The folder of the files.
         patterns: Glob patterns with ``{split}`` for the word for the split, tried in turn.
 
     Returns:

@@ -45,9 +45,7 @@ class BioCDocument(NamedTuple):
 
     Attributes:
         where: ``file:line`` of its beginning.
-        id: Its id.
         passages: Passages in the order of the file.
-        n_relations: Number of relations.
     """
 
     where: str
@@ -58,9 +56,6 @@ class BioCDocument(NamedTuple):
 
 def composite_parts(annotations: Sequence[BioCAnnotation]) -> dict[int, list[int]]:
     """The parts of each composite mention, by ``CompositeRole`` in BC5CDR.
-
-    Args:
-        annotations: The annotations of a passage.
 
     Returns:
         Index of a composite mention to the indices of the individual mentions within its span.

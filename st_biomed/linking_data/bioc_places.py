@@ -38,9 +38,6 @@ class Place(NamedTuple):
 class Places:
     """The text of a document, with passages at their offsets and spaces between them, and positions in it.
 
-    Attributes:
-        text: The whole text.
-
     Raises:
         InputError: A passage begins far after the end of the one before it.
     """
@@ -65,7 +62,6 @@ class Places:
         """The position of an annotation that has a location.
 
         Args:
-            annotation: The annotation.
             holder: Offset of its passage.
         """
         annotated = " ".join(annotation.text.split())

@@ -21,7 +21,6 @@ class BratEntity(NamedTuple):
 
     Attributes:
         where: ``file:line`` of the annotation.
-        type: Its type.
         text: The annotated string, with the pieces of a discontinuous one joined by spaces.
         start: Offset of the first character of its first piece.
         end: Offset after the last character of its last piece.

@@ -28,7 +28,6 @@ class HeldOutNameArguments:
 
         Args:
             terminology: What is left of it after everything else is held out.
-            seed: Of the draw.
 
         Raises:
             InputError: Fewer concepts with three names than names asked for, or than the dictionary may have.

@@ -16,7 +16,6 @@ class HeldOutNames(NamedTuple):
     """The training terminology and the data set that is linked to it.
 
     Attributes:
-        train: The terminology without the held-out names.
         dataset: The held-out names as mentions of their concepts, in the splits ``dev`` and ``test``; the dictionary
             is ``train``.
     """
@@ -45,8 +44,6 @@ def hold_out_names(
         n_dictionary: Number of concepts whose names are in the dictionary: those of the held-out names, and others
             drawn up to this number; 0 for all. Embedding the names of several hundred thousand concepts takes longer
             than all other measurements.
-        seed: Seed of the draw.
-        name: Name of the data set.
 
     Raises:
         InputError: A number below 1, fewer concepts with three names than requested names, or a dictionary of fewer

@@ -21,7 +21,6 @@ class HeldOutTranslations(NamedTuple):
     """The training terminology, and the data sets that are linked to names in the pivot language.
 
     Attributes:
-        train: The terminology without the held-out names.
         datasets: Language to its held-out names as mentions, in the splits ``dev`` and ``test``, with one common
             dictionary.
     """
@@ -55,7 +54,6 @@ def hold_out_translations(
         n_dev, n_test: Concepts held out for each split.
         prefix: Prefix of the codes of the concepts, e.g. ``"HP:"``: those that are held out and those in the
             dictionary; all by default.
-        seed: Seed of the draw.
         name: The names of the data sets are ``<name>-<language>``.
 
     Raises:
@@ -134,8 +132,7 @@ def _dataset(
     pairs = np.unique(np.stack([concepts, texts]), axis=1).T
     strings = terminology.texts["text"].take(pairs[:, 1]).to_pylist()
     for concept, string in zip(pairs[:, 0], strings):
-        tally.read()
-        tally.keep()
+        tally.read_kept()
         mention = Mention(string, (frozenset((codes[concept],)),))
         splits["test" if split[concept] else "dev"].append(mention)
     for part, mentions in splits.items():

@@ -12,7 +12,7 @@ from st_biomed.linking_data.dictionaries import open_dictionary
 from st_biomed.linking_data.formats import check_options, linking_format
 from st_biomed.linking_data.gold_ids import with_prefix
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
-from st_biomed.readers import Tally
+from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
 
@@ -94,8 +94,7 @@ def _dictionary(
                 "dictionary: the files of this format have no names of concepts; pass the names with dictionary="
             )
         dictionary = LinkingDictionary.from_entries((name, (with_prefix(id_, prefix),)) for name, id_ in corpus.names)
-    tally.read(len(dictionary))
-    tally.keep(len(dictionary))
+    tally.read_kept(len(dictionary))
     return dictionary
 
 

@@ -12,7 +12,7 @@ from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.annotated import OFFSET
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers import Tally
+from st_biomed.records import Tally
 
 _HEAD = re.compile(r"([^\s|]+)\|([ta])\|(.*)")
 

@@ -22,7 +22,6 @@ class Mention:
     """An annotated mention, and the strings that are looked up for it.
 
     Attributes:
-        text: The annotated string.
         gold: Its concepts: one set of alternative ids for each group of the annotation. There are several groups if
             the file separates them (``|`` of a composite mention, ``+`` of a concept with several ids), and none if
             the annotator found no concept.
@@ -155,7 +154,6 @@ class LinkingDataset:
         name: Its name in tables, e.g. ``ncbi-disease``.
         mentions: Mentions by split (``train``, ``dev``, ``test``, or ``all`` if there are none), in the order of the
             file.
-        dictionary: The dictionary of the links.
         source: License and version.
         documents: Text of each document by its id, for steps that read the context; empty if there is none.
         steps: Names of the applied preparation steps, in order.

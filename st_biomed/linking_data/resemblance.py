@@ -16,7 +16,6 @@ def resembling(texts: Sequence[str], seen: Sequence[str], distance: float) -> np
 
     Args:
         texts: N strings.
-        seen: The seen strings.
         distance: Levenshtein distance divided by the length of the longer of the two, from 0 (equal) to below 1.
 
     Returns:

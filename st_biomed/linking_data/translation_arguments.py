@@ -34,7 +34,6 @@ class TranslationArguments:
         """The training terminology, and the evaluators of held-out translations; all and nothing if none is held out.
 
         Args:
-            whole: The terminology.
             pivot: The language of the names to which they are linked.
 
         Raises:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError
 
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
@@ -17,8 +17,6 @@ def number(name: str, value: object, *, above: float | None = None, least: float
     """A finite number within bounds.
 
     Args:
-        name: The argument, as named in the message.
-        value: Its value.
         above: The number must be larger than this.
         least: The number must not be smaller than this.
 
@@ -48,18 +46,6 @@ def numbers(name: str, value: object, length: int, **bounds: float) -> tuple[flo
     if len(value) != length:
         raise InputError(f"{name} must be one number or {length} numbers, found {len(value)}")
     return tuple(number(f"{name}[{i}]", entry, **bounds) for i, entry in enumerate(value))
-
-
-def one_of(kind: str, value: object, allowed: Iterable[str]) -> str:
-    """A name from a closed list.
-
-    Raises:
-        InputError: With the allowed names and the nearest of them.
-    """
-    allowed = list(allowed)
-    if not isinstance(value, str) or value not in allowed:
-        raise unknown_name(kind, value, allowed)
-    return value
 
 
 def concept_lookup(lookup: ConceptLookup | Terminology | None) -> ConceptLookup | None:

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_whole
-from st_biomed.losses.arguments import concept_lookup, number, one_of
+from st_biomed.errors import InputError, check_name, check_whole
+from st_biomed.losses.arguments import concept_lookup, number
 from st_biomed.losses.deep_graph_infomax import CORRUPTIONS, DeepGraphInfomaxLoss, corrupted_edges
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.intermodal import IntermodalLoss
@@ -118,7 +118,8 @@ class BergamotLoss(nn.Module):
         self.graph_encoder = graph_encoder
         if graph_encoder is None and (needy := [name for name in ("node", "intermodal", "dgi") if self.weights[name]]):
             raise InputError(f"graph_encoder may be None only if {', '.join(f'{name}_weight' for name in needy)} is 0")
-        if graph_encoder is not None and (width := _width(model)) not in (None, graph_encoder.width):
+        width = getattr(model, "get_embedding_dimension", lambda: None)()
+        if graph_encoder is not None and width not in (None, graph_encoder.width):
             raise InputError(f"graph_encoder must have the model's width {width}, found {graph_encoder.width}")
         lookup = concept_lookup(lookup)
         self.loss = MultiSimilarityLoss.from_preset(None, "bergamot", lookup=lookup, mask_same_text=mask_same_text)
@@ -126,7 +127,7 @@ class BergamotLoss(nn.Module):
         self.intermodal = IntermodalLoss(self.node, cross_view=cross_view)
         self.dgi = DeepGraphInfomaxLoss(graph_encoder.width) if graph_encoder and self.weights["dgi"] else None
         self.relation = relation
-        self.corruption = one_of("corruption", corruption, CORRUPTIONS)
+        self.corruption = check_name("corruption", corruption, CORRUPTIONS)
         self.edgeless = edgeless
         check_whole("seed", seed, 0)
         self.seed = seed
@@ -285,12 +286,6 @@ BERGAMOT = """
     year = {2024}
 }
 """
-
-
-def _width(model: Any) -> int | None:
-    """Of the model's embeddings, where it says so."""
-    dimension = getattr(model, "get_embedding_dimension", None)
-    return None if dimension is None else dimension()
 
 
 def _place() -> tuple[int, int]:

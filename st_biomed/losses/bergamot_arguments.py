@@ -54,8 +54,6 @@ class BergamotLossArguments(GraphArguments):
         """The loss, with the graph encoder and the relation loss if they are used.
 
         Args:
-            model: The encoder.
-            lookup: The terminology of the labels.
             n_relations: Number of relations of the graph, inverse ones counted.
             mini_batch_size: Texts embedded at a time by the cached form; not cached by default.
             **options: Further arguments of :class:`~st_biomed.losses.BergamotLoss`.

@@ -9,8 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import one_of
+from st_biomed.errors import InputError, check_name
 from st_biomed.losses.miners import Miner, MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS
 from st_biomed.losses.published_form import FORMS, check_miner
@@ -49,7 +48,7 @@ def miner_by_name(name: str) -> Miner | None:
     Raises:
         InputError: An unknown name.
     """
-    return MINERS[one_of("miner", name, MINERS)]
+    return MINERS[check_name("miner", name, MINERS)]
 
 
 def check_form(name: str, miner: str, form: str) -> None:
@@ -59,7 +58,7 @@ def check_form(name: str, miner: str, form: str) -> None:
         InputError: An unknown form, the published form of a loss without published code, or of one of
             :data:`TWO_FORMS` with a miner that lists no triplets.
     """
-    if one_of("loss_form", form, FORMS) == "published":
+    if check_name("loss_form", form, FORMS) == "published":
         if name == "cosine":
             raise InputError("loss_form: no code of loss 'cosine' is published; the form 'pairs' is needed")
         if name in TWO_FORMS:
@@ -91,7 +90,7 @@ def loss_by_name(
             installed, or an argument out of range.
     """
     homes = LOSSES
-    one_of("loss", name, LOSSES)
+    check_name("loss", name, LOSSES)
     check_form(name, miner, form)
     if name in TWO_FORMS:
         options = {"form": form, **options}

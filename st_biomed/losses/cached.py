@@ -12,8 +12,7 @@ from sentence_transformers.base.losses import CachedLossMixin, has_static_embedd
 from sentence_transformers.util import get_world_size
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_whole
-from st_biomed.losses.arguments import one_of
+from st_biomed.errors import InputError, check_name, check_whole
 from st_biomed.losses.embed import merge_columns, take_rows, token_lengths
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
@@ -152,7 +151,7 @@ class CachedMultiSimilarityLoss(CachedLoss):
     @classmethod
     def from_preset(cls, model: nn.Module | None, preset: str, **overrides: Any) -> CachedMultiSimilarityLoss:
         """As :meth:`MultiSimilarityLoss.from_preset`; the overrides may hold arguments of :class:`CachedLoss`."""
-        return cls(model, **{**PRESETS[one_of("preset", preset, PRESETS)], **overrides})
+        return cls(model, **{**PRESETS[check_name("preset", preset, PRESETS)], **overrides})
 
 
 class CachedOrdinalMultiSimilarityLoss(CachedLoss):

@@ -47,5 +47,4 @@ class CachedBergamotLoss(BergamotLoss):
         return embed_in_mini_batches(self.model, texts, self.mini_batch_size)
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The parameters, for cards and records."""
         return {**super().get_config_dict(), "mini_batch_size": self.mini_batch_size}

@@ -202,11 +202,7 @@ def _fingerprint(step: int, log: list[dict[str, float]]) -> str:
 
 
 def _load(own: dict[str, Tensor], file: Path) -> None:
-    """Copy saved values into the tensors of a loss, in place.
-
-    Raises:
-        InputError: No such file, or other names or shapes than the loss has.
-    """
+    """Copy saved values into the tensors of a loss, in place."""
     if not file.is_file():
         raise InputError(f"{file}: missing, the checkpoint was saved without LossParametersCallback")
     saved = load_file(file)

@@ -46,7 +46,6 @@ class ComparisonArguments:
         """The loss of the arguments.
 
         Args:
-            model: The encoder.
             lookup: Determines the labels that belong together.
             **options: Further arguments of :func:`~st_biomed.losses.by_name.loss_by_name`.
         """

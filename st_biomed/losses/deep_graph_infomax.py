@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import one_of
+from st_biomed.errors import InputError, check_name
 from st_biomed.losses.similarity import full_precision
 
 CORRUPTIONS = ("trg", "src")
@@ -67,6 +66,6 @@ def corrupted_edges(edges: Tensor, order: Tensor, corruption: str = "trg") -> Te
         int64 ``[3, E]``.
     """
     source, target, relation = edges
-    if one_of("corruption", corruption, CORRUPTIONS) == "trg":
+    if check_name("corruption", corruption, CORRUPTIONS) == "trg":
         return torch.stack([source, target[order], relation])
     return torch.stack([source[order], target, relation])

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_name, check_whole
 from st_biomed.kge import KGETable
-from st_biomed.losses.arguments import one_of
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels
 from st_biomed.modules.inject_knowledge import injection_of
@@ -63,7 +62,7 @@ class EntityLinkingLoss(nn.Module):
     ) -> None:
         super().__init__()
         self.model = model
-        self.reduction = one_of("reduction", reduction, ("mean", "sum"))
+        self.reduction = check_name("reduction", reduction, ("mean", "sum"))
         check_whole("num_sampled", num_sampled, or_none=True)
         self.num_sampled = num_sampled
         if isinstance(entities, KGETable):
@@ -138,9 +137,9 @@ class EntityLinkingLoss(nn.Module):
             raise InputError(f"queries have {queries.shape[1]} dimensions, the entities {entities.shape[1]}")
         linked = labels != UNLINKED
         rows = labels[linked]
-        if ((rows < 0) | (rows >= len(entities))).any():
+        if len(outside := rows[(rows < 0) | (rows >= len(entities))]):
             raise InputError(
-                f"labels must be rows of the {len(entities)} entities or {UNLINKED}, found {_outside(rows, len(entities))}"
+                f"labels must be rows of the {len(entities)} entities or {UNLINKED}, found {int(outside[0])}"
             )
         if not len(rows):
             return queries.sum() * 0.0
@@ -202,7 +201,3 @@ def _parts(queries: Tensor, entities: Tensor, left_out: Tensor | None) -> Iterab
             similarities.masked_fill_(here, -torch.inf)
         begin += len(part)
         yield similarities, part
-
-
-def _outside(rows: Tensor, entities: int) -> int:
-    return int(rows[(rows < 0) | (rows >= entities)][0])

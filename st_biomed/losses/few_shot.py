@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_whole
-from st_biomed.losses.arguments import number, one_of
+from st_biomed.errors import InputError, check_name, check_whole
+from st_biomed.losses.arguments import number
 from st_biomed.losses.distance_weighted import DISTRIBUTIONS
 from st_biomed.losses.few_shot_comparisons import FewShotNames, FewShotStep
 from st_biomed.losses.similarity import full_precision, require_list, unit_rows
@@ -80,14 +80,14 @@ class FewShotLoss(nn.Module):
         super().__init__()
         self.model: Any = model
         self.margin = number("margin", margin, least=0.0)
-        self.hinge = one_of("hinge", hinge, HINGES)
+        self.hinge = check_name("hinge", hinge, HINGES)
         self.weights = {
             "triplet": number("triplet_weight", triplet_weight, least=0.0),
             "grounding": number("grounding_weight", grounding_weight, least=0.0),
         }
         if not any(self.weights.values()):
             raise InputError("at least one weight must be above 0, found only 0")
-        negatives = one_of("negatives", negatives, DISTRIBUTIONS)
+        negatives = check_name("negatives", negatives, DISTRIBUTIONS)
         check_whole("seed", seed, 0)
         self.given_prototypes = prototypes is not None
         self.names = FewShotNames(

@@ -66,12 +66,10 @@ class InfoNCELoss(PublishedFormLoss):
         return reduce_rows(losses, self.reduction, near[anchors, partners])
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The parameters, for cards and records."""
         return {"temperature": self.temperature, **super().get_config_dict()}
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss."""
         return """
 @misc{oord2018representation,
     title = {Representation Learning with Contrastive Predictive Coding},

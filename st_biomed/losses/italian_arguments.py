@@ -79,8 +79,6 @@ class ItalianLossArguments:
         """The loss; contexts of one term are positives of each other.
 
         Args:
-            model: The encoder.
-            terminology: The terminology of the labels.
             graph: Finds the folder of the graph embeddings of a model, which only v3 reads.
             seed: Seed of shuffled vectors.
             gather_across_devices: Whether the texts of all processes form one batch.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import number, numbers, one_of
+from st_biomed.errors import InputError, check_name
+from st_biomed.losses.arguments import number, numbers
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.kge_similarity import GRAPH_VECTORS, KGESimilarity
@@ -82,19 +82,17 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         graph_vectors: ``"stated"``, or a control: ``"shuffled"`` among the concepts that have a vector, or ``"zeros"``, a K of 0
             between any two of them; see :class:`~st_biomed.losses.kge_similarity.KGESimilarity`.
         shuffle_seed: Seed of the shuffled vectors.
-        miner: An object of :mod:`st_biomed.losses.miners`, which sees only the cosines of the texts; ``None`` for all
-            pairs.
         detach_margin: Whether no gradient flows through the margin.
         missing: Thresholds of a pair that has no K: ``"v2"`` (1 and 0.5), ``"v1"`` (0.5 and 0.5), or ``"skip"`` to leave
             the pair out.
         kge_clip: Lowest and highest K, e.g. ``(0, 1)``; a negative K pushes pairs beyond orthogonality. Not clipped by
             default. The K of a shared concept stays 1.
         reduction: ``"mean_all"`` over all texts (the paper), ``"mean_nonzero"`` over those with a loss, ``"sum"``.
-        gather_across_devices: Whether the texts of all processes form one batch.
         lookup: The terminology whose text ids are the labels; with ``kge`` it must be the terminology itself, for its
             codes.
-        mask_same_text: Whether to ignore pairs of identical strings. Otherwise they are positive pairs.
-            Needs a lookup.
+        miner: An object of :mod:`st_biomed.losses.miners`, which sees only the cosines of the texts; ``None`` for all
+            pairs.
+        **pairs: Further arguments of :class:`~st_biomed.losses.pair_loss.PairLoss`.
 
     Inputs: one or more text columns; ``label`` int64 text ids ``[B]`` or one per column ``[B, n]``. The paper's batches
     come from :class:`st_biomed.samplers.HardNegativeBatchSampler`.
@@ -119,29 +117,21 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         *,
         graph_vectors: str = "stated",
         shuffle_seed: int = 0,
-        miner: Miner | None = DEFAULT_MINER,
         detach_margin: bool = False,
         missing: str = "v2",
         kge_clip: tuple[float, float] | None = None,
         reduction: str = "mean_all",
-        gather_across_devices: bool = False,
         lookup: ConceptLookup | Terminology | None = None,
-        mask_same_text: bool = True,
+        miner: Miner | None = DEFAULT_MINER,
+        **pairs: Any,
     ) -> None:
-        super().__init__(
-            model,
-            miner=miner,
-            reduction=reduction,
-            gather_across_devices=gather_across_devices,
-            lookup=lookup,
-            mask_same_text=mask_same_text,
-        )
-        one_of("graph_vectors", graph_vectors, GRAPH_VECTORS)
+        super().__init__(model, reduction=reduction, lookup=lookup, miner=miner, **pairs)
+        check_name("graph_vectors", graph_vectors, GRAPH_VECTORS)
         self.kge = None if kge is None else KGESimilarity(lookup, kge, graph_vectors, shuffle_seed)
         self.alpha = number("alpha", alpha, above=0.0)
         self.beta = number("beta", beta, above=0.0)
         self.detach_margin = detach_margin
-        self.missing = one_of("missing", missing, MISSING)
+        self.missing = check_name("missing", missing, MISSING)
         self.kge_clip = None if kge_clip is None else numbers("kge_clip", kge_clip, 2)
         if self.kge_clip is not None and not self.kge_clip[0] < self.kge_clip[1]:
             raise InputError(f"kge_clip must be a lower and a higher number, found {kge_clip!r}")
@@ -245,7 +235,6 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         return masks, slopes, weights
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The parameters, for cards and records."""
         return {
             "kge": None if self.kge is None else self.kge.get_config_dict(),
             "alpha": self.alpha,
@@ -258,5 +247,4 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss."""
         return ITALIAN

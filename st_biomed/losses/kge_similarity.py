@@ -8,9 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_name
 from st_biomed.kge.table import KGETable
-from st_biomed.losses.arguments import one_of
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.lookup import ConceptLookup
 
@@ -64,7 +63,7 @@ class KGESimilarity:
                 f"kge has a vector of none of the {len(rows):,} concepts of lookup: its codes look like "
                 f"{table.codes[0]!r}, the terminology's like {terminology.codes[0]!r}"
             )
-        self.vectors = one_of("graph_vectors", vectors, GRAPH_VECTORS)
+        self.vectors = check_name("graph_vectors", vectors, GRAPH_VECTORS)
         self._vectors = found[usable] / lengths[usable]
         if vectors == "shuffled":
             self._vectors = self._vectors[np.random.default_rng(seed).permutation(self.n_vectors)]

@@ -69,12 +69,10 @@ class LiftedStructureLoss(PublishedFormLoss):
         return (together + distances[anchors, partners] - self.positive_margin).relu() ** 2 / 2
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The parameters, for cards and records."""
         return {"margin": self.margin, "positive_margin": self.positive_margin, **super().get_config_dict()}
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss."""
         return """
 @inproceedings{ohsong2016lifted,
     title = {Deep Metric Learning via Lifted Structured Feature Embedding},

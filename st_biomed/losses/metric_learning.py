@@ -48,7 +48,6 @@ class MetricLearningLoss(PairLoss):
         return self.formula(unit, indices_tuple=listed)
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The parameters, for cards and records."""
         return {**self.settings, **super().get_config_dict()}
 
 
@@ -79,7 +78,6 @@ class CircleLoss(MetricLearningLoss):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss."""
         return """
 @inproceedings{sun2020circle,
     title = {Circle Loss: A Unified Perspective of Pair Similarity Optimization},
@@ -126,7 +124,6 @@ class GeneralizedLiftedStructureLoss(MetricLearningLoss):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss."""
         return """
 @misc{hermans2017defense,
     title = {In Defense of the Triplet Loss for Person Re-Identification},
@@ -170,7 +167,6 @@ class MaxMarginTripletLoss(MetricLearningLoss):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss."""
         return """
 @inproceedings{schroff2015facenet,
     title = {FaceNet: A Unified Embedding for Face Recognition and Clustering},
@@ -216,7 +212,6 @@ class CosineLoss(MetricLearningLoss):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss."""
         return """
 @inproceedings{phan2019robust,
     title = {Robust Representation Learning of Biomedical Names},

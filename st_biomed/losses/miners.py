@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from st_biomed.losses.arguments import number, one_of
+from st_biomed.errors import check_name
+from st_biomed.losses.arguments import number
 from st_biomed.losses.similarity import row_blocks
 
 
@@ -140,9 +141,9 @@ class TripletMarginMiner(Miner):
 
     def __post_init__(self) -> None:
         number("margin", self.margin, least=0.0)
-        one_of("distance", self.distance, DISTANCES)
-        one_of("mode", self.mode, MODES)
-        one_of("mine", self.mine, MINED)
+        check_name("distance", self.distance, DISTANCES)
+        check_name("mode", self.mode, MODES)
+        check_name("mine", self.mine, MINED)
         if self.mode == "easy":
             warnings.warn(
                 "mode='easy' keeps the triplets that are separated by the margin already; the loss learns little from them",

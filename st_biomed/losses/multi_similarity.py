@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from st_biomed.losses.arguments import number, one_of
+from st_biomed.errors import check_name
+from st_biomed.losses.arguments import number
 from st_biomed.losses.kernel import masked_log_sum_exp
-from st_biomed.losses.miners import Miner, MultiSimilarityMiner, TripletMarginMiner
+from st_biomed.losses.miners import MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.pair_loss import DEFAULT_MINER, PairLoss
 from st_biomed.losses.similarity import reduce_rows
-
-if TYPE_CHECKING:
-    from st_biomed.terminology import Terminology
-    from st_biomed.terminology.lookup import ConceptLookup
 
 PRESETS: dict[str, dict[str, Any]] = {
     # SapBERT's code; its Eq. 2 prints alpha and beta swapped.
@@ -69,13 +66,9 @@ class MultiSimilarityLoss(PairLoss):
         base: Cosine around which both terms turn.
         positive_base: The same for positives alone; ``base`` by default.
         negative_base: The same for negatives alone; ``base`` by default.
-        miner: An object of :mod:`st_biomed.losses.miners`; ``None`` for all pairs.
         reduction: ``"mean_all"`` over all texts (as in other libraries), ``"mean_nonzero"`` over those with a loss,
             ``"sum"``.
-        gather_across_devices: Whether the texts of all processes form one batch.
-        lookup: A terminology, or a lookup made from one, if the labels are its text ids.
-        mask_same_text: Whether to ignore pairs of identical strings. Otherwise they are positive pairs.
-            Needs a lookup.
+        **pairs: Further arguments of :class:`~st_biomed.losses.pair_loss.PairLoss`: ``miner``, ``lookup`` and others.
 
     Inputs: one or more text columns; ``label`` int64 ``[B]`` or one per column ``[B, n]``: text ids or classes. The
     batches need several names of a concept: :class:`st_biomed.samplers.SynonymBatchSampler`.
@@ -97,20 +90,10 @@ class MultiSimilarityLoss(PairLoss):
         *,
         positive_base: float | None = None,
         negative_base: float | None = None,
-        miner: Miner | None = DEFAULT_MINER,
         reduction: str = "mean_all",
-        gather_across_devices: bool = False,
-        lookup: ConceptLookup | Terminology | None = None,
-        mask_same_text: bool = True,
+        **pairs: Any,
     ) -> None:
-        super().__init__(
-            model,
-            miner=miner,
-            reduction=reduction,
-            gather_across_devices=gather_across_devices,
-            lookup=lookup,
-            mask_same_text=mask_same_text,
-        )
+        super().__init__(model, reduction=reduction, **pairs)
         self.alpha = number("alpha", alpha, above=0.0)
         self.beta = number("beta", beta, above=0.0)
         self.positive_base = number("positive_base", base if positive_base is None else positive_base)
@@ -136,7 +119,7 @@ class MultiSimilarityLoss(PairLoss):
             >>> round(float(loss.compute_loss_from_embeddings([vectors], classes)), 3)
             0.0
         """
-        return cls(model, **{**PRESETS[one_of("preset", preset, PRESETS)], **overrides})
+        return cls(model, **{**PRESETS[check_name("preset", preset, PRESETS)], **overrides})
 
     def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         terms = [(0, -self.alpha), (1, self.beta)]
@@ -147,7 +130,6 @@ class MultiSimilarityLoss(PairLoss):
         return reduce_rows(losses, self.reduction)
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The parameters, for cards and records."""
         return {
             "alpha": self.alpha,
             "beta": self.beta,
@@ -158,7 +140,6 @@ class MultiSimilarityLoss(PairLoss):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss."""
         return """
 @inproceedings{wang2019multisimilarity,
     title = {Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning},

@@ -62,12 +62,10 @@ class NCALoss(PublishedFormLoss):
         return torch.logaddexp(far - near, near.new_zeros(()))
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The parameters, for cards and records."""
         return {"scale": self.scale, **super().get_config_dict()}
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss."""
         return """
 @inproceedings{goldberger2005neighborhood,
     title = {Neighborhood Components Analysis},

@@ -60,7 +60,6 @@ class OrdinalArguments:
         """The loss; a single number applies to every cut.
 
         Args:
-            model: The encoder.
             hierarchy: The distances of the labels.
             mini_batch_size: Texts embedded at a time by the cached loss; not cached by default.
             gather_across_devices: Whether the texts of all processes form one batch.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_whole
-from st_biomed.losses.arguments import numbers, one_of
+from st_biomed.errors import InputError, check_name, check_whole
+from st_biomed.losses.arguments import numbers
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.similarity import (
     REDUCTIONS,
@@ -97,17 +97,17 @@ class OrdinalMultiSimilarityLoss(nn.Module):
             raise InputError("cuts and cut_weights belong to form='ordinal': 'pairwise_mean' compares all distances")
         self.model: Any = model
         self.hierarchy = hierarchy
-        self.form = one_of("form", form, FORMS)
+        self.form = check_name("form", form, FORMS)
         self.cuts = _checked_cuts(cuts, None if hierarchy is None else hierarchy.max_distance)
         n_values = len(self.cuts) if form == "ordinal" else 1
         self.alpha = numbers("alpha", alpha, n_values, above=0.0)
         self.beta = numbers("beta", beta, n_values, above=0.0)
         self.base = numbers("base", base, n_values)
         self.cut_weights = numbers("cut_weights", 1.0 if cut_weights is None else cut_weights, n_values, least=0.0)
-        self.reduction = one_of("reduction", reduction, REDUCTIONS)
+        self.reduction = check_name("reduction", reduction, REDUCTIONS)
         check_whole("group_size", group_size, or_none=True)
         self.group_size = group_size
-        self.similarity = one_of("similarity", similarity, SIMILARITIES)
+        self.similarity = check_name("similarity", similarity, SIMILARITIES)
         self.gather_across_devices = gather_across_devices
         weight_function = getattr(hierarchy, "weight_function", None)
         if isinstance(weight_function, nn.Module):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import concept_lookup, one_of
+from st_biomed.errors import InputError, check_name
+from st_biomed.losses.arguments import concept_lookup
 from st_biomed.losses.miners import Miner, TripletMarginMiner
 from st_biomed.losses.similarity import (
     REDUCTIONS,
@@ -71,7 +71,7 @@ class PairLoss(nn.Module, ABC):
             raise InputError(f"miner must be an object such as TripletMarginMiner(0.2), or None, found {miner!r}")
         self.model: Any = model
         self.miner = miner
-        self.reduction = one_of("reduction", reduction, REDUCTIONS)
+        self.reduction = check_name("reduction", reduction, REDUCTIONS)
         self.gather_across_devices = gather_across_devices
         self.lookup = concept_lookup(lookup)
         self.mask_same_text = mask_same_text

@@ -58,7 +58,6 @@ class PresetArguments:
         """The loss of the preset, changed by the arguments.
 
         Args:
-            model: The encoder.
             preset: A key of :data:`~st_biomed.losses.multi_similarity.PRESETS`.
             lookup: Determines the labels that belong together.
             mini_batch_size: Texts embedded at a time by the cached loss; not cached by default.

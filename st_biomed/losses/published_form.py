@@ -7,8 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import one_of
+from st_biomed.errors import InputError, check_name
 from st_biomed.losses.miners import Miner, TripletMarginMiner
 from st_biomed.losses.pair_loss import PairLoss
 from st_biomed.losses.triplet_counts import count_triplets
@@ -34,7 +33,7 @@ class PublishedFormLoss(PairLoss):
     """
 
     def __init__(self, model: nn.Module | None, *, form: str = "pairs", **pairs: Any) -> None:
-        published = one_of("form", form, FORMS) == "published"
+        published = check_name("form", form, FORMS) == "published"
         super().__init__(model, **{**({"reduction": "mean_all"} if published else {}), **pairs})
         if published:
             check_miner(self.miner)
@@ -69,7 +68,6 @@ class PublishedFormLoss(PairLoss):
         """
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The parameters, for cards and records."""
         return {"form": self.form, **super().get_config_dict()}
 
 

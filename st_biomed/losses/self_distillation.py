@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import number, one_of
+from st_biomed.errors import InputError, check_name
+from st_biomed.losses.arguments import number
 from st_biomed.losses.cached import CachedLoss
 from st_biomed.losses.citations import BIOLORD
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, unit_rows
@@ -73,7 +73,7 @@ class SelfDistillationLoss(nn.Module):
         self.model: Any = model
         self.teacher = teacher
         self.weight = number("weight", weight, above=0.0)
-        self.target = one_of("target", target, TARGETS)
+        self.target = check_name("target", target, TARGETS)
         self.gather_across_devices = gather_across_devices
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:

@@ -32,7 +32,6 @@ def clustering_pair_metrics(levels: PairLevels, thetas: Sequence[float] | None =
     ends; ``n_terms``, ``n_gold_pairs`` and ``n_predicted``.
 
     Args:
-        levels: Levels of the pairs.
         thetas: Thresholds to choose from; a single one is a threshold from other data. ``None`` for all thresholds.
 
     Raises:
@@ -53,14 +52,16 @@ def clustering_pair_metrics(levels: PairLevels, thetas: Sequence[float] | None =
     f1 = 2 * right[floors] / (above[floors] + n_gold)
     best = int(f1.argmax())
     n_right, n_predicted = int(right[floors[best]]), int(above[floors[best]])
-    pr_auc, average_precision = _areas(levels.counts, gold, n_gold)
+    with_pairs = np.flatnonzero(levels.counts)[::-1]  # the curve has a point at every level that has a pair
+    hits = np.cumsum(gold[with_pairs])
+    precision, recall = np.r_[1.0, hits / np.cumsum(levels.counts[with_pairs])], np.r_[0.0, hits / n_gold]
     return {
         "f1": float(f1[best]),
         "precision": n_right / max(n_predicted, 1),
         "recall": n_right / n_gold,
         "theta": float(thetas[best]),
-        "pr_auc": pr_auc,
-        "average_precision": average_precision,
+        "pr_auc": float(np.trapezoid(precision, recall)),
+        "average_precision": float(np.diff(recall) @ precision[1:]),
         "recall_ceiling": float((levels.gold > 0).mean()),
         "n_terms": float(levels.n_terms),
         "n_gold_pairs": float(n_gold),
@@ -76,10 +77,7 @@ def concept_counts(levels: PairLevels, gold: GoldPairs, concepts: CSR, theta: fl
     divided evenly among the concepts of that term.
 
     Args:
-        levels: Levels of the pairs.
-        gold: The gold pairs.
         concepts: Concepts 0..C-1 of each term, at least one.
-        theta: Threshold.
 
     Returns:
         float64 ``[C, 3]``, rows of :class:`~st_biomed.metrics.Units` with the statistic ``f1``.
@@ -94,11 +92,3 @@ def concept_counts(levels: PairLevels, gold: GoldPairs, concepts: CSR, theta: fl
     false = (levels.degrees(floor) - np.bincount(ends, minlength=levels.n_terms)) / (2 * concepts.counts)
     wrong = np.bincount(concepts.indices, weights=np.repeat(false, concepts.counts), minlength=n_concepts)
     return np.stack([right, right + wrong, wanted], axis=1)
-
-
-def _areas(counts: np.ndarray, gold: np.ndarray, n_gold: int) -> tuple[float, float]:
-    """Areas under the precision-recall curve with a point at every level that has a pair."""
-    levels = np.flatnonzero(counts)[::-1]
-    right = np.cumsum(gold[levels])
-    precision, recall = np.r_[1.0, right / np.cumsum(counts[levels])], np.r_[0.0, right / n_gold]
-    return float(np.trapezoid(precision, recall)), float(np.diff(recall) @ precision[1:])

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 
 SIDES = ("head", "tail")
 """The missing end of a triple (head, relation, tail)."""
@@ -59,7 +59,6 @@ class KnownTriples:
 
     Args:
         triples: (head, relation, tail) of train, valid and test together, integers ``[K, 3]``; repeats are allowed.
-        n_relations: Number of relations.
     """
 
     def __init__(self, triples: np.ndarray, n_relations: int) -> None:
@@ -75,7 +74,6 @@ class KnownTriples:
 
         Args:
             triples: ``[Q, 3]``.
-            side: The missing end.
 
         Returns:
             ``(query, entity)``, both ``[M]``: ``entity[m]`` is an answer to the query of ``triples[query[m]]``.
@@ -94,8 +92,7 @@ def columns_of(triples: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray, 
     Raises:
         InputError: ``side`` is neither ``"head"`` nor ``"tail"``.
     """
-    if side not in SIDES:
-        raise unknown_name("side", side, SIDES)
+    check_name("side", side, SIDES)
     heads, relations, tails = np.asarray(triples, dtype=np.int64).reshape(-1, 3).T
     return (tails, relations, heads) if side == "head" else (heads, relations, tails)
 
@@ -150,9 +147,7 @@ def rank_triples(
     """Ranks of one end of triples, a few queries at a time.
 
     Args:
-        scorer: The model.
         triples: (head, relation, tail), integers ``[Q, 3]``.
-        side: The missing end.
         n_entities: E.
         known: The triples that filtered ranks leave out; without them only raw ranks are returned.
         cells: Number of scores in memory at once; at least one row of E.

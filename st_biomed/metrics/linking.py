@@ -101,7 +101,6 @@ def linking_metrics(
 
     Args:
         part_ranks: From :func:`first_hits`, ``[P]``.
-        gold: The correct answers.
         depth: K, the number of ranked candidates.
         ks, recall_ks: The k of accuracy and of recall.
 

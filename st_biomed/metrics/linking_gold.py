@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 
 GOLD_MATCHES = ("any", "exact", "first")
 """A candidate with one of the gold ids; with exactly the ids of a group (or of all groups); of only the first group."""
@@ -82,8 +82,7 @@ def gold_of_mentions(
         ("nil", nil, NIL),
         ("missing_gold", missing_gold, MISSING_GOLD),
     ):
-        if value not in allowed:
-            raise unknown_name(kind, value, allowed)
+        check_name(kind, value, allowed)
     exact = gold_match == "exact"
     places = dict(known)
     set_numbers: dict[frozenset[str], int] = {}

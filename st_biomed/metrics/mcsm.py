@@ -132,11 +132,7 @@ def _discounts(k: int) -> np.ndarray:
 
 
 def _checked(neighbors: np.ndarray, types: CSR) -> tuple[int, int]:
-    """N and k.
-
-    Raises:
-        InputError: As :func:`type_gains` does.
-    """
+    """N and k."""
     if neighbors.ndim != 2 or len(neighbors) != types.n_rows:
         raise InputError(f"neighbors: expected [{types.n_rows}, k], found shape {list(neighbors.shape)}")
     if neighbors.size and not 0 <= neighbors.min() <= neighbors.max() < types.n_rows:

@@ -85,7 +85,6 @@ class AllPairLevels(PairLevels):
 
     Args:
         vectors: ``[N, D]``, of any length; a zero vector has cosine 0 with all others.
-        gold: The gold pairs.
 
     Raises:
         InputError: NaN or infinity among the vectors.
@@ -131,7 +130,6 @@ class ListedPairLevels(PairLevels):
 
     Args:
         vectors: ``[N, D]``.
-        gold: The gold pairs.
         neighbors: Terms that each term lists, -1 for none, ``[N, K]``; a term that lists itself is ignored.
 
     Raises:

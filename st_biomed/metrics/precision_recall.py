@@ -29,12 +29,7 @@ def pr_auc(positive: ArrayLike, negative: ArrayLike) -> float:
     The curve starts at precision 1 and recall 0, as in scikit-learn's ``auc(recall, precision)``. Linear interpolation
     overestimates a coarse curve; :func:`average_precision` does not.
 
-    Args:
-        positive: Scores of the positives, ``[P]``.
-        negative: Scores of the negatives, ``[N]``.
-
-    Raises:
-        InputError: An empty class, or NaN.
+    The arguments and errors are those of :func:`precision_recall_curve`.
     """
     recall, precision = precision_recall_curve(positive, negative)
     return float(np.trapezoid(precision, recall))
@@ -43,12 +38,7 @@ def pr_auc(positive: ArrayLike, negative: ArrayLike) -> float:
 def average_precision(positive: ArrayLike, negative: ArrayLike) -> float:
     """Mean over the positives of the precision at their score, with ties taken together and no interpolation.
 
-    Args:
-        positive: Scores of the positives, ``[P]``.
-        negative: Scores of the negatives, ``[N]``.
-
-    Raises:
-        InputError: An empty class, or NaN.
+    The arguments and errors are those of :func:`precision_recall_curve`.
     """
     recall, precision = precision_recall_curve(positive, negative)
     return float(np.diff(recall) @ precision[1:])

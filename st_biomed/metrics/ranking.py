@@ -35,12 +35,7 @@ def roc_auc(positive: ArrayLike, negative: ArrayLike) -> float:
 def roc_curve(positive: ArrayLike, negative: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """False and true positive rate at every distinct score in descending order, ``[K + 1]`` both, starting at (0, 0).
 
-    Args:
-        positive: Scores of the positives, ``[P]``.
-        negative: Scores of the negatives, ``[N]``.
-
-    Raises:
-        InputError: An empty class, or NaN.
+    The arguments and errors are those of :func:`roc_auc`.
     """
     hits, false = counts_at_thresholds(positive, negative)
     return np.r_[0.0, false / false[-1]], np.r_[0.0, hits / hits[-1]]

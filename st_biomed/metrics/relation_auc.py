@@ -63,13 +63,11 @@ def relation_rows(positives: Mapping[str, ArrayLike], negatives: ArrayLike | Map
     Returns:
         float64 ``[N, 3]``, the pairs of the relations in their order, then the unrelated pairs.
     """
-    unrelated: dict[int, ArrayLike]
-    if isinstance(negatives, Mapping):
-        unrelated = {number: negatives[name] for number, name in enumerate(positives)}
-    else:
-        unrelated = {EVERY: negatives}
     parts = [(scores, number, 1) for number, scores in enumerate(positives.values())]
-    parts += [(scores, number, 0) for number, scores in unrelated.items()]
+    if isinstance(negatives, Mapping):
+        parts += [(negatives[name], number, 0) for number, name in enumerate(positives)]
+    else:
+        parts.append((negatives, EVERY, 0))
     columns = [
         np.column_stack([scores, np.full(np.size(scores), number), np.full(np.size(scores), related)])
         for scores, number, related in parts

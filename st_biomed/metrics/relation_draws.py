@@ -129,8 +129,6 @@ class RelationScores:
 
         Args:
             other: Scores of the other model for the same pairs in the same order.
-            rng: The random generator.
-            n: Number of draws.
         """
         if self.are_many:
             signs = 1.0 - 2.0 * rng.integers(2, size=(n, len(self.relations)))

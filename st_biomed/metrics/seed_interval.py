@@ -17,10 +17,6 @@ def seed_interval(values: Sequence[float], *, level: float = 0.95) -> Interval:
     It says what another draw of seeds would change, on the same units of the same benchmark; what other units would change is
     in the interval of each seed.
 
-    Args:
-        values: The figure of each seed.
-        level: Of the interval.
-
     Raises:
         InputError: Fewer than two values, or a level outside (0, 1).
 

@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.metrics.unit_draws import OF_RELATIONS, OF_SUMS, STATISTICS, Draws, draws_of
 
 _CELLS = 1 << 22  # numbers drawn at once: 32 MB
@@ -72,8 +72,7 @@ class Units:
         rows = np.asarray(self.rows, dtype=np.float64)
         if rows.ndim == 1 and self.statistic == "mean":
             rows = np.stack([rows, np.ones_like(rows)], axis=1)
-        if self.statistic not in STATISTICS:
-            raise unknown_name("statistic", self.statistic, STATISTICS)
+        check_name("statistic", self.statistic, STATISTICS)
         if rows.ndim != 2 or not len(rows):
             raise InputError(f"{self.unit}s: expected [N, C] numbers of at least one {self.unit}, found {rows.shape}")
         if not np.isfinite(rows).all():
@@ -103,7 +102,6 @@ class Units:
 
         Args:
             level: Share of the resampled figures inside the interval.
-            n_resamples: Number of resamples.
             seed: Seed of the draws; the same seed draws the same units for any model.
 
         Raises:
@@ -126,9 +124,7 @@ class Units:
 
         Args:
             other: Units of the other model, from the same benchmark.
-            level: Level of the interval.
             n_resamples: Number of draws of each kind; p is never below ``1 / (n_resamples + 1)``.
-            seed: Seed of the draws.
 
         Raises:
             InputError: Other units or another statistic.

@@ -32,9 +32,6 @@ def add_lora(
         dropout: Dropout of the input of an update.
         targets: Suffixes of the names of linear layers to update; by default the attention's queries and values.
 
-    Returns:
-        The model.
-
     Raises:
         InputError: peft is not installed, the encoder has no such layer or already has adapters, or an argument is out
             of range.
@@ -63,10 +60,8 @@ def add_lora(
 
 
 def merge_lora(model: SentenceTransformer) -> SentenceTransformer:
-    """Merge the updates into the encoder's matrices, in place. The plain encoder saves and loads without peft.
-
-    Args:
-        model: A model from :func:`add_lora`.
+    """Merge the updates of :func:`add_lora` into the encoder's matrices, in place. The plain encoder saves and loads
+    without peft.
 
     Returns:
         The model, all parameters trainable.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import BPE
 
-from st_biomed.errors import unknown_name
+from st_biomed.errors import check_name
 
 UNITS = ("word", "name")
 """The unit of a row in a table of vectors: a word, or a whole name."""
@@ -35,8 +35,7 @@ def name_tokenizer(tokens: Mapping[str, int], unit: str = "word") -> Tokenizer:
     Raises:
         InputError: An unknown unit.
     """
-    if unit not in UNITS:
-        raise unknown_name("unit", unit, UNITS)
+    check_name("unit", unit, UNITS)
     tokenizer = Tokenizer(BPE(dict(tokens), [], ignore_merges=True))
     steps = [normalizers.NFC(), normalizers.Replace("’", "'"), normalizers.Lowercase()]
     mark = pre_tokenizers.Metaspace(_MARK, "always", split=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphSAGE
 from st_biomed.modules.graph_layers import SETTINGS, WEIGHTS, GraphEncoder
 from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
@@ -29,8 +29,7 @@ def load_graph_encoder(folder: str | Path) -> GraphEncoder:
     try:
         settings = json.loads(file.read_text("utf-8"))
         kind = settings.pop("kind")
-        if kind not in GRAPH_ENCODERS:
-            raise unknown_name(f"{file}: kind", kind, GRAPH_ENCODERS)
+        check_name(f"{file}: kind", kind, GRAPH_ENCODERS)
         encoder = GRAPH_ENCODERS[kind](**settings)
         file = file.with_name(WEIGHTS)
         encoder.load_state_dict(load_file(file))

@@ -16,7 +16,6 @@ class WordTable:
     """Words and their vectors.
 
     Attributes:
-        words: The distinct words.
         vectors: float32 ``[n, D]`` in the order of ``words``, finite.
         entries: Number of entries in the source.
         undecodable: Number of entries that are not UTF-8; they are left out, because no name can contain them.
@@ -35,7 +34,6 @@ def read_text_vectors(path: str | Path, keep: Callable[[str], bool]) -> WordTabl
     single spaces.
 
     Args:
-        path: The file.
         keep: Selects words; the numbers of other words are counted but not parsed.
 
     Raises:

@@ -124,7 +124,6 @@ class WordCoverage:
     """Coverage of some names by an encoder of words.
 
     Attributes:
-        names: Number of names.
         words: Number of words, including repeats.
         unknown: Frequency of each unknown word, in descending order; unknown words do not contribute to a vector.
         without_words: Names without a known word, whose vectors are zero.

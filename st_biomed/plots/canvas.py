@@ -55,7 +55,6 @@ def panels(
 
     Args:
         path: The PNG or SVG file.
-        titles: A title for each panel.
         shared: Whether the panels have one scale.
         columns: Panels of a row; all of them by default.
         size: Width and height of a panel in inches.
@@ -88,7 +87,6 @@ def legend_below(axis: Axes, *, columns: int = 1) -> None:
 
     Args:
         axis: Its panel, everything with a label drawn.
-        columns: Of the legend.
     """
     # The distance counts in sizes of the small print: room for the numbers and the name of the scale.
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=4.6, fontsize="small", ncols=columns)

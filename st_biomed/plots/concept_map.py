@@ -36,10 +36,7 @@ def draw_names(
     """Concepts with enough names and so many names of each, at random; ambiguous names are left out.
 
     Args:
-        terminology: Concepts and names.
         n_concepts: K.
-        names_per_concept: Names of each.
-        seed: Of the draw.
 
     Raises:
         InputError: A number below 2, or too few concepts with so many names.
@@ -81,7 +78,6 @@ def concept_map(
         terminology: Where the names come from.
         models: Title of the panel to the way to embed.
         names: What is drawn, see :func:`draw_names`.
-        seed: Of the layout.
     """
     from matplotlib import colormaps
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_name
 from st_biomed.metrics.precision_recall import precision_recall_curve
 from st_biomed.metrics.ranking import roc_auc, roc_curve
 from st_biomed.metrics.significance import Units
@@ -21,15 +21,13 @@ def tree_curves(path: str | Path, units: Mapping[str, Units], *, curve: str = "r
     """ROC or precision-recall curves of every two distances of a tree benchmark, a line for each model.
 
     Args:
-        path: The file.
         units: Model to its pairs, (cosine, distance).
         curve: ``"roc"`` or ``"pr"``.
 
     Raises:
         InputError: Another curve, or units that are no pairs at distances.
     """
-    if curve not in CURVES:
-        raise InputError(f"curve must be one of {', '.join(CURVES)}, found {curve!r}")
+    check_name("curve", curve, CURVES)
     _check_tree(units)
     distances = sorted({int(d) for model_units in units.values() for d in model_units.rows[:, 1]})
     duels = list(combinations(distances, 2))
@@ -58,11 +56,7 @@ def tree_curves(path: str | Path, units: Mapping[str, Units], *, curve: str = "r
 
 
 def distance_histograms(path: str | Path, units: Mapping[str, Units]) -> Path:
-    """The cosines of the pairs at each distance, a panel for each model.
-
-    Args:
-        path: The file.
-        units: Model to its pairs, (cosine, distance).
+    """The cosines of the pairs (as in :func:`tree_curves`) at each distance, a panel for each model.
 
     Raises:
         InputError: Units that are no pairs at distances.

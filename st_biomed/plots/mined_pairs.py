@@ -47,12 +47,10 @@ def pair_cosines(
     """Cosines of all pairs of training batches and of those that the miner keeps.
 
     Args:
-        terminology: Concepts and names.
         embed: From N texts to ``[N, D]``.
         miner: Chooses among the pairs.
         n_batches: Batches to draw, the first of an epoch.
         batch_size: Names of a batch.
-        seed: Of the draw.
 
     Returns:
         Sampled and mined pairs.

@@ -6,26 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from st_biomed.records import Definition, Grouping, Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
+from st_biomed.records import Record, SourceInfo, Tally
 from st_biomed.settings.keyword_options import parsed
 from st_biomed.settings.registry import Registry
 
-__all__ = [
-    "Definition",
-    "Grouping",
-    "Parent",
-    "Reader",
-    "Record",
-    "Relation",
-    "Rows",
-    "SourceInfo",
-    "Tally",
-    "Term",
-    "Type",
-    "Xref",
-    "reader",
-    "reader_names",
-]
+__all__ = ["Reader", "reader", "reader_names"]
 
 
 class Reader(Protocol):
@@ -46,8 +31,6 @@ def parse_options(name: str, pairs: Iterable[str], label: str = "option") -> dic
     """The options of a reader from ``["key=value"]``, each converted to the type that the reader declares.
 
     Args:
-        name: The reader.
-        pairs: The options as written by the user.
         label: The text before a key in errors.
 
     Raises:

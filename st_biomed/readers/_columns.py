@@ -21,9 +21,6 @@ def sieve(tally: Tally, file: str, size: int, conditions: Mapping[str, np.ndarra
     """Rows that meet every condition, boolean ``[size]``; other rows are counted by their first failed condition.
 
     Args:
-        tally: Counts the rows.
-        file: The file's name.
-        size: Number of rows.
         conditions: A description of the failing rows to boolean ``[size]``, or ``None`` for no condition.
     """
     keep = np.ones(size, dtype=bool)

@@ -136,9 +136,7 @@ class Header(NamedTuple):
 
     Attributes:
         ontology: Its id or IRI, e.g. ``"uberon/basic"`` or ``"http://purl.obolibrary.org/obo/hp.json"``.
-        title: Its title.
         version: Its edition; a date is extracted from it.
-        license: Its license.
     """
 
     ontology: str = ""

@@ -10,7 +10,6 @@ def grouping_nodes(named: Container[str], parents: Iterable[tuple[str, str]]) ->
     """Codes without a name that are above a code with one.
 
     Args:
-        named: The codes with a name.
         parents: Pairs of a child and its parent.
     """
     above: defaultdict[str, list[str]] = defaultdict(list)

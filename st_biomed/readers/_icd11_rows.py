@@ -20,9 +20,6 @@ class Tabulation:
 
     Attributes:
         version: The date in the header, e.g. ``"2026 Jan 17"``; empty before the first row.
-
-    Args:
-        path: The file, plain or gzipped.
     """
 
     def __init__(self, path: Path) -> None:
@@ -32,11 +29,8 @@ class Tabulation:
     def rows(self, needed: Sequence[str], optional: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
         """Line, and the stripped cells of some columns by name.
 
-        The last cell of the header, ``Version:...``, has no column below it.
-
-        Args:
-            needed: Columns that must be in the header.
-            optional: Columns that are empty if they are not.
+        The last cell of the header, ``Version:...``, has no column below it. Optional columns that are not in the
+        header are empty.
 
         Raises:
             InputError: With file and line: a missing column, a row of another length, a stray quote. Also: another

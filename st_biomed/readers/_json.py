@@ -19,7 +19,6 @@ def json_object(path: object, text: str, line: int = 0, expected: str = "JSON ob
 
     Args:
         path: The file of the text, for errors.
-        text: The document.
         line: The line of the file where the text begins; 0 if it is the whole file.
         expected: What the document must be, in words.
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import read_header, read_table
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.records import Tally, Term
@@ -38,12 +38,8 @@ def variant_names(
     """The names of codes in other languages, all of them synonyms.
 
     Args:
-        folder: The release.
         languages: ``"it"`` for all variants of a language, ``"es-MX"`` for one, ``"all"``.
         synonyms: Further columns of names: ``SHORTNAME``, ``COMPONENT``; others are not in variants.
-        known: The codes with a name.
-        prefix: Prefix of the codes.
-        tally: Counts the rows of the variants.
 
     Raises:
         InputError: No list of variants, an unknown language, a missing table; with file and line: a malformed row.
@@ -102,6 +98,5 @@ def _listed(path: Path) -> list[_Variant]:
 def _chosen(variants: Sequence[_Variant], languages: Sequence[str]) -> list[_Variant]:
     known = {variant.language for variant in variants} | {variant.name for variant in variants} | {"all"}
     for language in languages:
-        if language not in known:
-            raise unknown_name("language of reader 'loinc'", language, known)
+        check_name("language of reader 'loinc'", language, known)
     return [variant for variant in dict.fromkeys(variants) if {"all", variant.language, variant.name} & set(languages)]

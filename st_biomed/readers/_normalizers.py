@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import unknown_name
+from st_biomed.errors import check_name
 
 _WHITE = r"[\s\v\x1c-\x1f\x{85}\p{Z}]+"  # the separators of ``str.split``
 _BRACKETS = re.compile(r"\(.*?\)")
@@ -39,14 +39,12 @@ def normalize(texts: pa.Array, name: str) -> pa.Array:
     Lower case is Python's: arrow's differs for a few characters (İ, a final Σ).
 
     Args:
-        texts: Strings.
         name: A key of ``NORMALIZERS``.
 
     Raises:
         InputError: Unknown name.
     """
-    if name not in NORMALIZERS:
-        raise unknown_name("normalizer", name, NORMALIZERS)
+    check_name("normalizer", name, NORMALIZERS)
     texts = pc.utf8_trim_whitespace(texts)
     function = NORMALIZERS[name][1]
     if function is None:

@@ -11,7 +11,6 @@ class Once:
     """Distinguishes new rows from repeated ones, and counts both.
 
     Args:
-        tally: Counts the rows.
         reason: The reason to drop a repeated row.
     """
 
@@ -22,6 +21,11 @@ class Once:
     def knows(self, rows: Iterable[tuple[str, ...]]) -> None:
         """Mark rows as seen without counting them."""
         self._seen.update(rows)
+
+    def reads(self, *row: str) -> bool:
+        """:meth:`keeps` for a row that is not yet counted as read."""
+        self._tally.read()
+        return self.keeps(*row)
 
     def keeps(self, *row: str) -> bool:
         """Whether a row is new and therefore kept; a row that was seen before is dropped."""

@@ -31,7 +31,6 @@ class Statements:
     Attributes:
         id: CURIE or IRI.
         name: Its label; empty if it has none.
-        obsolete: Whether it is obsolete.
         synonyms: Pairs of a scope and a name.
         definitions: Its definitions; at most one if the ontology is well-formed.
         types: Subsets and namespaces.
@@ -94,7 +93,6 @@ class Ontology:
         """The records of a term, except its edges.
 
         Args:
-            term: The statements about it.
             where: ``file:line`` or similar, for errors.
 
         Raises:
@@ -102,14 +100,14 @@ class Ontology:
         """
         code = curie(term.id)
         if code is None:
-            self._drop("terms whose id is no CURIE")
+            self.tally.read_dropped("terms whose id is no CURIE")
             return
         if code in self._here:
             raise InputError(f"{where}: term {code} is defined twice")
         prefix, name = code.partition(":")[0], term.name.strip()
         self._found.add(prefix)
         if reason := self._reason(code, prefix, name, term.obsolete):
-            self._drop(reason)
+            self.tally.read_dropped(reason)
             return
         self._here.add(code)
         if prefix not in self._sources:
@@ -120,7 +118,7 @@ class Ontology:
             self._sources[prefix] = source.name
             self._declared |= {prefix, source.name}
         self.source_of[code] = self._sources[prefix]
-        self._keep()
+        self.tally.read_kept()
         yield Term(code, name, "preferred", self.language, self.source_of[code])
         yield from self._synonyms(code, name, term.synonyms)
         yield from self._definitions(code, term.definitions)
@@ -128,8 +126,7 @@ class Ontology:
         for relation, parent in term.edges:
             self.edge(code, relation, parent)
         for reason, n in term.left_out.items():
-            self.tally.read(n)
-            self.tally.drop(reason, n)
+            self.tally.read_dropped(reason, n)
 
     def edge(self, child: str, relation: str, parent: str) -> None:
         """Store an edge until it is known which concepts have a name; ``relation`` is empty for is_a."""
@@ -137,9 +134,6 @@ class Ontology:
 
     def finish(self, labels: Mapping[str, str]) -> Iterator[Record]:
         """The edges.
-
-        Args:
-            labels: The names of relations.
 
         Raises:
             InputError: No term has a requested prefix.
@@ -154,10 +148,10 @@ class Ontology:
             name = relation_name(relation, labels.get(relation, "")) if relation else ""
             source = self.source_of.get(child)
             if source is None or parent not in self.source_of:
-                self._drop("parents and relations of a concept that was not read")
+                self.tally.read_dropped("parents and relations of a concept that was not read")
             elif child == parent:
-                self._drop("parents and relations of a concept to itself")
-            elif self._reads(edges, child, name, parent):
+                self.tally.read_dropped("parents and relations of a concept to itself")
+            elif edges.reads(child, name, parent):
                 yield Relation(child, name, parent, source) if relation else Parent(child, parent, source)
 
     def _reason(self, code: str, prefix: str, name: str, obsolete: bool) -> str:
@@ -176,45 +170,33 @@ class Ontology:
         for scope, text in synonyms:
             text = text.strip()
             if scope not in self.scopes:
-                self._drop(f"{scope} synonyms")
+                self.tally.read_dropped(f"{scope} synonyms")
             elif not text:
-                self._drop("empty names")
-            elif self._reads(names, text):
+                self.tally.read_dropped("empty names")
+            elif names.reads(text):
                 yield Term(code, text, "synonym", self.language, self.source_of[code])
 
     def _definitions(self, code: str, definitions: list[str]) -> Iterator[Record]:
         once = Once(self.tally, "repeated definitions of a concept")
         for text in map(single_spaced, definitions):
             if not self.definitions:
-                self._drop("definitions")
+                self.tally.read_dropped("definitions")
             elif not text:
-                self._drop("empty definitions")
-            elif self._reads(once, text):
+                self.tally.read_dropped("empty definitions")
+            elif once.reads(text):
                 yield Definition(code, text, self.language, self.source_of[code])
 
     def _links(self, code: str, term: Statements) -> Iterator[Record]:
         types = Once(self.tally, "repeated or empty types")
         types.knows([("",)])
         for kind in map(str.strip, term.types):
-            if self._reads(types, kind):
+            if types.reads(kind):
                 yield Type(code, kind)
         targets = Once(self.tally, "repeated cross-references, or to the concept itself")
         for predicate, text in term.xrefs:
             target = curie(text)
             targets.knows([(predicate, code)])
             if target is None:
-                self._drop("cross-references that are no CURIE")
-            elif self._reads(targets, predicate, target):
+                self.tally.read_dropped("cross-references that are no CURIE")
+            elif targets.reads(predicate, target):
                 yield Xref(code, target, predicate, self.source_of[code])
-
-    def _reads(self, rows: Once, *row: str) -> bool:
-        self.tally.read()
-        return rows.keeps(*row)
-
-    def _keep(self) -> None:
-        self.tally.read()
-        self.tally.keep()
-
-    def _drop(self, reason: str) -> None:
-        self.tally.read()
-        self.tally.drop(reason)

@@ -38,13 +38,6 @@ def end_of_url(url: str) -> str:
 def refuse_shared_prefix(where: object, kind: str, url: str, prefix: str, other: str) -> NoReturn:
     """Reject a URL whose prefix another one has.
 
-    Args:
-        where: The file.
-        kind: The word for what the URL names.
-        url: The URL.
-        prefix: Its prefix.
-        other: The other URL.
-
     Raises:
         InputError: Always.
     """

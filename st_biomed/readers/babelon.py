@@ -154,8 +154,7 @@ def _texts(path: Path, tally: Tally, wanted: _Wanted, met: set[str]) -> Iterator
             template = _TEMPLATE.fullmatch(cell["translation_value"])
             if template is None:
                 raise InputError(f"{where}: is not a template of synonyms, found {cell['translation_value'][:40]!r}")
-            tally.read()
-            tally.drop("template lines")
+            tally.read_dropped("template lines")
             continue
         predicate, tongue, separator = template.groups("") if template else ("rdfs:label", "", "")
         predicate, tongue = cell.get("predicate_id", predicate), cell.get("translation_language", tongue)

@@ -78,7 +78,9 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
             names.add((category, name))
             above = code
         if links.keeps(above, icd):
-            yield Xref(above, f"ICD9CM:{_dotted(icd)}", "contains")
+            n = 4 if icd[0] == "E" else 3
+            dotted = f"{icd[:n]}.{icd[n:]}" if icd[n:] else icd
+            yield Xref(above, f"ICD9CM:{dotted}", "contains")
 
 
 def _named(where: str, levels: list[str]) -> Iterator[tuple[str, str]]:
@@ -97,8 +99,3 @@ def _named(where: str, levels: list[str]) -> Iterator[tuple[str, str]]:
             raise InputError(f"{where}: category {category!r} does not continue the number of {above!r}")
         yield category, label
         above = category
-
-
-def _dotted(icd: str) -> str:
-    n = 4 if icd[0] == "E" else 3
-    return f"{icd[:n]}.{icd[n:]}" if icd[n:] else icd

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, read_table
 from st_biomed.files.encodings import settled
 from st_biomed.readers._grouping_nodes import grouping_nodes
@@ -75,8 +75,7 @@ def records(
     """
     if path is None:
         raise InputError("reader 'cpt' needs the path of your own table with the columns code, parent and description")
-    if missing not in _MISSING:
-        raise unknown_name("missing of reader 'cpt'", missing, _MISSING)
+    check_name("missing of reader 'cpt'", missing, _MISSING)
     if missing == "group" and not headings:
         raise InputError(
             "missing=group of reader 'cpt' keeps headings without a name, which headings=false leaves out"

@@ -61,8 +61,7 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
             raise InputError(f"{path}:{line}: drug {number} has no common name")
         listed.add(number)
         code = f"{SOURCE.name}:{number}"
-        tally.read()
-        tally.keep()
+        tally.read_kept()
         yield Term(code, name)
         seen = {name}
         for synonym in _parts(synonyms):

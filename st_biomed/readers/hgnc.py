@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, read_table
 from st_biomed.readers._once import Once
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
@@ -77,8 +77,7 @@ def records(
     if path is None:
         raise InputError("reader 'hgnc' needs the path of hgnc_complete_set.txt")
     for option, value, allowed in (("preferred", preferred, _NAMES), ("groups", groups, _GROUPINGS)):
-        if value not in allowed:
-            raise unknown_name(f"{option} of reader 'hgnc'", value, allowed)
+        check_name(f"{option} of reader 'hgnc'", value, allowed)
     references = listed("xrefs", xrefs, _XREFS)
     path = check_file(path)
     columns = {**_COLUMNS, **{name: name for name in references}}
@@ -95,16 +94,14 @@ def records(
             raise InputError(f"{where}: expected a unique identifier such as HGNC:5, found {code[:40]!r}")
         seen.add(code)
         if row["status"] != _APPROVED:
-            tally.read()
-            tally.drop(f"entries with status {row['status'][:40] or '(none)'}")
+            tally.read_dropped(f"entries with status {row['status'][:40] or '(none)'}")
             continue
         if not all(row[name] for name in _NAMES):
             raise InputError(f"{where}: approved entry {code} needs a symbol and a name")
         yield from _terms(code, row, names, previous, tally)
         types = Once(tally, "empty or repeated types")
         types.knows([("",)])
-        tally.read()
-        if types.keeps(row["locus_type"]):
+        if types.reads(row["locus_type"]):
             yield Type(code, row["locus_type"])
         own_groups = Once(tally, "repeated gene groups")
         for number, name in _groups(where, row):
@@ -153,11 +150,7 @@ def _terms(code: str, row: dict[str, str], columns: Sequence[str], previous: boo
 
 
 def _groups(where: str, row: dict[str, str]) -> list[tuple[str, str]]:
-    """The identifier and the name of each gene group.
-
-    Raises:
-        InputError: There are more or fewer identifiers than names, or one is no number.
-    """
+    """The identifier and the name of each gene group."""
     numbers, names = _values(row["gene_group_id"]), _values(row["gene_group"])
     if len(numbers) != len(names) or not all(map(_GROUP.fullmatch, numbers)):
         raise InputError(

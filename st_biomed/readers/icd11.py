@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file
 from st_biomed.files.gzipped import plain_stem
 from st_biomed.readers._icd11_rows import Tabulation
@@ -100,8 +100,7 @@ def records(
             yield Xref(code, f"{_FOUNDATION}:{entity[1]}")
         above.append((depth, code))
     for chapter in asked:
-        if chapter not in met:
-            raise unknown_name(f"chapter of {path}:", chapter, met)
+        check_name(f"chapter of {path}:", chapter, met)
     if n_skipped:
         tally.note(f"{n_skipped:,} rows stand more than one level below the row above them")
     yield replace(SOURCE, version=tabulation.version)

@@ -82,8 +82,7 @@ def records(
         code = f"{SOURCE.name}:{number}"
         names = [*_values(row["synonyms"]), *_values(row["display name"])]
         if status := next((status for status in _values(row["status"]) if status in unwanted), ""):
-            tally.read()
-            tally.drop(f"concepts with status {status}")
+            tally.read_dropped(f"concepts with status {status}")
             continue
         if not names:
             raise InputError(f"{where}: concept {number} has neither a synonym nor a display name")
@@ -108,8 +107,7 @@ def _content(code: str, names: list[str], row: dict[str, str], definitions: bool
     """Names, definition and semantic types of a concept."""
     once = Once(tally, "repeated names of a concept")
     for i, name in enumerate(names):
-        tally.read()
-        if once.keeps(name):
+        if once.reads(name):
             yield Term(code, name, "synonym" if i else "preferred")
     if definition := single_spaced(row["definition"]):
         tally.read()
@@ -120,12 +118,10 @@ def _content(code: str, names: list[str], row: dict[str, str], definitions: bool
             tally.drop("definitions")
     types = Once(tally, "repeated semantic types")
     for semantic_type in _values(row["semantic type"]):
-        tally.read()
-        if types.keeps(semantic_type):
+        if types.reads(semantic_type):
             yield Type(code, semantic_type)
     subsets = len(_values(row.get("subsets", "")))
-    tally.read(subsets)
-    tally.drop("subsets", subsets)
+    tally.read_dropped("subsets", subsets)
 
 
 def _values(cell: str) -> list[str]:

@@ -103,8 +103,7 @@ def records(
             tags = {tag: _plain(value) for _, tag, value in stanza.tags}
             if stanza.kind == "Typedef":
                 labels[tags.get("id", "")] = tags.get("name", "")
-            tally.read()
-            tally.drop("typedefs" if stanza.kind == "Typedef" else "stanzas that are neither term nor typedef")
+            tally.read_dropped("typedefs" if stanza.kind == "Typedef" else "stanzas that are neither term nor typedef")
     if empty:
         raise InputError(f"{path}: has no [Term] stanza; is it an ontology in OBO format?")
     yield from ontology.finish(labels)

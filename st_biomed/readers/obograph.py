@@ -74,7 +74,9 @@ def records(
         definitions=definitions,
     )
     labels: dict[str, str] = {}
-    graphs = objects(str(path), _document(path), "graphs")
+    text = "\n".join(text for _, text in read_lines(path))
+    document = json_object(path, text, expected="JSON object with 'graphs'")
+    graphs = objects(str(path), document, "graphs")
     if not graphs:
         raise InputError(f"{path}: has no 'graphs'; is it an OBO graph?")
     for number, graph in enumerate(graphs):
@@ -91,21 +93,14 @@ def records(
                 yield from ontology.term(term, at)
             elif kind in _NOT_CLASSES:
                 labels[field(at, node, "id", str)] = field(at, node, "lbl", str)
-                tally.read()
-                tally.drop(_NOT_CLASSES[kind])
+                tally.read_dropped(_NOT_CLASSES[kind])
             else:
                 raise InputError(f"{at}: 'type' must be CLASS, PROPERTY or INDIVIDUAL, found {kind[:40]!r}")
         for child, relation, parent in edges:
             ontology.edge(child, relation, parent)
         n_axioms = sum(len(field(where, graph, key, list)) for key in _AXIOMS)
-        tally.read(n_axioms)
-        tally.drop(LOGICAL, n_axioms)
+        tally.read_dropped(LOGICAL, n_axioms)
     yield from ontology.finish(labels)
-
-
-def _document(path: Path) -> dict[str, Any]:
-    text = "\n".join(text for _, text in read_lines(path))
-    return json_object(path, text, expected="JSON object with 'graphs'")
 
 
 def _header(where: str, graph: dict[str, Any]) -> Header:
@@ -134,7 +129,9 @@ def _term(where: str, node: dict[str, Any]) -> Statements:
     for xref in objects(at, meta, "xrefs"):
         term.xrefs.append(("xref", field(f"{at}.xrefs", xref, "val", str)))
     for subset in field(at, meta, "subsets", list):
-        term.types.append(_end(_text(f"{at}.subsets", subset)))
+        if not isinstance(subset, str):
+            raise InputError(f"{at}.subsets: must contain texts, found {str(subset)[:40]!r}")
+        term.types.append(_end(subset))
     for name, value in _values(at, meta):
         if _end(name) == _ALTERNATIVE:
             term.xrefs.append(("alt_id", value))
@@ -163,12 +160,6 @@ def _values(where: str, meta: dict[str, Any]) -> list[tuple[str, str]]:
         (field(where, value, "pred", str), field(where, value, "val", str))
         for value in objects(where, meta, "basicPropertyValues")
     ]
-
-
-def _text(where: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{where}: must contain texts, found {str(value)[:40]!r}")
-    return value
 
 
 def _end(iri: str) -> str:

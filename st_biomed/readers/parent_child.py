@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, dialect_name, read_header, read_table
 from st_biomed.files.encodings import settled
 from st_biomed.files.gzipped import opened
@@ -113,8 +113,7 @@ def records(  # noqa: PLR0913 - all differences between users' tables
             is its own parent, an incomplete triple, a malformed row. Also: no table, no such column, no row
             with a parent in a map or in a named column of parents.
     """
-    if missing not in _MISSING:
-        raise unknown_name("missing of reader 'parent_child'", missing, _MISSING)
+    check_name("missing of reader 'parent_child'", missing, _MISSING)
     tables = [check_file(table) for table in (path, strings) if table is not None]
     if not tables:
         raise InputError("reader 'parent_child' needs the path of a code-string table, or of a map with strings=TABLE")
@@ -157,7 +156,10 @@ def records(  # noqa: PLR0913 - all differences between users' tables
         columns["child"] = child or code or _USUAL_NAMES["code"]
     empty = len(tables) > 1 or parent is not None
     rows = _rows(tables[0], columns, forms[tables[0]])
-    nameless = _nameless(_rows(tables[0], columns, forms[tables[0]]), known) if missing == "group" else set()
+    nameless = set[str]()
+    if missing == "group":
+        again = _rows(tables[0], columns, forms[tables[0]])
+        nameless = grouping_nodes(known, ((child, parent) for _, (parent, child) in again if parent and child))
     for above, below in _pairs(rows, tally, known | nameless, tables[-1] if missing == "error" else None):
         yield Parent(f"{name}:{below}", f"{name}:{above}", name)
         empty = False
@@ -195,10 +197,7 @@ def _has(path: Path, column: str, column_name: str | None, form: _Form) -> bool:
     """Whether to read a table of strings for another column: the column is named, or has one of the usual names.
 
     Args:
-        path: The table.
         column: A key of ``_USUAL_NAMES``.
-        column_name: The name given by the user.
-        form: The form of the table.
 
     Raises:
         InputError: A column is named, but the table has no header.
@@ -240,16 +239,9 @@ def _strings(
             raise InputError(f"{where}: code {code!r} has an empty string")
         if not strings.keeps(code, string, spoken):
             string = ""
-        if definition:
-            tally.read()
-            if not definitions.keeps(code, definition, spoken):
-                definition = ""
+        if definition and not definitions.reads(code, definition, spoken):
+            definition = ""
         yield code, string, spoken, definition
-
-
-def _nameless(rows: Iterator[tuple[str, Sequence[str]]], known: set[str]) -> set[str]:
-    """The codes of the map without a string that are above a code with one."""
-    return grouping_nodes(known, ((child, parent) for _, (parent, child) in rows if parent and child))
 
 
 def _pairs(

@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.readers._once import Once
 from st_biomed.readers._rxnorm_files import rrf_folder, rrf_rows
@@ -113,7 +113,8 @@ def records(
     names = _names(conso, tally, wanted, _chosen(term_types), suppressed)
     streams: list[Iterator[Term | Parent | Relation]] = [_terms(names, tally)]
     if related is not None:
-        required = {*(() if isinstance(asked, _All) or asked == _chosen(_HIPRBERT) else asked), *_named(parents)}
+        named = set(listed("parents", parents)) - {"isa", *PARENTS}  # not by a preset
+        required = named | {*(() if isinstance(asked, _All) or asked == _chosen(_HIPRBERT) else asked)}
         streams.append(_relations(related, tally, wanted, asked, above, required, suppressed, names))
     for stream in streams:
         for record in stream:
@@ -145,11 +146,6 @@ def _above(parents: str | Sequence[str]) -> tuple[str, ...]:
     """The relations that are parents, presets expanded."""
     members = (PARENTS.get(member, (member,)) for member in listed("parents", parents))
     return tuple(dict.fromkeys(relation for relations in members for relation in relations))
-
-
-def _named(parents: str | Sequence[str]) -> set[str]:
-    """The relations that are parents and were named by the user."""
-    return set(listed("parents", parents)) - {"isa", *PARENTS}
 
 
 def _source(sab: str) -> str:
@@ -214,8 +210,7 @@ def _names(
             names.setdefault(code, []).append((rank, text, _LANGUAGES[language], sab))
     for option, chosen in (("sources", wanted), ("term_types", types)):
         for value in () if isinstance(chosen, _All) else chosen:
-            if value not in met[option]:
-                raise unknown_name(f"value of option {option} (no name in {path} has it)", value, met[option])
+            check_name(f"value of option {option} (no name in {path} has it)", value, met[option])
     return names
 
 
@@ -266,8 +261,7 @@ def _relations(
                 Parent(head, tail, _source(sab)) if relation in above else Relation(head, relation, tail, _source(sab))
             )
     for relation in sorted(required):
-        if relation not in listed_relations:
-            raise unknown_name(f"relation of {path}:", relation, listed_relations)
+        check_name(f"relation of {path}:", relation, listed_relations)
 
 
 def _types(path: Path, tally: Tally, names: Container[str]) -> Iterator[Type]:

@@ -135,8 +135,7 @@ def _terms(concepts: dict[str, _Concept], tally: Tally, language: str) -> Iterat
         name = concept.name or concept.label or next(iter(concept.names))[0]
         key = next((key for key in concept.names if key[0] == name), None)
         if key is None:
-            tally.read()
-            tally.keep()
+            tally.read_kept()
             key = name, language[:2]
             concept.names = {key: prefix, **concept.names}
         for source in dict.fromkeys([prefix, *concept.names.values()]):

@@ -75,8 +75,7 @@ def records(
         if isinstance(record, Definition) and not definitions:
             continue
         if isinstance(record, Term | Definition):
-            tally.read()
-            tally.keep()
+            tally.read_kept()
         yield record
 
 

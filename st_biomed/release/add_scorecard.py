@@ -34,7 +34,6 @@ def add_scorecard(
     (:func:`~st_biomed.release.recheck.recheck`), and replaces it. If the check fails, the release stays unchanged.
 
     Args:
-        folder: The release folder.
         scorecards: Scorecards of any models; that of this model is used, found by the digest of its computation.
         terminologies, allow_sources, base_model: As in :func:`~st_biomed.release.recheck.recheck`.
 

@@ -31,9 +31,6 @@ def base_model_folder(base_model: str | Path) -> Path:
 def first_model_folder(base_model: Path) -> Path | None:
     """The original base model: the start of the first of several runs.
 
-    Args:
-        base_model: A folder.
-
     Returns:
         Its folder, ``base_model`` itself if no run produced it; nothing if it is not available.
     """

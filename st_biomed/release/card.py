@@ -144,11 +144,7 @@ class BiomedCard(SentenceTransformerModelCardData):
 
 
 def recipe_text(recipe: str) -> dict[str, str]:
-    """Heading to text of a recipe's file in ``model_cards``; empty if there is none.
-
-    Args:
-        recipe: Its name.
-    """
+    """Heading to text of a recipe's file in ``model_cards``; empty if there is none."""
     path = bundled(f"model_cards/{recipe}.md") if recipe.isidentifier() else None
     parts = [] if path is None else path.read_text("utf-8").split("\n## ")[1:]
     return {heading: text.strip() for heading, _, text in (part.partition("\n") for part in parts)}

@@ -44,7 +44,6 @@ def find_definitions(texts: pa.Array | pa.ChunkedArray, search: TermSearch) -> I
 
     Args:
         texts: Strings ``[K]``.
-        search: The searched texts.
     """
     runs, heads = _Runs(search), pa.array(sorted(search.heads), pa.string())
     for start in range(0, len(texts), _ROWS):

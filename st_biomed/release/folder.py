@@ -45,7 +45,6 @@ def save_release(
     ``training_args.bin`` stay in the trainer's own folder.
 
     Args:
-        model: The trained model.
         folder: A new or empty folder.
         run: The run record; the card is made from it and it is saved as ``run.json``.
         terminologies: All terminologies of training or measurement.
@@ -77,7 +76,6 @@ def fill_release(
     """Write and check the contents of :func:`save_release`.
 
     Args:
-        model: The trained model.
         draft: An empty folder, which is moved to its place only if there is no error.
         run, terminologies, base_model: As in :func:`save_release`.
 

@@ -34,7 +34,6 @@ class Pushed:
     """The result of a push.
 
     Attributes:
-        commit: Its hash.
         changed: Whether there is a new commit; there is none if all files were unchanged.
         url: The commit, or the pull request.
         collection: The address of the collection; empty if none was requested.
@@ -50,7 +49,6 @@ def look_up(api: HfApi, repo_id: str, branch: str = "") -> Repository:
     """The Hub's information on a name, and the user of the token.
 
     Args:
-        api: The Hub's client.
         repo_id: ``owner/name``.
         branch: The branch to write to; main by default.
 
@@ -150,7 +148,6 @@ def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
 
     Args:
         plan: From :func:`plan_push`.
-        api: The Hub's client.
 
     Raises:
         InputError: The plan's obstacle, or an error of the Hub, the connection or the disk, with a remedy.
@@ -189,11 +186,7 @@ def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
 
 
 def _additions(plan: HubPlan) -> list[CommitOperationAdd]:
-    """The files of a plan in the form in which they are sent.
-
-    Raises:
-        InputError: The folder was replaced after planning.
-    """
+    """The files of a plan in the form in which they are sent."""
     with unreplaced(plan.folder):
         check_unreplaced(plan.folder, plan.identity)
         return [CommitOperationAdd(file.path, _content(plan, file)) for file in plan.files]

@@ -29,11 +29,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @contextmanager
 def one_line(repo_id: str) -> Iterator[None]:
-    """Turn exceptions of the Hub's client into :class:`~st_biomed.errors.InputError`; bugs are not changed.
-
-    Args:
-        repo_id: The repository that is read or written.
-    """
+    """Turn exceptions of the Hub's client into :class:`~st_biomed.errors.InputError`; bugs are not changed."""
     try:
         yield
     except InputError:

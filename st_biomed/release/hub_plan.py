@@ -27,11 +27,9 @@ class Repository:
         user: The user of the token; empty if the Hub was not asked.
         reads_only: Whether the token has no write access.
         exists: Whether the repository exists, as far as the token may see.
-        private: Whether it is private.
         files: Paths on its main branch.
         target: Paths on the branch to write to.
         heads: Branch to its newest commit.
-        tags: Names of the tags.
     """
 
     repo_id: str
@@ -56,7 +54,6 @@ class PushOptions:
 
     Args:
         repo_id: ``owner/name``.
-        public: Whether everyone may see it.
         branch: Branch to commit to instead of main; created if necessary.
         pull_request: Whether to open a pull request instead of changing main.
         tag: Name of a tag for the commit.
@@ -131,11 +128,6 @@ class HubPlan:
     """The plan of a push; its string is for users.
 
     Attributes:
-        folder: The release folder.
-        run: Its record.
-        options: The request.
-        repository: The Hub's information.
-        files: The files to send.
         removed: Files of an earlier release in the repository that this release lacks.
         verdict: The findings of the check on licensed names, in a few lines.
         obstacle: The reason that a push would fail; empty if none is known.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -73,7 +73,9 @@ def search_names(
                 hit = (hits if places else single_words).setdefault(name.letters, _Hit(name))
                 hit.places.update(places)
                 of_row[name.row] = hit
-        for row, source in _sources_of(terminology, of_row):
+        terms = terminology.terms.select(["text", "source"])
+        terms = terms.filter(pc.is_in(terms["text"], value_set=pa.array(list(of_row), terms["text"].type)))
+        for row, source in zip(terms["text"].to_pylist(), terms["source"].to_pylist()):
             of_row[row].sources.add(source)
     of_pieces = (hit.sources for letters, hit in single_words.items() if letters not in excused | hits.keys())
     unexcused = {letters: hit for letters, hit in sorted(hits.items()) if letters not in excused}
@@ -91,10 +93,3 @@ def search_names(
             f"{place}: holds {hit.name.name!r}, {whose}" for place in passages if place in hit.places
         )
     return findings
-
-
-def _sources_of(terminology: Terminology, rows: Collection[int]) -> list[tuple[int, str]]:
-    """Rows of texts, each with one of its sources."""
-    terms = terminology.terms.select(["text", "source"])
-    chosen = terms.filter(pc.is_in(terms["text"], value_set=pa.array(list(rows), terms["text"].type)))
-    return list(zip(chosen["text"].to_pylist(), chosen["source"].to_pylist()))

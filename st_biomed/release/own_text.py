@@ -34,11 +34,7 @@ def package() -> TermSearch:
 
 
 def said_of_sources(run: RunData) -> str:
-    """A record's information on the redistributable sources of every stage, whose names need not be available.
-
-    Args:
-        run: The record.
-    """
+    """A record's information on the redistributable sources of every stage, whose names need not be available."""
     terminologies = chain(run["terminologies"], *(stage["terminologies"] for stage in run["earlier"]))
     sources = (
         source for terminology in terminologies for source in terminology["sources"] if source["redistributable"]

@@ -65,7 +65,6 @@ def check_release(
     """Reject a folder that violates the rule above.
 
     Args:
-        folder: The folder to publish.
         terminologies: All terminologies of training or measurement, including open ones, which excuse their own names.
         base_model_folder: The folder of the base model's tokenizer files; without it every string of the tokenizer
             must be a single word.
@@ -81,18 +80,6 @@ def check_release(
     findings = judge(folder, terminologies, base_model_folder, own_text=own_text, exclude=exclude)
     _refuse(f"{folder}: may not be released", findings.breaches)
     return findings
-
-
-def find_breaches(
-    folder: str | Path,
-    terminologies: Sequence[Terminology],
-    base_model_folder: str | Path | None = None,
-    *,
-    own_text: str = "",
-    exclude: Collection[str] = (),
-) -> list[str]:
-    """All violations of the rule, one line each; for the arguments see :func:`check_release`."""
-    return judge(folder, terminologies, base_model_folder, own_text=own_text, exclude=exclude).breaches
 
 
 def judge(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.encoder import load_encoder
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.release.base_model import base_model_folder
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.definition_search import RUNS, WHOLE, count_definitions
@@ -41,8 +41,6 @@ def recheck(
     of several), or in the folders that the recipe read.
 
     Args:
-        folder: The release folder.
-        run: Its record.
         terminologies: The terminologies of training and measurement.
         allow_sources: Sources whose names may be published; they are not searched for.
         base_model: The model that training started from, whose tokenizer the released one may equal; by default that
@@ -62,8 +60,7 @@ def recheck(
     recorded = list({terminology_data["digest"]: terminology_data for terminology_data in read}.values())
     sources = {source["name"]: source for terminology_data in recorded for source in terminology_data["sources"]}
     for name in allow_sources:
-        if name not in sources:
-            raise unknown_name("source of allow_source", name, sources)
+        check_name("source of allow_source", name, sources)
     restricted = [name for name, source in sources.items() if not source["redistributable"]]
     searched = sorted(set(restricted) - set(allow_sources))
     needed = [

@@ -233,8 +233,6 @@ def check_run(run: Mapping[str, Any], what: object = "run", hint: str = "") -> N
     """Reject an incomplete record.
 
     Args:
-        run: The record.
-        what: Its name in messages.
         hint: Further text of the message for a damaged record.
 
     Raises:

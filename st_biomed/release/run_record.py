@@ -17,7 +17,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.coverage import Coverage
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.release.machine import machine, versions
 from st_biomed.release.portable import plain, plain_command
 from st_biomed.release.run_data import (
@@ -48,7 +48,6 @@ class RunRecord:
     The arguments are the keys of :class:`RunData` that only the recipe knows.
 
     Args:
-        recipe: The recipe's name.
         base_model: Id or path of the model that training started from.
         configuration: Every argument of the recipe, resolved.
         seed: The one seed of the run.
@@ -58,7 +57,6 @@ class RunRecord:
         model_id: Hub id of the released model.
         description: Description of the model, in a sentence or two.
         readings: Interpretation of each open point of the paper, a short sentence each.
-        corpora: Raw text of the run.
         headline: Names of the results on the card; empty for all.
         command: The command line; by default that of this process. Access tokens in it are redacted.
     """
@@ -117,7 +115,6 @@ class RunRecord:
         """Record all arguments of the trainer except its access tokens.
 
         Args:
-            arguments: The trainer's arguments.
             changed: Names of the arguments that differ from the host's defaults.
         """
         resolved = {name: plain(value) for name, value in arguments.to_dict().items() if not name.endswith("_token")}
@@ -130,13 +127,11 @@ class RunRecord:
         Args:
             benchmark: The benchmark, e.g. ``"icd10cm_tree"``.
             stage: ``"before"`` or ``"after"`` training.
-            metrics: Name to value.
 
         Raises:
             InputError: Another stage.
         """
-        if stage not in STAGES:
-            raise unknown_name("stage", stage, STAGES)
+        check_name("stage", stage, STAGES)
         values = {name: _finite(float(value)) for name, value in metrics.items()}
         self._run["results"].setdefault(benchmark, {}).setdefault(stage, {}).update(values)
 

@@ -50,9 +50,6 @@ def readings(text: str) -> list[str]:
     colors, UTF-8 read as Latin-1, and each of these inside another; then format characters between words, Cyrillic and
     Greek letters in place of Latin ones, and base64.
 
-    Args:
-        text: Any string.
-
     Returns:
         Distinct readings, the text itself first.
     """

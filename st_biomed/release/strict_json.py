@@ -27,10 +27,8 @@ def misfit(value: Any, wanted: Any, where: str = "") -> str:
     """The first value that is not of its type, in words; empty if there is none.
 
     Args:
-        value: The parsed value.
         wanted: A typed dictionary, ``dict[str, X]``, ``list[X]``, a plain type or several, or ``Any``. A dictionary
             may have other keys.
-        where: Its name.
     """
     origin, arguments = get_origin(wanted), get_args(wanted)
     parts: dict[str, tuple[Any, Any]] = {}

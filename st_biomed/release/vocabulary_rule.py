@@ -98,9 +98,6 @@ class PieceSearch:
         """The files in which a name is formed by pieces that a corpus would not have given.
 
         A corpus gives single words, so these count only if they are telling names and cut out of any text.
-
-        Args:
-            near: The name.
         """
         alone, n_words, kind = self._alone.get(near.letters, {}), len(near.name.split()), near.kind
         if kind is Kind.TELLING and n_words >= LEAST_WORDS:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from sentence_transformers.base import DefaultBatchSampler
 from torch.utils.data import SequentialSampler
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.columns import LABEL, NAMES, RELATIONS, labels_of
 from st_biomed.training_data.names import names_dataset
@@ -70,8 +70,6 @@ def known_by(terminology: Terminology, path: str | Path | None, dataset: Dataset
     memory.
 
     Args:
-        terminology: The terminology of the labels.
-        path: Folder of the saved terminology.
         dataset: The training dataset; ``None`` for the dataset of all names.
     """
     remember(terminology)
@@ -125,7 +123,6 @@ class TerminologyBatches(TrainingBatches):
     """Batches of the names of a terminology; a subclass adds the plan of its sampler.
 
     Attributes:
-        digest: Digest of the terminology.
         path: Folder where it is saved, for other processes.
     """
 
@@ -145,7 +142,6 @@ class TerminologyBatches(TrainingBatches):
         """The batches of a terminology's names.
 
         Args:
-            terminology: The terminology of the labels.
             path: Folder where it is saved; needed only to unpickle the batches in another process.
             dataset: The training dataset; ``None`` for the dataset of all texts that the batches are made of.
             **options: Attributes of the plan.
@@ -206,8 +202,7 @@ class BatchesByName:
     def _of(self, dataset: Dataset) -> TrainingBatches:
         name = dataset[0].get("dataset_name") if len(dataset) else None
         if name is not None:
-            if name not in self.batches:
-                raise unknown_name("dataset", name, self.batches)
+            check_name("dataset", name, self.batches)
             return self.batches[name]
         fitting = [name for name, batches in self.batches.items() if batches.is_training(dataset)]
         if len(fitting) > 1:

@@ -55,13 +55,9 @@ class DefinitionBatchSampler(EpochBatchSampler):
     Args:
         dataset: What :func:`~st_biomed.training_data.definitions.definitions_dataset` gives, or a selection of its rows.
         batch_size: Rows of every batch, an even number of at least 4.
-        terminology: Where the labels come from.
-        plan: Who shares a batch.
         **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
-        n_anchors: Anchors of a batch.
-        n_siblings: Siblings of a batch.
         n_skipped: Concepts with a name in the dataset that are left out, having no definition there.
 
     Raises:

@@ -58,7 +58,6 @@ class GraphBatchSampler(EpochBatchSampler):
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch, an even number from 4 on.
-        terminology: The terminology of the labels.
         plan: Which pairs of names an epoch has.
         **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 

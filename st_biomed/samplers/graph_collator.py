@@ -34,7 +34,6 @@ class GraphCollator:
         preprocess: Maps texts to features, including tensors ``[T, ...]``: ``model.preprocess``, or
             :func:`~st_biomed.encoder.text_limit.limited_preprocess`.
         max_neighbors: Maximum number of neighbors of a node, for each hop; empty for the targets alone.
-        seed: Random seed.
 
     Raises:
         InputError: A number of neighbors below 1.

@@ -26,8 +26,6 @@ class PartnerGroups:
     """Draws the groups described in :class:`~st_biomed.samplers.hierarchy.HierarchyBatchSampler`.
 
     Args:
-        hierarchy: The distances.
-        rows: The names that may be drawn.
         partners: Number of partners at each distance from 0 to ``hierarchy.far``.
         names_per_partner: Number of names of one related concept that are partners together.
     """
@@ -48,7 +46,6 @@ class PartnerGroups:
         """Draw the groups of N anchors.
 
         Args:
-            rng: The random generator.
             anchors: Entries of the concept-to-names table, ``[N]``.
 
         Returns:

@@ -31,7 +31,6 @@ class HardNegativePlan:
     of possible negatives as m = 30" (Amore Bondarenko et al. 2022, section 4).
 
     Attributes:
-        prototypes: Prototypes per batch.
         positives: Rows of the concepts of each prototype.
         neighbors: Nearest rows of each prototype.
         prototypes_per_concept: Maximum number of prototypes per concept, "a small number": 50 thousand steps in 4
@@ -78,7 +77,6 @@ class HardNegativeBatchSampler(EpochBatchSampler):
         dataset: Names (:func:`~st_biomed.training_data.names.names_dataset`), or mentions in context with the text id of their
             term as the label: columns ``text`` and ``label``.
         batch_size: The total of the plan.
-        terminology: The terminology of the labels.
         plan: The number of rows of each kind.
         **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`; batches depend on the neighbors as well as on
             ``seed`` and ``epoch``.

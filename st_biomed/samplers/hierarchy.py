@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.samplers.arguments import TerminologyBatches, known_by, recall
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
@@ -78,8 +78,6 @@ class HierarchyBatchSampler(EpochBatchSampler):
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch; at least one group.
-        hierarchy: The distances.
-        plan: The anchors and their partners.
         **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
@@ -252,8 +250,7 @@ def repeats_per_concept(hierarchy: Hierarchy, anchor_repeats: Mapping[str, int])
     """
     sources = list(hierarchy.terminology.sources)
     for source, number in anchor_repeats.items():
-        if source not in sources:
-            raise unknown_name("source of anchor_repeats", source, sources)
+        check_name("source of anchor_repeats", source, sources)
         if number < 1:
             raise InputError(f"anchor_repeats of source {source!r} must be at least 1, found {number}")
     repeats = np.ones(hierarchy.terminology.n_concepts, dtype=np.int32)

@@ -18,7 +18,6 @@ class PairStrata:
     language by code.
 
     Args:
-        terminology: The source of the languages.
         names: Concept to the text ids that may be drawn.
         pivot: ISO 639-1 code of the pivot language; ``None`` makes all pairs of a concept one stratum.
 

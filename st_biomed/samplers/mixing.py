@@ -32,9 +32,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
 
     Args:
         dataset: The concatenated datasets.
-        batch_samplers: One sampler per dataset.
         generator: Ignored; an epoch depends only on ``seed`` and ``epoch``, in every process.
-        seed: Random seed.
         temperature: T, at least 1.
         shares: A number above 0 for each dataset, in their order, in place of a temperature; they need not add up to 1.
 

@@ -37,7 +37,6 @@ class NeighborSampler:
     neighbor that is already a node remains that node.
 
     Args:
-        graph: The graph to draw from.
         max_neighbors: Maximum number of neighbors of a node, for each hop from the targets outwards; empty for the
             targets alone.
 

@@ -32,7 +32,6 @@ def fill_batches(rng: np.random.Generator, owners: np.ndarray, n_batches: int, s
     owner lie in two rounds, the second round deals them to batches that got none of them in the first.
 
     Args:
-        rng: The random generator.
         owners: Owner of each group, with the groups of one owner together, ``[G]``. Of an owner with more than
             ``n_batches`` groups, the first ``n_batches`` are dealt; of the remaining groups, the first
             ``n_batches * size``.

@@ -34,12 +34,7 @@ class PartnerArguments:
     names_per_partner: int = field(default=1, metadata=about("names that a related concept adds to a group", COUNT))
 
     def partner_batches(self, hierarchy: Hierarchy, folder: Path) -> HierarchyBatches:
-        """The batches of anchors and their partners.
-
-        Args:
-            hierarchy: The hierarchy of the training data.
-            folder: Folder of the saved terminology.
-        """
+        """The batches of anchors and their partners."""
         return HierarchyBatches.of(
             hierarchy,
             folder,

@@ -42,7 +42,6 @@ class ConceptRows:
 
     Args:
         dataset: Columns ``text`` and ``label``, the text id of the name or of the mentioned term.
-        terminology: The terminology of the labels.
 
     Attributes:
         labels: Text id of each row, ``[N]``.

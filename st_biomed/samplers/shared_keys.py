@@ -30,9 +30,7 @@ class SharedKeyMembers:
         """Draw ``k`` candidates of each row, uniformly with replacement.
 
         Args:
-            rng: The random generator.
             rows: Rows of the tables, ``[N]``.
-            k: Number of candidates.
 
         Returns:
             Members ``[N, k]``; -1 for a row without candidates.

@@ -20,7 +20,6 @@ class ShuffledBatchSampler(EpochBatchSampler):
     """All rows once per epoch in random order, except for a remainder smaller than a batch.
 
     Args:
-        dataset: Any dataset.
         batch_size: Rows of every batch.
         **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 

@@ -70,8 +70,6 @@ class SynonymBatchSampler(EpochBatchSampler):
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch; at least two groups.
-        terminology: The terminology of the labels.
-        plan: The synonyms of an epoch.
         **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
@@ -163,7 +161,6 @@ def _spread(rng: np.random.Generator, owner: np.ndarray, groups: np.ndarray) -> 
     the first half of each part.
 
     Args:
-        rng: The random generator.
         owner: Owner of each group, sorted, ``[G]``.
         groups: Number of groups of each owner, ``[N]``.
 

@@ -50,7 +50,6 @@ def check_value(name: str, value: Any, check: Check | None = None) -> None:
     Args:
         name: The name of the option as users write it.
         value: The value, or a list whose members are checked; ``None`` means that it is not given.
-        check: The check of the option.
 
     Raises:
         InputError: No option accepts the value, or the check rejects it.
@@ -133,7 +132,6 @@ def one_of(*allowed: str, called: str | None = None) -> Check:
     """A name of a closed list.
 
     Args:
-        *allowed: The names.
         called: The word for a name in messages; by default the option's name.
     """
 

@@ -20,8 +20,6 @@ def refuse_unknown(whose: str, options: Iterable[str], known: Collection[str]) -
 
     Args:
         whose: The owner of the options, e.g. ``"reader 'obo'"``.
-        options: The given options.
-        known: The existing options.
 
     Raises:
         InputError: With the existing options.
@@ -37,7 +35,6 @@ def listed(option: str, value: str | Iterable[str], allowed: Collection[str] | N
     """The distinct members of an option in their order.
 
     Args:
-        option: Its name in errors.
         value: A sequence, or its members separated by commas.
         allowed: The allowed members; any by default.
 
@@ -56,7 +53,6 @@ def parsed(function: Callable[..., Any], pairs: Iterable[str], label: str = "opt
 
     Args:
         function: The function that declares the options, see :func:`keyword_options`; undeclared options stay text.
-        pairs: The options as written by the user.
         label: The text before a key in errors.
 
     Raises:

@@ -257,12 +257,7 @@ def _in_words(wanted: Any) -> str:
 
 
 def _tokens(name: str, value: Any, wanted: Any, where: str, default: Any) -> list[str]:
-    """A YAML value as words of a command line.
-
-    Raises:
-        InputError: A missing value, a list or a mapping in place of one value, or a value that a command line cannot
-            have.
-    """
+    """A YAML value as words of a command line."""
     kinds = {get_origin(kind) or kind for kind in (get_args(wanted) or (wanted,))} | {get_origin(wanted)}
     if value is None or value == []:
         if default is None or value == default:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from st_biomed.errors import unknown_name
+from st_biomed.errors import check_name
 from st_biomed.settings.keyword_options import keyword_options, refuse_unknown
 
 Offered = TypeVar("Offered")
@@ -37,8 +37,7 @@ class Registry(Generic[Offered]):
 
     def module(self, name: str) -> Offered:
         """The module with a name; an unknown name raises ``InputError`` with the existing ones."""
-        if name not in self.names():
-            raise unknown_name(self.kind, name, self.names())
+        check_name(self.kind, name, self.names())
         module: Any = importlib.import_module(f"{self.package}.{name}")
         return module
 

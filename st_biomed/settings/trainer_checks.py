@@ -133,9 +133,6 @@ _NEED_A_MODEL = ("lomo", "galore", "apollo")  # optimizers that cannot be checke
 def check_trainer(training: Any) -> None:
     """Create the optimizer and the scheduler for one parameter, so that errors are reported before anything is read.
 
-    Args:
-        training: The host's training arguments.
-
     Raises:
         InputError: With the library's message on the optimizer, the scheduler or their arguments.
     """

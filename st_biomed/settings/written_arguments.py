@@ -44,9 +44,7 @@ def check_words(script: Path, words: Sequence[str], prog: str) -> None:
     """Reject unknown arguments of a recipe, and values that must be numbers and are not.
 
     Args:
-        script: The recipe.
         words: ``[settings.yaml] [--name value ...]``.
-        prog: Its name in messages.
 
     Raises:
         InputError: With the message of :func:`~st_biomed.settings.recipe.read_settings`.

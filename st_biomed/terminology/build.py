@@ -81,8 +81,6 @@ def sources_of(
     A source that nobody describes may not be redistributed: whose names it has is not known.
 
     Args:
-        tables: The tables by name.
-        described: Descriptions by name.
         of_codes: Those that count where a code has their prefix.
     """
     used = {

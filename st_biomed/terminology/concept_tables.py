@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from st_biomed.records import SourceInfo, Tally
 from st_biomed.terminology.storage import TABLES, digest_of
 from st_biomed.terminology.subset import on_cycles
 
-_SHOWN_SOURCES = 20  # of a package of FHIR there are hundreds
+_SHOWN = 6  # sources that are named
 
 
 class TerminologyTables:
@@ -190,14 +190,24 @@ class TerminologyTables:
             "digest": self.digest,
         }
 
+    def without_rows(self, table: str, dropped: np.ndarray, reason: str, stage: str) -> Self:
+        """The terminology without some rows of a table, boolean ``[N]``; a stage of the tallies counts them."""
+        tally = Tally()
+        tally.read(len(dropped))
+        tally.drop(reason, int(dropped.sum()))
+        tally.keep(int((~dropped).sum()))
+        tables = {**self.tables, table: self.tables[table].filter(pa.array(~dropped))}
+        return type(self)(tables, self.sources, {**self.tallies, stage: tally}, self.readings)
+
     def __len__(self) -> int:
         return self.n_concepts
 
     def __repr__(self) -> str:
-        some, others = list(self.sources)[:_SHOWN_SOURCES], len(self.sources) - _SHOWN_SOURCES
-        sources = ", ".join([*some, *([f"and {others:,} more sources"] if others > 0 else [])])
         nameless = f" ({self.n_nameless:,} nameless)" if self.n_nameless else ""
+        shown, n_more = ", ".join([*self.sources][:_SHOWN]), len(self.sources) - _SHOWN
+        if n_more > 0:
+            shown += f" and {n_more} more"
         return (
-            f"Terminology({sources}: {self.n_concepts:,} concepts{nameless}, {self.n_texts:,} texts, "
+            f"Terminology({shown}: {self.n_concepts:,} concepts{nameless}, {self.n_texts:,} texts, "
             f"{self.parents.num_rows:,} parents, {self.relations.num_rows:,} relations)"
         )

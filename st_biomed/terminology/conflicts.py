@@ -8,12 +8,11 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from st_biomed.readers._curies import describe
 from st_biomed.readers._normalizers import normalize
 from st_biomed.records import SourceInfo
+from st_biomed.terminology.subset import strong_components
 from st_biomed.terminology.terminology import Terminology
 
 N_EXAMPLES = 3
@@ -44,14 +43,15 @@ class _Pairs:
         """One more of a pair of sources; further parts of the key, a reason, may follow them."""
         self._counts[key] += 1
         examples = self._examples[key]
-        if len(examples) < N_EXAMPLES and all(self._is_open(name) for name in key[:2]):
+        if len(examples) < N_EXAMPLES and all(
+            (self._sources.get(name) or describe(name)).redistributable for name in key[:2]
+        ):
             examples.append(example)
 
     def to_list(self, what: str, third: str = "") -> list[dict[str, Any]]:
         """One entry for each key, the most frequent first.
 
         Args:
-            what: What is counted.
             third: What the third part of a key is called, where it has one.
         """
         return [
@@ -63,9 +63,6 @@ class _Pairs:
             }
             for key, count in sorted(self._counts.items(), key=lambda entry: (-entry[1], entry[0]))
         ]
-
-    def _is_open(self, name: str) -> bool:
-        return (self._sources.get(name) or describe(name)).redistributable
 
 
 def equal_names(terminology: Terminology) -> dict[str, Any]:
@@ -144,7 +141,6 @@ def links_that_do_not_hold(
 
     Args:
         conflicts: :attr:`~st_biomed.terminology.crosswalk.Crosswalk.conflicts`.
-        sources: Descriptions by name.
     """
     pairs = _Pairs(sources)
     for code, other_code, reason in conflicts:
@@ -157,7 +153,6 @@ def cycles(terminology: Terminology, own: int) -> dict[str, Any]:
     """Parents that contradict each other.
 
     Args:
-        terminology: What was united.
         own: How many parents lay on cycles before.
 
     Returns:
@@ -166,10 +161,7 @@ def cycles(terminology: Terminology, own: int) -> dict[str, Any]:
     """
     parents = terminology.parents
     child, parent = (parents[end].to_numpy() for end in ("child", "parent"))
-    shape = (terminology.n_concepts, terminology.n_concepts)
-    _, component = connected_components(
-        coo_array((np.ones(len(child)), (child, parent)), shape=shape), connection="strong"
-    )
+    component = strong_components(child, parent, terminology.n_concepts)
     rows = np.flatnonzero(component[child] == component[parent])
     sources = parents["source"].combine_chunks().take(rows).to_pylist()
     cycle_sources: dict[int, set[str]] = defaultdict(set)

@@ -68,8 +68,9 @@ class Crosswalk:
         linked = {(code, _prefix(other)) for link in links for code, other in (link, link[::-1])}
         free = {link for link in by_name if not {(link[0], _prefix(link[1])), (link[1], _prefix(link[0]))} & linked}
         found = _resolved(links | free, first)
-        found.tally.read(len(by_name) - len(free))
-        found.tally.drop("equal names of concepts that cross-references link otherwise", len(by_name) - len(free))
+        found.tally.read_dropped(
+            "equal names of concepts that cross-references link otherwise", len(by_name) - len(free)
+        )
         return found
 
 

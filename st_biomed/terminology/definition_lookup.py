@@ -28,9 +28,6 @@ class DefinitionLookup(ConceptLookup):
     concept of the other: "cold" names the rhinitis and the low temperature, so that what is written of one may well be
     meant of the other. A name and a definition that are one string, of different concepts, count for nothing either.
 
-    Args:
-        terminology: Source of the labels.
-
     Raises:
         InputError: It has no definition.
     """
@@ -40,6 +37,8 @@ class DefinitionLookup(ConceptLookup):
         if not terminology.n_definitions:
             raise InputError(f"no definitions: {terminology!r} has none")
         self.n_definitions = terminology.n_definitions
+        self.n_labels = self.n_texts + self.n_definitions
+        self.expected += f" and definitions from {self.n_texts} to {self.n_labels - 1}"
         names = terminology.text_concepts
         string, defined = _strings(terminology)
         near = defined.compose(terminology.concept_texts).compose(names)
@@ -51,20 +50,6 @@ class DefinitionLookup(ConceptLookup):
             near=near.indices,
             string=string,
         )
-
-    def check(self, labels: Tensor) -> None:
-        """Refuse labels that are neither text ids nor rows of definitions of this terminology.
-
-        Raises:
-            InputError: With the range found and the range allowed.
-        """
-        n_labels = self.n_texts + self.n_definitions
-        if labels.numel() and (int(labels.min()) < 0 or int(labels.max()) >= n_labels):
-            raise InputError(
-                f"labels are text ids from 0 to {self.n_texts - 1} and definitions from {self.n_texts} to {n_labels - 1} "
-                f"of terminology {self.digest[:12]}, found {int(labels.min())} to {int(labels.max())}: was the dataset "
-                "made from another terminology?"
-            )
 
     def same_text(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
         """Whether two rows are the same string, boolean ``[A, B]``, for labels ``[A]`` and ``[B]``."""

@@ -22,7 +22,6 @@ def with_groupings(
         tables: ``concepts``, ``texts`` and ``terms`` of the concepts with a name.
         groupings: Codes of the grouping nodes in any order.
         parents: The columns ``child`` and ``parent`` with codes.
-        tally: Counts the grouping nodes.
     """
     named = tables["concepts"]["code"].combine_chunks()
     distinct = groupings.unique().cast(pa.string())

@@ -20,28 +20,26 @@ class ConceptLookup:
 
     Args:
         terminology: Source of the text ids used as labels.
-
-    Attributes:
-        digest: The terminology's digest.
     """
 
     def __init__(self, terminology: Terminology) -> None:
         self.digest = terminology.digest
-        self.n_texts = terminology.n_texts
+        self.n_texts = self.n_labels = terminology.n_texts
+        self.expected = f"labels are text ids from 0 to {self.n_texts - 1}"
         csr = terminology.text_concepts
         self.unambiguous = bool((csr.counts == 1).all())
         self._tables = DeviceTables(indptr=csr.indptr, concepts=csr.indices)
 
     def check(self, labels: Tensor) -> None:
-        """Refuse labels that are not text ids of this terminology.
+        """Refuse labels that are not of this terminology.
 
         Raises:
             InputError: With the range found and the range allowed.
         """
-        if labels.numel() and (int(labels.min()) < 0 or int(labels.max()) >= self.n_texts):
+        if labels.numel() and (int(labels.min()) < 0 or int(labels.max()) >= self.n_labels):
             raise InputError(
-                f"labels are text ids from 0 to {self.n_texts - 1} of terminology {self.digest[:12]}, "
-                f"found {int(labels.min())} to {int(labels.max())}: was the dataset made from another terminology?"
+                f"{self.expected} of terminology {self.digest[:12]}, found {int(labels.min())} to "
+                f"{int(labels.max())}: was the dataset made from another terminology?"
             )
 
     def concepts(self, labels: Tensor) -> tuple[Tensor, Tensor]:

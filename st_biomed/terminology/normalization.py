@@ -18,7 +18,6 @@ def normalized(terminology: Terminology, normalizer: str) -> Terminology:
     ``zorb`` are two names, and would see one of them as a negative of the other where their concepts differ.
 
     Args:
-        terminology: What holds the names.
         normalizer: A key of ``NORMALIZERS``: ``none``, ``lower`` or ``coder``.
 
     Raises:

@@ -34,10 +34,6 @@ _DESCRIBED = ("name", "title", "version", "licence", "url", "redistributable")
 def check_folder(folder: str | Path, *, overwrite: bool = True) -> Path:
     """A folder that a terminology may be written to: new, empty, or holding one.
 
-    Args:
-        folder: The folder.
-        overwrite: Whether it may hold one already.
-
     Raises:
         InputError: See :func:`~st_biomed.files.check_output`.
     """

@@ -40,8 +40,6 @@ def having(column: pa.ChunkedArray, allowed: Sequence[str], what: str) -> np.nda
     """Rows of a dictionary-encoded column with one of some values.
 
     Args:
-        column: The column.
-        allowed: The values.
         what: What a row without one lacks, for the error.
 
     Raises:
@@ -87,9 +85,14 @@ def on_cycles(child: np.ndarray, parent: np.ndarray, n_concepts: int) -> np.ndar
         child, parent: Concept indices of every edge, ``[E]``.
         n_concepts: C.
     """
-    graph = coo_array((np.ones(len(child), dtype=bool), (child, parent)), shape=(n_concepts, n_concepts))
-    _, component = connected_components(graph, directed=True, connection="strong")
+    component = strong_components(child, parent, n_concepts)
     return component[child] == component[parent]
+
+
+def strong_components(child: np.ndarray, parent: np.ndarray, n_concepts: int) -> np.ndarray:
+    """The strongly connected component of each concept, ``[C]``."""
+    graph = coo_array((np.ones(len(child), dtype=bool), (child, parent)), shape=(n_concepts, n_concepts))
+    return connected_components(graph, directed=True, connection="strong")[1]
 
 
 def of_same(
@@ -98,10 +101,8 @@ def of_same(
     """The tables without the rows of another language or source; the terms stay as they are.
 
     Args:
-        tables: All tables of a terminology.
         column: ``"language"`` or ``"source"``.
         allowed: Its values to keep; ``None`` for all.
-        tally: Counts the rows that go.
     """
     part = dict(tables)
     if allowed is None:
@@ -133,7 +134,6 @@ def renumbered(
     A grouping node stays if it is chosen and a concept that stays is below it.
 
     Args:
-        whole: All tables of a terminology.
         part: The same, some of them with fewer rows; why is counted already.
         chosen: The concepts that grouping nodes may be among, boolean ``[C]``; all by default.
         tally: Counts all rows of the whole as read, those that are left as kept and those that point outside.

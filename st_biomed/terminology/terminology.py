@@ -257,14 +257,11 @@ class Terminology(TerminologyTables):
         ``subset(sources=["MSH"])``.
         """
         cyclic = self._on_cycles
-        tally = Tally()
-        tally.read(len(cyclic))
-        tally.drop("parents on a cycle", int(cyclic.sum()))
-        tally.keep(int((~cyclic).sum()))
-        tables = {**self.tables, "parents": self.parents.filter(pa.array(~cyclic))}
+        made = self.without_rows("parents", cyclic, "parents on a cycle", "without cycles")
         if cyclic.any() and self.n_nameless:
-            tables = renumbered(self.tables, tables, Tally())  # grouping nodes that only such parents kept
-        return Terminology(tables, self.sources, {**self.tallies, "without cycles": tally}, self.readings)
+            tables = renumbered(self.tables, made.tables, Tally())  # grouping nodes that only such parents kept
+            return Terminology(tables, made.sources, made.tallies, made.readings)
+        return made
 
     def save(self, folder: str | Path) -> Path:
         """Write the tables as parquet and everything else as ``terminology.json``; an older copy there is replaced.

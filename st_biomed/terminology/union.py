@@ -22,8 +22,6 @@ class United(NamedTuple):
     """What became of a union.
 
     Attributes:
-        terminology: The whole.
-        crosswalk: Which codes became others.
         report: What conflicts, ready to be written as JSON: counts by pair of sources, and examples where both may be
             redistributed.
     """
@@ -37,7 +35,6 @@ def missing_files(plan: UnionPlan, folder: Path | None = None) -> dict[str, list
     """The files and folders that are not there, by source.
 
     Args:
-        plan: The sources.
         folder: Where paths that are not found as they are lie below.
     """
     placed = [source.below(folder) for source in plan.sources]
@@ -55,7 +52,6 @@ def unite(
     """Read the sources of a plan and make one terminology of them.
 
     Args:
-        plan: What is united and how.
         folder: Where paths that are not found as they are lie below.
         skip_missing: Whether sources without all of their files are left out; else they are refused.
         progress: Called with the name of each source and what was read of it.

@@ -24,7 +24,6 @@ class UnionSource:
         name: What it is called in the settings.
         reader: What reads it; empty for a saved terminology.
         path: Its file or folder; nothing where the reader brings its source along.
-        options: The reader's.
     """
 
     name: str
@@ -114,11 +113,7 @@ class UnionPlan:
 
 
 def _extended(path: Path, *extending: Path) -> dict[str, Any]:
-    """A file of settings with those of the file that it extends.
-
-    Raises:
-        InputError: The name of no file beside it, a file that extends itself, or a source that both files have.
-    """
+    """A file of settings with those of the file that it extends."""
     content = read_yaml(path)
     if "extends" not in content:
         return content

@@ -59,10 +59,6 @@ class AllButTheTop(NamedTuple):
 def check_removed(removed: int, dimension: int) -> None:
     """Raise InputError if no component would be left.
 
-    Args:
-        removed: Number of removed components.
-        dimension: Dimension D of the vectors.
-
     Raises:
         InputError: The number is not from 0 to D - 1.
     """

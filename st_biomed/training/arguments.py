@@ -14,7 +14,7 @@ from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.encoder.text_limit import LEAST
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
 from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of, within
@@ -118,8 +118,7 @@ class EncoderArguments(AveragingArguments):
         Raises:
             InputError: The model does not exist, the pooling is unknown, or no parameter matches ``frozen``.
         """
-        if self.pooling not in (*POOLINGS, "own", "own_or_cls"):
-            raise unknown_name("pooling", self.pooling, (*POOLINGS, "own", "own_or_cls"))
+        check_name("pooling", self.pooling, (*POOLINGS, "own", "own_or_cls"))
         pooling = None if self.pooling.startswith("own") else self.pooling
         if self.pooling == "own_or_cls" and not has_own_pooling(self.base_model):
             pooling = "cls"
@@ -201,14 +200,12 @@ def with_precision(
     They are constructed again, since the trainer's arguments read the precision in their constructor.
 
     Args:
-        training: The trainer's arguments.
         precision: ``"auto"``, or ``"as given"`` to leave it to ``--bf16`` and ``--fp16``.
 
     Raises:
         InputError: The precision is unknown.
     """
-    if precision not in PRECISIONS:
-        raise unknown_name("precision", precision, PRECISIONS)
+    check_name("precision", precision, PRECISIONS)
     if precision == "as given" or training.fp16 or not computes_bf16():
         return training
     return replace(training, bf16=True, use_cpu=training.use_cpu or not torch.cuda.is_available())
@@ -240,7 +237,6 @@ def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: s
     """Set the dropout and freeze parameters.
 
     Args:
-        model: The encoder.
         dropout: Share of values dropped in training; ``None`` keeps the model's dropout.
         frozen: Regular expression of the names of parameters to freeze; empty for none.
 

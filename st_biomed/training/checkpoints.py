@@ -78,7 +78,6 @@ def set_aside(work: Path, *, after: int = -1) -> list[Path]:
     """Rename checkpoints of an earlier run; they are removed when the current run has a checkpoint.
 
     Args:
-        work: The folder of checkpoints.
         after: Only checkpoints of later steps than this are renamed; all by default.
 
     Returns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import DISTANCES, Hierarchy
@@ -44,19 +45,15 @@ class DistanceArguments:
         ),
     )
 
-    def hierarchy(self, terminology: Terminology) -> Hierarchy:
-        """The distances of a terminology before any level function, which are measured and decide the partners.
+    def hierarchy(self, terminology: Terminology, **changed: Any) -> Hierarchy:
+        """The distances of a terminology before any level function, which are measured and decide the partners;
+        ``changed`` are arguments of :class:`~st_biomed.hierarchy.Hierarchy` in place of those here.
 
         Raises:
             InputError: An error of :class:`~st_biomed.hierarchy.Hierarchy`.
         """
-        return Hierarchy(
-            terminology,
-            self.distance,
-            levels=self.levels,
-            source_distances=self.definitions_by_source(),
-            max_distance=self.max_distance,
-        )
+        own = {"source_distances": self.definitions_by_source(), "max_distance": self.max_distance}
+        return Hierarchy(terminology, self.distance, levels=self.levels, **{**own, **changed})
 
     def trained_hierarchy(self, terminology: Terminology) -> Hierarchy:
         """The distances in a batch, see :mod:`~st_biomed.hierarchy.level_functions`.
@@ -67,14 +64,8 @@ class DistanceArguments:
         self.check_distances()
         if self.weighted_by == "none":
             return self.hierarchy(terminology)
-        return Hierarchy(
-            terminology,
-            self.distance,
-            levels=self.levels,
-            source_distances=self.definitions_by_source(),
-            max_distance=largest_split(len(self.levels) + 1),
-            level_function=LEVEL_FUNCTIONS[self.weighted_by],
-        )
+        largest = largest_split(len(self.levels) + 1)
+        return self.hierarchy(terminology, max_distance=largest, level_function=LEVEL_FUNCTIONS[self.weighted_by])
 
     def check_distances(self) -> None:
         """Raise InputError if the distances do not fit each other, before anything is read.

@@ -59,7 +59,6 @@ class DistillationArguments:
         Args:
             loss: A loss whose labels are positions in ``texts``.
             model: The encoder before training; it becomes the teacher.
-            texts: The training texts.
             max_length: Maximum number of tokens of a text in training; ``None`` for the model's own limit.
             bf16: Whether the teacher computes in bfloat16.
         """
@@ -99,9 +98,7 @@ class DistillationArguments:
         """The losses of the parts with self-distillation; all share one table of the teacher's vectors.
 
         Args:
-            parts: Name to part.
             model, max_length, bf16: As for :meth:`distilled`.
-            train: The terminology of the parts.
         """
         losses = {name: part.loss for name, part in parts.items()}
         if not self.distillation:

@@ -57,9 +57,7 @@ def record_run(
     """The record of a run that starts now.
 
     Args:
-        name: The recipe's name.
         recipe: The recipe's arguments; their ``base_model`` and ``license`` are used unless the details have them.
-        training: The trainer's arguments.
         losses: Name of the dataset to its loss.
         **details: The other arguments of :class:`~st_biomed.release.run_record.RunRecord`.
     """
@@ -90,12 +88,10 @@ def train_encoder(
         model: The encoder; trained in place.
         recipe: The settings of the learning rates of layers and of the loss, its warm-up, weight decay, low-rank updates
             and the moving average.
-        training: The trainer's arguments.
         rows: The dataset, or name to dataset.
         loss: The loss, or name of the dataset to loss.
         record: The record to which the trainer's arguments and figures are added.
         *callbacks: Additional callbacks; the files that they write into a checkpoint belong to it.
-        dev: The evaluator during training.
         collator: Replaces the trainer's data collator, and cuts its texts itself.
 
     Returns:

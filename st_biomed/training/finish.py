@@ -49,13 +49,11 @@ def finish(
     release is written, the trained model is in the folder ``trained`` beside the checkpoints.
 
     Args:
-        folders: The output folders.
         save: Writes the trained model into an empty folder.
         measure: Measures the trained model; every process calls it.
         release: Writes the release into an empty folder, and checks it.
         beside: Names of folders that ``save`` writes and that are copied beside the checkpoints.
         keep: Whether to keep ``trained``, because the release has another form.
-        writes: Whether this is the process that writes.
 
     Returns:
         The result of ``measure``.
@@ -65,7 +63,8 @@ def finish(
             trained model.
     """
     if writes:
-        unwritten = f"{folders.trained} was not written{_last_checkpoint(folders)}"
+        last = last_whole(folders.work)[0]
+        unwritten = f"{folders.trained} was not written" + ("" if last is None else f", the last checkpoint is {last}")
         with _saying(unwritten), replacing(folders.trained) as draft:
             save(draft)
         drop_set_aside(folders.work)
@@ -96,11 +95,6 @@ def _saying(what: str) -> Iterator[None]:
         raise InputError(f"{explained}; {what}") from error
 
 
-def _last_checkpoint(folders: OutputFolders) -> str:
-    last = last_whole(folders.work)[0]
-    return "" if last is None else f", the last checkpoint is {last}"
-
-
 def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe that trains an encoder
     model: SentenceTransformer,
     suite: EvaluatorSuite,
@@ -122,9 +116,6 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
     """:func:`finish` for an encoder: measure the trained model, write the release folder, and publish it if requested.
 
     Args:
-        model: The trained encoder.
-        suite: The evaluators.
-        folders: The output folders.
         record: The record to which the results are added.
         before: The results of the suite before training.
         terminologies: The terminologies of training and measurement; the release is checked for their strings.
@@ -205,10 +196,6 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
 @torch.no_grad()
 def check_finite(model: nn.Module, folders: OutputFolders) -> None:
     """Raise InputError if a weight is NaN or infinite, before any file is replaced.
-
-    Args:
-        model: The trained model.
-        folders: The output folders, for the message.
 
     Raises:
         InputError: Training diverged.

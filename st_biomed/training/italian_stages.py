@@ -57,7 +57,6 @@ class StageFolders:
         """Raise InputError if the graph embeddings do not exist.
 
         Args:
-            kge_model: Name of the graph embedding model.
             reader: The loss or stage that needs the embeddings, for the message.
 
         Raises:
@@ -75,7 +74,6 @@ class StageFolders:
         """Read the terminology of all stages, and save it for the stages that load it from the folder.
 
         Args:
-            recipe: The arguments of the Italian recipe.
             training: The trainer's arguments; they determine which process writes.
 
         Raises:
@@ -105,11 +103,6 @@ class StageFolders:
 
 def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None:
     """Raise InputError if a corpus, a settings file or the output of an earlier stage is missing.
-
-    Args:
-        recipe: The arguments of the Italian recipe.
-        stages: The stages to run.
-        left: The folders of earlier stages.
 
     Raises:
         InputError: Something is missing, and the message names the stage that writes it; or a control of loss v3 with another

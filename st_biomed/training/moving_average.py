@@ -52,7 +52,10 @@ class MovingAverageCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         parameters = _trained(kwargs["model"])
-        self.average = {name: _precise(parameter) for name, parameter in parameters.items()}
+        self.average = {
+            name: parameter.detach().to(torch.promote_types(parameter.dtype, torch.float32), copy=True)
+            for name, parameter in parameters.items()
+        }
         self._trained = {}
         if state.global_step > 0:
             self._read(resumed_checkpoint(args, state))
@@ -126,10 +129,6 @@ class MovingAverageCallback(TrainerCallback):
 
 def _trained(model: SentenceTransformer) -> dict[str, torch.nn.Parameter]:
     return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
-
-
-def _precise(parameter: Tensor) -> Tensor:
-    return parameter.detach().to(torch.promote_types(parameter.dtype, torch.float32), copy=True)
 
 
 @torch.no_grad()

@@ -31,7 +31,6 @@ class OutputFolders:
     the trained model after its training, the release after the new release is written and checked.
 
     Attributes:
-        release: The release folder.
         work: ``<release>-training``.
         checkpoint: The checkpoint that training resumes from; ``None`` if training starts from the base model.
         push: Where the release is published at the end; nowhere by default.
@@ -51,9 +50,6 @@ class OutputFolders:
 
     def begin(self, terminology: Terminology | None) -> None:
         """Rename the checkpoints of an earlier run, and save the training terminology beside those of this run.
-
-        Args:
-            terminology: The training terminology, if there is one.
 
         Raises:
             InputError: The resumed run was trained on another terminology.
@@ -100,7 +96,6 @@ def output_folders(
             to the checkpoint that was found.
         name: The recipe's name; the default of ``output_dir`` is ``out/<name>``.
         overwrite: Whether to replace an earlier run's release, or a model that it trained but did not release.
-        base_model: The model that training starts from.
         base_is_model: Whether it is a model, which must be available, and not a table of word vectors.
         is_own: Whether a relative path in the release folder is that of a release file.
         in_phases: Whether :class:`~st_biomed.training.phases.Phases` finds the checkpoint of a resumed run.
@@ -126,7 +121,10 @@ def output_folders(
                 held.enter_context(lock(folder))
             settle(folders.trained)
             check_output(release, what="a release", is_own=is_own, marker="run.json", overwrite=overwrite)
-            _check_base_model(base_model, work)
+            if base_model and Path(base_model).exists() and work.resolve() in Path(base_model).resolve().parents:
+                raise InputError(
+                    f"base_model {base_model}: is in {work}, which this run replaces; choose another output_dir"
+                )
         folders.checkpoint = None if in_phases else _checkpoint_to_resume(training, work)
         if base_model and base_is_model and not in_phases:
             find_model(base_model)
@@ -154,11 +152,7 @@ def resume_point(training: TrainingArguments) -> str | bool | None:
 
 
 def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | None:
-    """The complete checkpoint that training resumes from; incomplete ones are skipped with a printed line.
-
-    Raises:
-        InputError: The checkpoint is incomplete or missing.
-    """
+    """The complete checkpoint that training resumes from; incomplete ones are skipped with a printed line."""
     point = resume_point(training)
     if not point:
         return None
@@ -187,12 +181,6 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
     check_sentence_settings(found)
     training.resume_from_checkpoint = str(found)
     return found
-
-
-def _check_base_model(base_model: str, work: Path) -> None:
-    """Raise InputError if the base model is in a folder that this run replaces."""
-    if base_model and Path(base_model).exists() and work.resolve() in Path(base_model).resolve().parents:
-        raise InputError(f"base_model {base_model}: is in {work}, which this run replaces; choose another output_dir")
 
 
 def _check_trained(folders: OutputFolders, overwrite: bool) -> None:

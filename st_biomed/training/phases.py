@@ -89,9 +89,6 @@ class Phases:
     def begin(self, train: Terminology) -> None:
         """Rename the phases of an earlier run and save the training terminology, in the process that writes.
 
-        Args:
-            train: The training terminology.
-
         Raises:
             InputError: The resumed run was trained on another terminology.
         """
@@ -124,7 +121,6 @@ class Phases:
 
         Args:
             name: Name of the phase and of its folder.
-            model: The encoder.
             recipe, rows, loss, callbacks, dev: As for :func:`~st_biomed.training.encoder_run.train_encoder`.
             record: The record of the run; the loss is added to it as ``name`` (the losses of several parts under their own
                 names), and the figures of training as ``name/loss`` etc.

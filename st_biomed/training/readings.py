@@ -80,7 +80,6 @@ def distillation_readings(recipe: Any, texts: str = "names") -> list[str]:
     """A sentence on self-distillation, if it is used.
 
     Args:
-        recipe: The arguments of the recipe.
         texts: A noun for the texts of a batch.
     """
     if not recipe.distillation:

@@ -41,13 +41,11 @@ class TeacherVectors:
         model: The teacher; it is copied, so training does not change it.
         texts: N texts; each is read when its row is requested.
         max_length: Maximum number of tokens of a text, that of the training; ``None`` for the model's own limit.
-        bf16: Whether to compute in bfloat16.
         removed: Center the vectors and remove this number of leading principal components, see
             :class:`~st_biomed.training.all_but_the_top.AllButTheTop`. They are computed from a sample of the texts,
             which does not depend on the order in which rows are requested. ``None`` leaves the vectors unchanged.
 
     Attributes:
-        ndim: 2.
         shape: ``(N, D)``.
 
     Example::

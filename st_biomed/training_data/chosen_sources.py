@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import unknown_name
-from st_biomed.records import Tally
+from st_biomed.errors import check_name
 from st_biomed.terminology import Terminology
 
 
@@ -30,13 +29,7 @@ def with_parents_of(terminology: Terminology, sources: Sequence[str]) -> Termino
     kept = rows_of_sources(terminology, "parents", "child", sources, "hierarchy source")
     if kept.all():
         return terminology
-    tally = Tally()
-    tally.read(len(kept))
-    tally.drop("parents of other sources", int((~kept).sum()))
-    tally.keep(int(kept.sum()))
-    tables = {**terminology.tables, "parents": terminology.parents.filter(pa.array(kept))}
-    tallies = {**terminology.tallies, "hierarchy sources": tally}
-    return Terminology(tables, terminology.sources, tallies, terminology.readings)
+    return terminology.without_rows("parents", ~kept, "parents of other sources", "hierarchy sources")
 
 
 def texts_of_sources(terminology: Terminology, sources: Sequence[str]) -> np.ndarray:
@@ -67,8 +60,7 @@ def rows_of_sources(terminology: Terminology, table: str, end: str, sources: Seq
     used = np.unique(prefix.indices.to_numpy()[concepts])
     known = set(rows["source"].unique().to_pylist()) | set(prefix.dictionary.take(pa.array(used)).to_pylist())
     for source in sources:
-        if source not in known:
-            raise unknown_name(kind, source, known)
+        check_name(kind, source, known)
     chosen = pa.array(list(sources), pa.string())
     of_row = pc.is_in(rows["source"], value_set=chosen).to_numpy()
     of_concept = pc.is_in(prefix, value_set=chosen).to_numpy(zero_copy_only=False)

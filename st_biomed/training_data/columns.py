@@ -27,7 +27,6 @@ class SampleKind:
     The host embeds every column that is not the label, so a dataset holds these columns and no other.
 
     Attributes:
-        name: Name of the kind.
         texts: The text columns, in order.
         label: Meaning of the ``label`` of a row.
         type: Type of the label: one int64, or one for each text.

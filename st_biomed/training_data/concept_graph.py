@@ -49,7 +49,6 @@ class ConceptGraph:
             rejected.
 
     Attributes:
-        terminology: The terminology.
         relations: Names of the relations of edges, sorted, ``[R]``.
         neighbors: Concept to the sources of its incoming edges, sorted and distinct: ``P`` entries.
         edge_relations: Entry of ``neighbors`` to the relations of its edges, as indices into ``relations``: ``[P]`` rows.

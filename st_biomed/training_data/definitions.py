@@ -19,9 +19,6 @@ def definitions_dataset(terminology: Terminology) -> Dataset:
     A :class:`~st_biomed.samplers.definitions.DefinitionBatchSampler` chooses which rows meet, and a loss knows the labels
     by its ``lookup=DefinitionLookup(terminology)``.
 
-    Args:
-        terminology: Where names and definitions come from.
-
     Returns:
         Columns ``text`` and ``label`` (int64, row ``i`` has label ``i``): a text id, or ``n_texts`` + the row of
         ``terminology.definitions``; ``info.description`` is ``"terminology:<digest>"``.

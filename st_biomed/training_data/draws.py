@@ -12,9 +12,7 @@ def draw_distinct(rng: np.random.Generator, sizes: np.ndarray, k: int) -> tuple[
     A row of size at most ``k`` returns all its integers.
 
     Args:
-        rng: The random generator.
         sizes: Number of integers of each row, ``[N]``.
-        k: Number of integers to draw.
 
     Returns:
         ``(row, value)``, both ``[M]``, sorted by row: ``value[m]`` was drawn for ``row[m]`` (int32).

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from datasets import Dataset, Features, Value
 
-from st_biomed.errors import InputError, check_whole, unknown_name
+from st_biomed.errors import InputError, check_name, check_whole
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.high_level_concepts import top_concepts
@@ -46,7 +46,6 @@ def few_shot_names(
             :func:`~st_biomed.training_data.high_level_concepts.child_concepts` returns them; for a terminology, its
             :func:`~st_biomed.training_data.high_level_concepts.top_concepts` are used.
         shots: Number of names per concept in each of the two datasets, at least 1; 15 in the paper.
-        seed: Random seed.
         ambiguous: Handling of a name under two concepts: ``"error"``, or ``"drop"`` to remove it from all of them.
 
     Raises:
@@ -55,8 +54,7 @@ def few_shot_names(
     """
     for name, value, least in (("shots", shots, 1), ("seed", seed, 0)):
         check_whole(name, value, least)
-    if ambiguous not in AMBIGUOUS:
-        raise unknown_name("ambiguous", ambiguous, AMBIGUOUS)
+    check_name("ambiguous", ambiguous, AMBIGUOUS)
     if isinstance(concepts, Terminology):
         concepts = top_concepts(concepts)
     if len(concepts) < 2:

@@ -72,13 +72,11 @@ def split_by_subtree(
     do not see. A concept without any remaining string is removed.
 
     Args:
-        hierarchy: The hierarchy to split.
         depth: The roots are the concepts at this depth (longest path from the top, which has depth 0).
         pattern: In place of ``depth``: the roots are the concepts whose whole code matches this regular expression,
             e.g. ``r"ICD10CM:[A-Z]\\d\\w"`` for the three-character categories.
         dev: Share of the roots held out for dev.
         test: Share of the roots held out for test.
-        seed: Seed.
 
     Raises:
         InputError: Not exactly one of ``depth`` and ``pattern``, shares out of range, too few roots, or an empty
@@ -122,10 +120,8 @@ def split_by_concept(
     Strings are separated as in :func:`split_by_subtree`. Concepts without a name stay in train.
 
     Args:
-        terminology: The terminology to split.
         dev: Share of the concepts held out for dev.
         test: Share of the concepts held out for test.
-        seed: Seed.
         by_source: Whether to split each source separately, so the splits have the same mix of sources; a concept
             counts for the alphabetically first source of its names.
 
@@ -161,7 +157,6 @@ def without_benchmark(
     """The terminology without any concept of a benchmark, for true zero-shot figures.
 
     Args:
-        terminology: The terminology for training.
         codes: Codes of the benchmark's concepts; unknown codes are ignored.
         names: The benchmark's names and mentions: a concept with one of them is removed.
         normalizer: Normalizer of the names on both sides before comparison.

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
-from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
+
+_STAGE = "held-out relations"  # of the tallies
 
 
 def without_relations(terminology: Terminology, sources: Collection[str]) -> Terminology:
@@ -19,35 +20,29 @@ def without_relations(terminology: Terminology, sources: Collection[str]) -> Ter
     A pair of concepts that such a source relates is held out in both directions, and of every source that relates it.
 
     Args:
-        terminology: What is trained on.
         sources: Sources whose relations are held out; those without relations change nothing.
     """
     relations = terminology.relations
     heads, tails = (relations[name].to_numpy().astype(np.int64) for name in ("head", "tail"))
     pairs = np.minimum(heads, tails) * terminology.n_concepts + np.maximum(heads, tails)
     measured = pc.is_in(relations["source"], value_set=pa.array(sorted(sources), pa.string())).to_numpy()
-    return _without(terminology, np.isin(pairs, pairs[measured]), "relations of pairs that are measured")
+    measured_pairs = np.isin(pairs, pairs[measured])
+    return terminology.without_rows("relations", measured_pairs, "relations of pairs that are measured", _STAGE)
 
 
 def without_relations_of(terminology: Terminology, codes: Collection[str]) -> Terminology:
     """The terminology without the relations of some concepts; concepts, names and parents stay.
 
     Args:
-        terminology: What is trained on.
         codes: Codes of the held-out concepts: a relation with any of them is held out. Unknown codes are ignored.
     """
     held_out = pc.is_in(terminology.concepts["code"], value_set=pa.array(sorted(codes), pa.string())).to_numpy()
     ends = (held_out[terminology.relations[name].to_numpy()] for name in ("head", "tail"))
-    return _without(terminology, np.logical_or(*ends), "relations of held-out concepts")
+    return terminology.without_rows("relations", np.logical_or(*ends), "relations of held-out concepts", _STAGE)
 
 
 def draw_related(terminology: Terminology, n: int, seed: int = 0) -> list[str]:
     """Codes of the concepts of random relations, for :func:`without_relations_of`.
-
-    Args:
-        terminology: Relations.
-        n: Number of relations that are drawn.
-        seed: Random seed.
 
     Raises:
         InputError: Not enough relations to leave one for training.
@@ -58,14 +53,3 @@ def draw_related(terminology: Terminology, n: int, seed: int = 0) -> list[str]:
     rows = np.random.default_rng(seed).choice(relations.num_rows, n, replace=False)
     concepts = np.unique(np.concatenate([relations[end].to_numpy()[rows] for end in ("head", "tail")]))
     return terminology.concepts["code"].take(pa.array(concepts)).to_pylist()
-
-
-def _without(terminology: Terminology, held_out: np.ndarray, reason: str) -> Terminology:
-    """The terminology without some relations, boolean ``[N]``."""
-    tally = Tally()
-    tally.read(len(held_out))
-    tally.drop(reason, int(held_out.sum()))
-    tally.keep(int((~held_out).sum()))
-    tables = {**terminology.tables, "relations": terminology.relations.filter(pa.array(~held_out))}
-    tallies = {**terminology.tallies, "held-out relations": tally}
-    return Terminology(tables, terminology.sources, tallies, terminology.readings)

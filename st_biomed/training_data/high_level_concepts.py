@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow.compute as pc
 
-from st_biomed.errors import InputError, check_whole, unknown_name
+from st_biomed.errors import InputError, check_name, check_whole
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.terminology import Terminology
 
@@ -24,7 +24,6 @@ class NameCounts:
     """Statistics of the names of the concepts: a row of the paper's Table 2.
 
     Attributes:
-        concepts: Number of concepts.
         names: Total number of names over the concepts.
         least, most: Smallest and largest number of names of a concept.
         mean: Mean number of names per concept.
@@ -57,7 +56,6 @@ class HighLevelConcepts(Mapping[str, tuple[str, ...]]):
     Attributes:
         names: The mapping itself.
         titles: Preferred name of each concept; the code of one without a name.
-        counts: Statistics of the names.
         counts_with_ambiguous: Statistics of the names before ambiguous names were dropped.
         ambiguous: Number of names dropped because several of the concepts have them.
         redundant: Codes of children left out because they are parents of other children.
@@ -171,8 +169,7 @@ def child_concepts(
 
 def _checked(hierarchy: Hierarchy | Terminology, names: str, codes: str) -> Hierarchy:
     for argument, value, allowed in (("names", names, NAMES), ("codes", codes, CODES)):
-        if value not in allowed:
-            raise unknown_name(argument, value, allowed)
+        check_name(argument, value, allowed)
     return hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
 
 
@@ -180,8 +177,7 @@ def _remaining(hierarchy: Hierarchy, concepts: np.ndarray, leave_out: Collection
     """The concepts but for some, which have to be among them."""
     codes = {hierarchy.terminology.codes[concept] for concept in concepts}
     for code in leave_out:
-        if code not in codes:
-            raise unknown_name("leave_out", code, codes)
+        check_name("leave_out", code, codes)
     return np.array(
         [concept for concept in concepts if hierarchy.terminology.codes[concept] not in set(leave_out)], int
     )

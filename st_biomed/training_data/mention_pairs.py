@@ -43,10 +43,6 @@ def mention_pairs(dataset: LinkingDataset, splits: Sequence[str] = ("train",)) -
     correspond one to one. A mention of several groups that was not split into parts is dropped and counted, because it
     names none of them alone. Equal mentions of one concept count once, and a name equal to the mention is not a pair.
 
-    Args:
-        dataset: Mentions and dictionary.
-        splits: The splits to train on.
-
     Raises:
         InputError: No such split, or no pair in it.
     """

@@ -18,9 +18,7 @@ def pair_lines(
     """SapBERT's training file: ``code||name1||name2``, a line for each pair of names of a concept.
 
     Args:
-        terminology: Concepts and names.
         max_pairs_per_concept: Maximum number of pairs per concept, chosen at random without repeats (50 in the paper).
-        seed: Random seed.
         tally: Counts the pairs; pairs above the maximum and pairs of a name with ``||`` or a line break are dropped.
 
     Raises:
@@ -40,8 +38,7 @@ def pair_lines(
         pairs = size * (size - 1) // 2
         row, number = draw_distinct(rng, pairs, max_pairs_per_concept)
         beyond = int(pairs.sum()) - len(row)
-        tally.read(beyond)
-        tally.drop(f"beyond {max_pairs_per_concept} pairs of a concept", beyond)
+        tally.read_dropped(f"beyond {max_pairs_per_concept} pairs of a concept", beyond)
         low, high = pair_of(number)
         first = names.indptr[start + row]
         for c, a, b in zip(

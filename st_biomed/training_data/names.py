@@ -19,7 +19,6 @@ def names_dataset(terminology: Terminology, texts: np.ndarray | None = None) -> 
     of training sets, because the host writes the entry's name into the dataset object.
 
     Args:
-        terminology: The terminology of the names.
         texts: Whether each text has a row, boolean ``[T]``; all by default.
 
     Returns:

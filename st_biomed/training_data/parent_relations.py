@@ -20,7 +20,6 @@ def with_parent_relations(terminology: Terminology, sources: Sequence[str]) -> T
     makes parents.
 
     Args:
-        terminology: Concepts, names, parents and relations.
         sources: Names of sources, or prefixes of the codes of children (``UMLS`` for all of its vocabularies); empty
             for none.
 

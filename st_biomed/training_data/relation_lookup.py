@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from st_biomed.csr import DeviceTables, expand
-from st_biomed.errors import InputError
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.lookup import ConceptLookup
 
@@ -18,12 +17,8 @@ if TYPE_CHECKING:
 def relation_label(entries: np.ndarray, others: np.ndarray, n_concepts: int) -> np.ndarray:
     """The labels of names in a relation, int64 ``[N]``.
 
-    A single number encodes the name, its concept, and the concept at the other end.
-
-    Args:
-        entries: Index of the name among the names of its concept: entries of ``concept_texts.indices``.
-        others: The concept at the other end.
-        n_concepts: Number of concepts.
+    A single number encodes the name and its concept (an entry of ``concept_texts.indices``), and the concept at the
+    other end.
     """
     return entries * np.int64(n_concepts) + others
 
@@ -37,12 +32,8 @@ class RelationLookup(ConceptLookup):
     leaves them out), and so are two identical strings.
 
     Args:
-        terminology: The terminology of the pairs.
         shared_concept_negatives: Whether all names of different pairs are negatives of each other, as in the published
             code; identical strings remain neither.
-
-    Attributes:
-        digest: The terminology's digest.
     """
 
     def __init__(self, terminology: Terminology, *, shared_concept_negatives: bool = False) -> None:
@@ -52,19 +43,8 @@ class RelationLookup(ConceptLookup):
         self.shared_concept_negatives = shared_concept_negatives
         names = terminology.concept_texts
         self.n_labels = len(names.indices) * self.n_concepts
+        self.expected = f"labels of relations must be from 0 to {self.n_labels - 1}"
         self._names = DeviceTables(starts=names.indptr, texts=names.indices)
-
-    def check(self, labels: Tensor) -> None:
-        """Reject labels that do not belong to this terminology.
-
-        Raises:
-            InputError: With the range found and the range allowed.
-        """
-        if labels.numel() and (int(labels.min()) < 0 or int(labels.max()) >= self.n_labels):
-            raise InputError(
-                f"labels of relations must be from 0 to {self.n_labels - 1} in terminology {self.digest[:12]}, "
-                f"found {int(labels.min())} to {int(labels.max())}: was the dataset made from another terminology?"
-            )
 
     def texts(self, labels: Tensor) -> Tensor:
         """The text id of each name, ``[B]``."""
@@ -79,10 +59,8 @@ class RelationLookup(ConceptLookup):
         return meant, labels % self.n_concepts
 
     def concepts(self, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """All concepts of each name's string, and the concept at the other end.
-
-        Returns:
-            ``(rows, concepts)``, both ``[M]``, for labels ``[B]``.
+        """All concepts of each name's string, and the concept at the other end, for labels ``[B]``: ``(rows, concepts)``,
+        both ``[M]``.
         """
         import torch
 

@@ -36,7 +36,6 @@ def relation_pairs(
     :class:`~st_biomed.training_data.relation_lookup.RelationLookup` decodes them.
 
     Args:
-        terminology: Concepts, names, relations and parents.
         relations: Names of the relations; all by default.
         max_concept_pairs: Maximum number of concept pairs per relation, chosen at random (100,000 in the paper).
         names_per_pair: Maximum number of name pairs per concept pair, chosen at random without repeats (5 in the

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed.readers import Parent, SourceInfo, Term, Type, Xref
+from st_biomed.records import Parent, SourceInfo, Term, Type, Xref
 from st_biomed.terminology import Terminology
 
 

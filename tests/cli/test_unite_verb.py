@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed.readers import SourceInfo, Term, Xref
+from st_biomed.records import SourceInfo, Term, Xref
 from st_biomed.terminology import Terminology
 
 PLAN = "crosswalk: [xref]\nnormalize: lower\nsources:\n  a: {path: a}\n  b: {path: b}\n"

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
-from st_biomed.readers import (
+from st_biomed.readers import reader, reader_options
+from st_biomed.records import (
     Definition,
     Grouping,
     Parent,
@@ -28,10 +29,8 @@ from st_biomed.readers import (
     Term,
     Type,
     Xref,
-    reader,
-    reader_options,
+    single_spaced,
 )
-from st_biomed.records import single_spaced
 from st_biomed.terminology import Terminology
 from tests.readers.mutations import check_contract, check_survives, mutated
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
-from st_biomed.readers import Record, Rows, SourceInfo, Tally, reader, reader_names
+from st_biomed.readers import reader, reader_names
+from st_biomed.records import Record, Rows, SourceInfo, Tally
 from tests.contracts.linking_contract import LinkingContract
 from tests.contracts.reader_contract import ReaderContract
 from tests.contracts.search import contract_classes

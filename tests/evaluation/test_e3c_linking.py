@@ -12,8 +12,7 @@ from evaluation.e3c_linking import Entity, entities_of, measured, names_by_cui, 
 from st_biomed.corpus.raw_text import documents
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import Benchmark
-from st_biomed.readers import SourceInfo
-from st_biomed.records import Term, Xref
+from st_biomed.records import SourceInfo, Term, Xref
 from st_biomed.terminology import Terminology
 from tests.evaluation.italian_sources import merged
 

@@ -16,8 +16,7 @@ from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.kge import KnowledgeGraph
 from st_biomed.kge.triples import ISA, TripleOptions
-from st_biomed.readers import SourceInfo
-from st_biomed.records import Parent, Term
+from st_biomed.records import Parent, SourceInfo, Term
 from st_biomed.terminology import Terminology
 from tests.evaluation.italian_sources import merged
 

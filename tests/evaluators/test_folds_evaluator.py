@@ -9,7 +9,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators import EntityLinkingEvaluator, FoldsEvaluator
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary, Mention
-from st_biomed.readers import SourceInfo
+from st_biomed.records import SourceInfo
 from tests.contracts.evaluator_contract import EvaluatorContract
 
 SOURCE = SourceInfo("ZORB", "Zorb")

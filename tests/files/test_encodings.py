@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from st_biomed.cli import app
 from st_biomed.errors import InputError
 from st_biomed.files.encodings import settled
-from st_biomed.readers import Tally
+from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
 OWN = {

@@ -6,7 +6,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data.held_out_names import hold_out_names
-from st_biomed.readers import SourceInfo, Term
+from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
 
 RECORDS = [

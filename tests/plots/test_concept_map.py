@@ -12,7 +12,7 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.plots.canvas import check_picture
 from st_biomed.plots.concept_map import concept_map, draw_names, lay_out
-from st_biomed.readers import SourceInfo, Term
+from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
 
 RECORDS = [Term(f"S:{c}", f"name {c} {n}", "synonym" if n else "preferred") for c in range(6) for n in range(c + 2)]

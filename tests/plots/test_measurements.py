@@ -50,7 +50,7 @@ def test_every_model_and_duel_is_named(tmp_path: Path):
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda path: tree_curves(path, TREES, curve="lift"), "curve must be one of roc, pr, found 'lift'"),
+        (lambda path: tree_curves(path, TREES, curve="lift"), "unknown curve 'lift': allowed are 'pr', 'roc'"),
         (
             lambda path: tree_curves(path, {"x": Units("pair", np.ones((3, 2)), "spearman")}),
             "found those of a spearman",

@@ -18,7 +18,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Record, SourceInfo, Tally, Term, reader
+from st_biomed.readers import reader
+from st_biomed.records import Record, SourceInfo, Tally, Term
 from st_biomed.terminology import Terminology
 
 _INSERTED = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from st_biomed.readers import Record, Tally, obo
+from st_biomed.readers import obo
+from st_biomed.records import Record, Tally
 from tests.contracts.reader_contract import FIXTURES
 
 ZORB = FIXTURES / "zorb.obo"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Term, reader
-from st_biomed.records import Tally
+from st_biomed.readers import reader
+from st_biomed.records import Tally, Term
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 from tests.readers.mutations import check_contract, check_survives, mutated

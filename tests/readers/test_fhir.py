@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from st_biomed.readers import Grouping, Parent, Record, Relation, Tally, reader
+from st_biomed.readers import reader
+from st_biomed.records import Grouping, Parent, Record, Relation, Tally
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import ReaderContract
 from tests.readers.fhir_files import BUNDLE, BUNDLE_XML, FOLDER, SYSTEM, SYSTEM_XML, code_system, read, written

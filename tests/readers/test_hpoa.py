@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Relation, Tally, Term, hpoa
+from st_biomed.readers import hpoa
+from st_biomed.records import Relation, Tally, Term
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Parent, Record, Tally, Term, icd10cm
+from st_biomed.readers import icd10cm
+from st_biomed.records import Parent, Record, Tally, Term
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Record, Relation, Tally, reader
+from st_biomed.readers import reader
+from st_biomed.records import Record, Relation, Tally
 from tests.readers.mutations import check_contract, check_survives, mutated
 from tests.readers.test_mesh import ASCII, BESIDE, FORMS, SUPPLEMENT, SUPPLEMENT_ASCII, TABLE, XML, read
 

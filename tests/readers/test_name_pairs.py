@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Term
+from st_biomed.records import Term
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.name_pairs import name_lines, pair_lines
 from tests.contracts.reader_contract import FIXTURES, ReaderContract

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Definition, Record, Relation, SourceInfo, Term, Xref
 from st_biomed.readers._curies import curie, relation_name
+from st_biomed.records import Definition, Record, Relation, SourceInfo, Term, Xref
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 from tests.readers.mutations import check_survives

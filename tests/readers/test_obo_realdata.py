@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed.readers import Relation, Tally, Term
 from st_biomed.readers._curies import curie
+from st_biomed.records import Relation, Tally, Term
 from st_biomed.terminology import Terminology
 from tests.readers.obo_files import ZORB, read
 

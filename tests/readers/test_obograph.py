@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Record, Relation, Tally, Type, obograph
+from st_biomed.readers import obograph
+from st_biomed.records import Record, Relation, Tally, Type
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 

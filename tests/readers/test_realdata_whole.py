@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from st_biomed.readers import Tally, Term, reader
+from st_biomed.readers import reader
+from st_biomed.records import Tally, Term
 
 pytestmark = pytest.mark.realdata
 

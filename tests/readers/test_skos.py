@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Record, Tally, reader
+from st_biomed.readers import reader
+from st_biomed.records import Record, Tally
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from st_biomed.readers import Tally, reader
+from st_biomed.readers import reader
 from st_biomed.readers.snomed.identifiers import CONCEPTS, DESCRIPTIONS, are_identifiers
+from st_biomed.records import Tally
 from tests.contracts.reader_contract import ReaderContract
 from tests.readers.snomed_folder import (
     BELZOR,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Rows
+from st_biomed.records import Rows
 from tests.readers.mutations import check_contract, check_survives, mutated
 from tests.readers.snomed_folder import BOTH, DISORDER, FILES, INTERNATIONAL, MIMPIC, NATIONAL, change, names, read
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Tally, Term, ssslm
+from st_biomed.readers import ssslm
+from st_biomed.records import Tally, Term
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import SourceInfo, Tally, Term, Xref, sssom
+from st_biomed.readers import sssom
+from st_biomed.records import SourceInfo, Tally, Term, Xref
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 

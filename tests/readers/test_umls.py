@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Tally, reader
+from st_biomed.readers import reader
 from st_biomed.readers._normalizers import coder
 from st_biomed.readers.umls.semantic_types import SEMANTIC_GROUPS
+from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import ReaderContract
 from tests.readers.umls_folder import META, links, names, parents, preferred, read

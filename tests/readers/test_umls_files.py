@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import SourceInfo, Tally, reader
+from st_biomed.readers import reader
 from st_biomed.readers.umls.rrf import find_parts
+from st_biomed.records import SourceInfo, Tally
 from st_biomed.terminology import Terminology
 from tests.readers.umls_folder import META, change, cut, read
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Tally, Term, reader
+from st_biomed.readers import reader
 from st_biomed.readers.umls import PRESETS
-from st_biomed.records import Rows
+from st_biomed.records import Rows, Tally, Term
 from tests.readers.umls_folder import META, links, names, parents, read
 
 

@@ -15,7 +15,7 @@ from zorb_terms import OPEN, ZORB
 from st_biomed.errors import InputError
 from st_biomed.records import Definition, Term
 from st_biomed.release.definition_search import RUN, RUNS, UNTOLD, WHOLE, count_definitions, find_definitions
-from st_biomed.release.privacy import check_training_arguments, find_breaches, judge
+from st_biomed.release.privacy import check_training_arguments, judge
 from st_biomed.release.recheck import recheck
 from st_biomed.release.run_record import RunRecord
 from st_biomed.release.term_search import TermSearch
@@ -42,7 +42,7 @@ def breaches(release: Path, tiny_bert_folder: Path):
     """Asks for the breaches of the release folder as it is now."""
 
     def ask(*more: Terminology, own_text: str = "") -> list[str]:
-        return find_breaches(release, [defined(), *more], tiny_bert_folder, own_text=own_text)
+        return judge(release, [defined(), *more], tiny_bert_folder, own_text=own_text).breaches
 
     return ask
 

@@ -17,7 +17,7 @@ from zorb_terms import TERM as ZORB_TERM
 from zorb_terms import ZORB, terminology
 
 from st_biomed.release.file_strings import READ_BYTES, fault_of, strings_in
-from st_biomed.release.privacy import find_breaches
+from st_biomed.release.privacy import judge
 from st_biomed.release.term_search import TermSearch
 from st_biomed.terminology import Terminology
 
@@ -119,7 +119,7 @@ def test_a_safetensors_file_is_a_header_and_its_tensors_and_nothing_else(
 ) -> None:
     """Catches names behind the weights, where nobody who loads the model meets them."""
     (release / "model.safetensors").write_bytes(DAMAGED[what])
-    fault, *held = find_breaches(release, [licensed], tiny_bert_folder)
+    fault, *held = judge(release, [licensed], tiny_bert_folder).breaches
     assert fault.startswith("model.safetensors: is not a whole safetensors file and nothing else (")
     assert bool(held) is (ZORB_TERM.encode() in DAMAGED[what])
 
@@ -130,7 +130,7 @@ def test_a_safetensors_file_is_a_header_and_its_tensors_and_nothing_else(
 def test_a_header_of_tensors_is_free_text(note: dict, release: Path, tiny_bert_folder: Path) -> None:
     """Catches a name of two words among the metadata of the weights, or as the name of a tensor."""
     (release / "model.safetensors").write_bytes(safetensors({**note, "a": tensor(0, 8)}, bytes(8)))
-    (held,) = find_breaches(release, [terminology(ZORB, [("gradthic flumpitis",)])], tiny_bert_folder)
+    (held,) = judge(release, [terminology(ZORB, [("gradthic flumpitis",)])], tiny_bert_folder).breaches
     assert held.startswith("model.safetensors: holds 'gradthic flumpitis'")
 
 
@@ -164,7 +164,7 @@ def test_a_file_that_cannot_be_searched_does_not_leave(
     (release / name).write_bytes(content)
     assert fault_of(release / name).startswith(("is not UTF-8 text", "is not JSON", "is not readable JSON"))
     assert any(
-        breach.startswith(f"{name}: is not ") for breach in find_breaches(release, [licensed], tiny_bert_folder)
+        breach.startswith(f"{name}: is not ") for breach in judge(release, [licensed], tiny_bert_folder).breaches
     )
 
 
@@ -205,4 +205,4 @@ def test_a_file_that_nobody_may_read_is_named(
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("st_biomed.release.privacy.fault_of", denied)
-    assert "README.md: cannot be read (Permission denied)" in find_breaches(release, [licensed], tiny_bert_folder)
+    assert "README.md: cannot be read (Permission denied)" in judge(release, [licensed], tiny_bert_folder).breaches

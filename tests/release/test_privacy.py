@@ -13,7 +13,7 @@ from zorb_terms import OPEN, PAIRS, TERM, ZORB, terminology
 from st_biomed.corpus.vocabulary import extend_vocabulary
 from st_biomed.errors import InputError
 from st_biomed.records import Term
-from st_biomed.release.privacy import check_release, check_training_arguments, find_breaches
+from st_biomed.release.privacy import check_release, check_training_arguments, judge
 from st_biomed.terminology import Terminology
 
 
@@ -22,7 +22,7 @@ def breaches(release: Path, licensed: Terminology, tiny_bert_folder: Path):
     """Asks for the breaches of the release folder as it is now."""
 
     def ask(*more: Terminology, **options) -> list[str]:
-        return find_breaches(release, [licensed, *more], tiny_bert_folder, **options)
+        return judge(release, [licensed, *more], tiny_bert_folder, **options).breaches
 
     return ask
 
@@ -157,7 +157,7 @@ def test_names_of_tokenizer_settings_are_no_phrases(release: Path, licensed: Ter
     """Would catch a release refused because its tokenizer was saved with a setting that the base model's lacks."""
     path = release / "tokenizer_config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "do_some_new_thing": "longest_first"}))
-    assert find_breaches(release, [licensed]) == []
+    assert judge(release, [licensed]).breaches == []
 
 
 def test_phrases_of_the_base_tokenizer_are_not_ours(release: Path, licensed: Terminology, tmp_path: Path) -> None:
@@ -167,8 +167,8 @@ def test_phrases_of_the_base_tokenizer_are_not_ours(release: Path, licensed: Ter
         (folder / "tokenizer.model").write_bytes(b"\x01")
     tokenizer = (release / "tokenizer.json").read_text()
     (tmp_path / "tokenizer.json").write_text(tokenizer)
-    assert find_breaches(release, [licensed], tmp_path) == []
-    assert find_breaches(release, [licensed]) == [
+    assert judge(release, [licensed], tmp_path).breaches == []
+    assert judge(release, [licensed]).breaches == [
         "special_tokens_map.json: 'the mask token' is not a single word",
         "tokenizer.model: differs from the base model's",
     ]

@@ -8,7 +8,7 @@ import pytest
 from spelling_corpus import BEYOND, HAN, KANA, LONG, NAME, SHORT, SHORT_NAMES
 from zorb_terms import ZORB, terminology
 
-from st_biomed.release.privacy import find_breaches
+from st_biomed.release.privacy import judge
 from st_biomed.release.spellings import readings
 
 NAMES = {NAME, SHORT, HAN, KANA}
@@ -20,7 +20,7 @@ def names_held(folder: Path, file: tuple[str, bytes]) -> set[str]:
     path = folder / file[0]
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(file[1])
-    breaches = find_breaches(folder, [terminology(ZORB, [tuple(sorted(NAMES))])])
+    breaches = judge(folder, [terminology(ZORB, [tuple(sorted(NAMES))])]).breaches
     return {name for name in NAMES for breach in breaches if breach.startswith(f"{file[0]}: holds {name!r}")}
 
 

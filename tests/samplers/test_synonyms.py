@@ -167,7 +167,7 @@ def test_rows_follow_the_dataset_whatever_its_order():
         (lambda: sampler(with_names(2, 2), 8), "batch_size 8 is too large: 2 concepts with synonyms fill 4 rows"),
         (lambda: sampler(TOY, 16, names_dataset(with_names(2, 2))), "labels come from terminology"),
         (lambda: sampler(TOY, 16, relation_pairs(TOY)), "expected the columns"),
-        (lambda: sampler(TOY, 4, names_dataset(TOY).select([0, 1, 2, 1, 5])), "text id 1 in several"),
+        (lambda: sampler(TOY, 4, names_dataset(TOY).select([0, 1, 2, 1, 5])), "found label 1 in several"),
     ],
 )
 def test_what_cannot_be_batched_is_refused(make, message):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from st_biomed.readers import Definition, Parent, Record, Relation, Rows, SourceInfo, Term, Type, Xref
+from st_biomed.records import Definition, Parent, Record, Relation, Rows, SourceInfo, Term, Type, Xref
 from st_biomed.terminology import Terminology
 
 SOURCE = SourceInfo("S", "Source", license="CC0-1.0", redistributable=True)

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Parent, Record, SourceInfo, Term, Type, Xref
+from st_biomed.records import Parent, Record, SourceInfo, Term, Type, Xref
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.crosswalk import Crosswalk
 

@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.pair_loss import concept_pairs
-from st_biomed.readers import Definition, SourceInfo, Term
+from st_biomed.records import Definition, SourceInfo, Term
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.definition_lookup import DefinitionLookup
 from st_biomed.terminology.lookup import ConceptLookup

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from st_biomed.readers import Definition, Record, Rows, SourceInfo, Term
-from st_biomed.records import single_spaced
+from st_biomed.records import Definition, Record, Rows, SourceInfo, Term, single_spaced
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import names_dataset
 

@@ -17,7 +17,7 @@ from st_biomed.hierarchy.concept_types import ConceptTypes
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking_data.held_out_names import hold_out_names
 from st_biomed.linking_data.records import LinkingDictionary
-from st_biomed.readers import Definition, Grouping, Parent, Record, Relation, SourceInfo, Tally, Term, Type, Xref
+from st_biomed.records import Definition, Grouping, Parent, Record, Relation, SourceInfo, Tally, Term, Type, Xref
 from st_biomed.samplers.hierarchy import HierarchyBatchSampler, HierarchyPlan
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.normalization import normalized

@@ -7,7 +7,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.readers import Parent, Relation, SourceInfo, Term, Type
+from st_biomed.records import Parent, Relation, SourceInfo, Term, Type
 from st_biomed.terminology import Terminology
 from tests.terminology.rhinitis import SOURCE, content
 

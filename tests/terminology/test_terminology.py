@@ -11,8 +11,20 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.readers import Definition, Parent, Record, Relation, Rows, SourceInfo, Tally, Term, Type, Xref
-from st_biomed.records import COLUMNS, TABLE_OF
+from st_biomed.records import (
+    COLUMNS,
+    TABLE_OF,
+    Definition,
+    Parent,
+    Record,
+    Relation,
+    Rows,
+    SourceInfo,
+    Tally,
+    Term,
+    Type,
+    Xref,
+)
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.distinct_rows import distinct_rows
 from tests.terminology.rhinitis import OTHER, RECORDS, SOURCE, content
@@ -25,6 +37,15 @@ def test_a_source_is_opened_with_options() -> None:
         Terminology.open("toy?trees=two")
     with pytest.raises(InputError, match="option must have the form key=value, found ''"):
         Terminology.open("toy?")
+
+
+@pytest.mark.parametrize(("n", "shown"), [(6, "S0, S1, S2, S3, S4, S5: "), (9, "S0, S1, S2, S3, S4, S5 and 3 more: ")])
+def test_the_text_of_a_union_names_six_sources(n: int, shown: str) -> None:
+    """Catches a line of a log that lists all sources of a union, and "and 0 more"."""
+    records = [Term(f"S{i}:1", f"flumpa {i}", source=f"S{i}") for i in range(n)]
+    assert repr(Terminology.from_records(records, SourceInfo("S0", "Zorb"))).startswith(
+        f"Terminology({shown}{n} concepts,"
+    )
 
 
 def test_codes_and_strings_are_sorted_and_distinct(terminology: Terminology) -> None:
@@ -241,11 +262,3 @@ def test_rows_sort_alike_packed_or_not(large: bool) -> None:
     columns = [rng.integers(0, 5, 400).astype(np.int32) for _ in range(3)]
     found = distinct_rows(columns, [2**21 + large] * 3)
     assert list(zip(*(column.tolist() for column in found))) == sorted(set(zip(*(c.tolist() for c in columns))))
-
-
-def test_of_hundreds_of_sources_some_are_shown() -> None:
-    """Catches a line of ten thousand characters for a package of code systems."""
-    sources = [SourceInfo(f"Z{i:03}", "Zorbs", license="CC0-1.0", redistributable=True) for i in range(25)]
-    names = [Term(f"{source.name}:1", "zorb", source=source.name) for source in sources]
-    shown = repr(Terminology.from_records([*sources, *names], sources[0]))
-    assert shown.startswith("Terminology(Z000, Z001,") and "Z019, and 5 more sources: 25 concepts" in shown

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.readers import Definition, Parent, Record, SourceInfo, Term, Xref
+from st_biomed.records import Definition, Parent, Record, SourceInfo, Term, Xref
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.conflicts import cycles, equal_but_for_case, equal_names, links_that_do_not_hold
 from st_biomed.terminology.normalization import normalized

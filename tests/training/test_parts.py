@@ -9,7 +9,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from st_biomed.readers import SourceInfo, Term
+from st_biomed.records import SourceInfo, Term
 from st_biomed.samplers.synonyms import SynonymBatches
 from st_biomed.terminology import Terminology
 from st_biomed.training.parts import MixedPartArguments

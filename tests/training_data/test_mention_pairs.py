@@ -6,7 +6,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
-from st_biomed.readers import SourceInfo
+from st_biomed.records import SourceInfo
 from st_biomed.training_data import MENTION_PAIRS, mention_pairs, terminology_digest
 
 DICTIONARY = LinkingDictionary.from_entries(

@@ -63,7 +63,6 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
     Attributes:
         texts: The measured terms, ``[N]``.
         short: The terms that are left out.
-        gold: The gold pairs.
         validation: The evaluator that finds theta; ``None`` without validation terms.
         n_equal: Terms that ``distinct`` left out.
 
@@ -155,10 +154,8 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         """All names of a terminology, or of some concepts of it; an ambiguous name has all its concepts.
 
         Args:
-            terminology: The terminology.
             texts: Text ids or a mask ``[T]``, for instance of held-out names; all by default.
             sample: Draw this many concepts with all their names; by default, or if there are fewer, all of them.
-            seed: Seed of the draw.
             **options: As of the class.
 
         Raises:
@@ -235,7 +232,6 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
 
     @property
     def headline(self) -> dict[str, str]:
-        """The rows of a table, label to the key of a metric."""
         prefix = f"{self.name}_" if self.name else ""
         keys = ("f1", "precision", "recall", "theta", "pr_auc", "average_precision", "recall_ceiling")
         return {key.replace("_", " "): f"{prefix}{key}" for key in keys}

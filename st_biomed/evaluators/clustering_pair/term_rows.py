@@ -42,9 +42,7 @@ def split_rows(rows: Sequence[Row], share: float, seed: int) -> tuple[list[Row],
     Terms that are linked by concepts stay together. Such groups are drawn until they hold the share of the terms.
 
     Args:
-        rows: Terms and concepts.
         share: Share of the terms for the choice of theta, between 0 and 1.
-        seed: Seed of the draw.
 
     Raises:
         InputError: A share out of range.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
+import torch
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
@@ -45,8 +46,6 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
     embedded and compared in chunks that are not kept, so memory is that of the mentions' vectors.
 
     Args:
-        dataset: Mentions and dictionary.
-        split: The split to measure.
         ks: The k of the accuracies, including 1.
         recall_ks: The k of the recalls.
         rank_unit: ``"name"`` ranks entries of the dictionary; ``"concept"`` skips entries whose ids are ranked
@@ -155,12 +154,13 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
 
     def observe(self, embed: EmbedOnce) -> Observation:
         """The metrics listed above; ``predictions`` is updated. The units are the mentions, or their documents."""
-        device = self.device or _best_device()
+        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
         search = RunningNearest(
             embed(self.queries.texts), self.depth, similarity=self.scoring.similarity, device=device
         )
-        for vectors in self._name_vectors(embed):
-            search.add(vectors)
+        texts, size = self.names.texts, self.dictionary_chunk
+        for start in range(0, len(texts), size):
+            search.add(embed.pass_through(texts[start : start + size]))
         scores, rows = (tensor.cpu().numpy() for tensor in search.result())
         entries, scores = self.names.ranked_entries(rows, scores, self.depth)
         ranks = {unit: self._part_ranks(entries, unit) for unit in ("name", "concept")}
@@ -168,11 +168,6 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         found = self.predictions.ranks
         units = {f"acc@{k}": Units("mention", found <= k, clusters=self._documents) for k in sorted(self.ks)}
         return Observation(self._metrics(ranks), units)
-
-    def _name_vectors(self, embed: EmbedOnce) -> Iterator[np.ndarray]:
-        """The vectors of the dictionary's texts in their order, chunk by chunk."""
-        texts, size = self.names.texts, self.dictionary_chunk
-        return (embed.pass_through(texts[start : start + size]) for start in range(0, len(texts), size))
 
     # ------------------------------------------------------------------ scoring
 
@@ -244,7 +239,6 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
 
     @property
     def headline(self) -> dict[str, str]:
-        """The rows of a table, label to the key of a metric."""
         prefix = f"{self.name}_" if self.name else ""
         other = "concept" if self.scoring.rank_unit == "name" else "name"
         keys = [f"acc@{k}" for k in self.ks] + [f"mrr@{self.depth}"] + [f"recall@{k}" for k in self.recall_ks]
@@ -285,9 +279,3 @@ def _difference(found: Scoring, published: Scoring) -> str:
     """The settings that differ, in words."""
     names = [field.name for field in fields(Scoring) if getattr(found, field.name) != getattr(published, field.name)]
     return ", ".join(f"{name} is {getattr(published, name)!r}, found {getattr(found, name)!r}" for name in names)
-
-
-def _best_device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"

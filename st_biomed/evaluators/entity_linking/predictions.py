@@ -20,8 +20,6 @@ class Candidate(NamedTuple):
     """An entry found by a model.
 
     Attributes:
-        name: Name of the entry.
-        ids: Its ids.
         score: Similarity to the looked-up string.
     """
 
@@ -34,7 +32,6 @@ class Prediction(NamedTuple):
     """The prediction for a mention.
 
     Attributes:
-        mention: The mention.
         rank: Rank of the first correct candidate, from 1, of the worst part; infinity if a part has none.
         candidates: The entries found for each part, best first.
     """
@@ -50,7 +47,6 @@ class LinkingPredictions:
 
     Attributes:
         mentions: ``[N]``.
-        gold: The correct answers.
         ranks: Rank of each mention in the evaluator's unit, ``[N]``.
         dictionary: The dictionary of the candidates.
         entries: Entries found for each part, best first, padded with -1, ``[P, K]``.

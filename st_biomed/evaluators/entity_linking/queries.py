@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.linking_data.records import Mention
 from st_biomed.linking_data.resemblance import resembling
 from st_biomed.metrics.linking_gold import Gold, gold_of_mentions
@@ -48,8 +48,7 @@ class Scoring:
             ("rank_unit", self.rank_unit, RANK_UNITS),
             ("similarity", self.similarity, SIMILARITIES),
         ):
-            if value not in allowed:
-                raise unknown_name(kind, value, allowed)
+            check_name(kind, value, allowed)
 
     def text(self, text: str) -> str:
         """The text of a query."""
@@ -64,8 +63,6 @@ class LinkingQueries:
     """The measured mentions of a split, and the strings to look up for them.
 
     Args:
-        dataset: Mentions and dictionary.
-        split: Which mentions.
         scoring: The selection of the mentions, and the definition of a correct answer.
         refined: Names of splits, or mentions, whose strings are not in the refined set.
         distance: Edit distance to these strings, as a share of the longer string, up to which a mention is not

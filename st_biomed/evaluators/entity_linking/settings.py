@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
@@ -19,9 +19,6 @@ from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
 from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
 from st_biomed.linking_data.formats import linking_format
 from st_biomed.linking_data.preparation import STEPS, prepare
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -193,16 +190,13 @@ class LinkingSuite(EvaluatorSuite):
     ) -> None:
         """Add a data set: ``dev`` is measured during training if it is not empty, ``test`` before and after."""
         self._watch(dataset, name, dev)
-        self._report(dataset, name, test, seen)
+        options: EvaluatorOptions = {**self.options, "name": name}
+        self.take(EntityLinkingEvaluator(dataset, test, refined=seen, **options))
 
     def _watch(self, dataset: LinkingDataset, name: str, dev: str) -> None:
         """Measure a split in training, where there is one to measure."""
         if dev:
             self._devs.append(dev_evaluator(dataset, name, dev, self.options))
-
-    def _report(self, dataset: LinkingDataset, name: str, split: str, seen: Sequence[str]) -> None:
-        options: EvaluatorOptions = {**self.options, "name": name}
-        self.take(EntityLinkingEvaluator(dataset, split, refined=seen, **options))
 
     @property
     def dev(self) -> SharedEvaluator | None:

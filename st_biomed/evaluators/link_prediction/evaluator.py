@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.vector_scorer import scorer_from_vectors
@@ -79,10 +79,8 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
         **options: Unpack[EvaluatorOptions],
     ) -> None:
         super().__init__(primary="filtered_mrr", **options)
-        if split not in _PARTS[1:]:
-            raise unknown_name("split", split, _PARTS[1:])
-        if similarity not in SIMILARITIES:
-            raise unknown_name("similarity", similarity, SIMILARITIES)
+        check_name("split", split, _PARTS[1:])
+        check_name("similarity", similarity, SIMILARITIES)
         if not ks or min(ks) < 1:
             raise InputError(f"ks: expected whole numbers from 1, found {list(ks)}")
         if len(entities) < 2:

@@ -34,9 +34,7 @@ def graph_evaluator(
 
     Args:
         benchmark: A benchmark of MCSM or of relatedness.
-        table: The vectors.
         terminology: The terminology with the names of the concepts.
-        **options: Options of the evaluator.
 
     Raises:
         InputError: A benchmark of another evaluator, or too few concepts or pairs with vectors.

@@ -9,7 +9,7 @@ from typing import Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.data_folder import data_path, open_terminology, source_names
 from st_biomed.evaluators.link_prediction.evaluator import LinkPredictionEvaluator
@@ -51,8 +51,7 @@ class LinkPredictionSettings:
         Raises:
             InputError: Unknown keys, entities without a name, or an error of the files or the evaluator.
         """
-        if self.keys not in KEYS:
-            raise unknown_name("keys", self.keys, KEYS)
+        check_name("keys", self.keys, KEYS)
         if self.keys == "names" and not self.sources:
             raise InputError(f"{self.name}: sources is empty; expected the terminology with the entities' names")
         entity: dict[str, int] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.hierarchy.concept_types import ConceptTypes
@@ -124,8 +124,7 @@ class MCSMEvaluator(EmbeddingEvaluator):
             InputError: Unknown keys, or an error of the class or of
                 :class:`~st_biomed.hierarchy.concept_types.ConceptTypes`.
         """
-        if keys not in KEYS:
-            raise unknown_name("keys", keys, KEYS)
+        check_name("keys", keys, KEYS)
         of_concepts = ConceptTypes.from_terminology(terminology) if types is None else types
         concepts = np.flatnonzero(terminology.has_name) if keys == "names" else np.arange(terminology.n_concepts)
         chosen = of_concepts.for_codes([terminology.codes[concept] for concept in concepts]).select(

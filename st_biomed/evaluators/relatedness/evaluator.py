@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.files.delimited import read_header, read_table
@@ -95,15 +95,14 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         Raises:
             InputError: No such file or column, or (with file and line) a score that is not a number.
         """
-        if unscored not in ("error", "skip"):
-            raise unknown_name("unscored", unscored, ("error", "skip"))
+        check_name("unscored", unscored, ("error", "skip"))
         path = Path(path)
         header = ["_".join(name.lower().split()) for name in read_header(path)]
         wanted: list[tuple[str, ...]] = [(name,) if isinstance(name, str) else name for name in (terms or _TERMS)]
         wanted.append((score,) if score else next(((name,) for name in _SCORES if name in header), _SCORES))
         first, second, scores, n_unscored = [], [], [], 0
         for line, (first_term, second_term, number) in read_table(
-            path, [tuple(map(_folded, names)) for names in wanted]
+            path, [tuple("_".join(name.lower().split()) for name in names) for names in wanted]
         ):
             try:
                 scores.append(float(number))
@@ -128,7 +127,6 @@ class RelatednessEvaluator(EmbeddingEvaluator):
 
     @property
     def headline(self) -> dict[str, str]:
-        """The rows of a table, label to the key of a metric."""
         prefix = f"{self.name}_" if self.name else ""
         return {key: f"{prefix}{key}" for key in ("spearman", "pearson")}
 
@@ -154,10 +152,6 @@ class RelatednessEvaluator(EmbeddingEvaluator):
     pages={251--265},
     year={2011}
 }"""
-
-
-def _folded(name: str) -> str:
-    return "_".join(name.lower().split())
 
 
 def _pearson(a: np.ndarray, b: np.ndarray) -> float:

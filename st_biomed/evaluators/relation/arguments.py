@@ -67,10 +67,7 @@ class RelationArguments:
 
         Args:
             whole: Concepts, names and relations, of training and of everything that is held out.
-            train: The training terminology.
             held_out: Whether a concept of ``whole`` is held out already, boolean ``[C]``.
-            seed: Seed of the draw.
-            **options: Options of the evaluator.
 
         Raises:
             InputError: Fewer relations than to be held out, or a list without a pair.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.evaluators.relation.file import RANDOM, Pairs
 from st_biomed.evaluators.relation.pairs import ConceptPairs, RelatedPairs
 from st_biomed.records import Tally
@@ -78,8 +78,7 @@ class RelationDraw:
         Raises:
             InputError: Unknown negatives, or a number below 1.
         """
-        if self.negatives not in NEGATIVES:
-            raise unknown_name("value of negatives", self.negatives, NEGATIVES)
+        check_name("value of negatives", self.negatives, NEGATIVES)
         for name in ("n_negatives", "max_pairs", "min_pairs"):
             if (value := getattr(self, name)) < 1:
                 raise InputError(f"{name} must be at least 1, found {value}")
@@ -105,7 +104,6 @@ def draw_relation_pairs(
         terminology: Concepts, names, relations, parents and types.
         relations: Names of relations, or label to several relations that count as one; all by default. ``isa`` and
             ``inverse_isa`` include the parents, to which readers map the ``isa`` of a source.
-        settings: Settings of the draw.
         concepts: Indices of concepts, or a mask ``[C]``, that both ends of every pair belong to, e.g. concepts held
             out of training, or concepts with a vector in a table.
 

@@ -112,7 +112,6 @@ class RelationEvaluator(EmbeddingEvaluator):
         Args:
             pairs: Pairs of names or codes, ``[N]``.
             of: Relation of each pair, ``[N]``.
-            negatives: Unrelated pairs.
             **options: As of the class.
 
         Raises:
@@ -156,7 +155,6 @@ class RelationEvaluator(EmbeddingEvaluator):
             terminology: Concepts, names, relations, parents and types.
             relations: Names of relations such as :data:`~st_biomed.evaluators.relation.lists.HIPRBERT_28`, or label to
                 several that count as one; by default all with at least ``min_pairs`` pairs.
-            draw: Settings of the draw.
             concepts: See there.
             **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.records import Tally
 from st_biomed.terminology.hierarchical_relations import PARENT_RELATIONS
 from st_biomed.terminology.subset import mask
@@ -66,8 +66,7 @@ class RelatedPairs:
         names_per_pair: int | None = None,
         seed: int = 0,
     ) -> None:
-        if keys not in KEYS:
-            raise unknown_name("value of keys", keys, KEYS)
+        check_name("value of keys", keys, KEYS)
         if names_per_pair is not None and (names_per_pair < 1 or keys == "codes"):
             raise InputError(f"names_per_pair must be at least 1, with keys='names', found {names_per_pair}")
         if seed < 0:
@@ -98,7 +97,6 @@ class RelatedPairs:
         Args:
             relations: Names; unknown relations have no pairs.
             most: Maximum number of pairs, chosen uniformly if there are more.
-            label: Name of the draw.
             tally: Counts the rows that were read, kept and dropped.
         """
         rows = self.terminology.relations
@@ -146,8 +144,6 @@ class RelatedPairs:
 
         Args:
             pairs: The given pairs, at least one.
-            n: Number of pairs.
-            label: Name of the draw.
 
         Raises:
             InputError: No concept has a type.
@@ -226,8 +222,6 @@ class RelatedPairs:
         """The first ``n`` unrelated pairs in order, or fewer if there are not enough.
 
         Args:
-            pairs: Candidates.
-            n: Number of pairs.
             label: Name of the draw of names.
             tally: Counts the candidates that were examined, kept, and related.
         """

@@ -49,7 +49,6 @@ def write_lines(path: str | Path, texts: Iterable[str], content: bytes) -> None:
     """Write lines whose cells are separated by ``||``.
 
     Args:
-        path: The file.
         texts: The content of the cells.
         content: The lines.
 

@@ -115,7 +115,6 @@ class TreeSettings:
         Distances are those of the whole hierarchy, so sub-trees below one parent remain siblings.
 
         Args:
-            hierarchy: The hierarchy of the whole terminology.
             **options: Options of both evaluators; ``name`` is the protocol's. Dev has no intervals by default.
 
         Raises:

@@ -9,7 +9,8 @@ from typing import Protocol
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.linking_data.gold_ids import with_prefix
 from st_biomed.linking_data.records import LinkingDictionary
-from st_biomed.readers import Tally, reader_names
+from st_biomed.readers import reader_names
+from st_biomed.records import Tally
 from st_biomed.settings.registry import Registry
 from st_biomed.terminology import Terminology
 
@@ -69,8 +70,7 @@ def open_dictionary(
         )
     if form == TERMINOLOGY:
         dictionary = LinkingDictionary.from_terminology(Terminology.open(source))
-        tally.read(len(dictionary))
-        tally.keep(len(dictionary))
+        tally.read_kept(len(dictionary))
         return dictionary
     module = _FORMS.module(form)
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.gold_ids import known_ids
-from st_biomed.readers import Tally
+from st_biomed.records import Tally
 
 
 def entries(path: Path, *, tally: Tally) -> Iterator[tuple[str, list[str]]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from st_biomed.linking_data.annotated import Corpus
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 from st_biomed.settings.registry import Registry
 
 

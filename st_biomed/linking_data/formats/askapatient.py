@@ -10,7 +10,7 @@ from pathlib import Path
 
 from st_biomed.linking_data.annotated import Corpus
 from st_biomed.linking_data.formats import folds
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="ASKAPATIENT",
@@ -27,7 +27,6 @@ def read(path: Path, *, tally: Tally, fold: int = 0, corpus: str = "AskAPatient"
     """Read one fold; the names of the concepts are its dictionary if no other is given.
 
     Args:
-        path: The folder of all folds.
         tally: Counts lines.
         fold: 0 to 9.
         corpus: The prefix of the files' names: ``AskAPatient`` or ``TwADR-L``.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.linking_data.annotated import Corpus, check_folder
 from st_biomed.linking_data.pubtator_lines import read_pubtator
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="BC5CDR",
@@ -36,7 +36,6 @@ def read(path: Path, *, tally: Tally, entity: str = "Disease") -> Corpus:
     """Read the existing splits.
 
     Args:
-        path: The folder.
         tally: Counts annotation rows, including relations.
         entity: ``Disease`` or ``Chemical``: the two are measured separately, each with its own dictionary.
 
@@ -44,8 +43,7 @@ def read(path: Path, *, tally: Tally, entity: str = "Disease") -> Corpus:
         InputError: Another entity, the folder has none of the files, or an error of
             :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator`.
     """
-    if entity not in ENTITIES:
-        raise unknown_name("entity", entity, ENTITIES)
+    check_name("entity", entity, ENTITIES)
     corpus = Corpus(variant=entity.lower())
     for split, name in FILES.items():
         file = plain_or_gzipped(check_folder(path) / name)

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
@@ -45,7 +45,6 @@ def read(
     """Read one file (split ``all``), or a folder with ``train.jsonl``, ``validation.jsonl`` and ``test.jsonl``.
 
     Args:
-        path: The file or folder.
         tally: Counts entities.
         types: Types of the entities to read; all by default.
         databases: The ``db_name`` of the ids to read; all by default.
@@ -56,8 +55,7 @@ def read(
         InputError: With file and line: an invalid JSON object or field, a repeated document, passages far apart. Also
             another ``several``, or no file.
     """
-    if several not in SEVERAL:
-        raise unknown_name("several", several, SEVERAL)
+    check_name("several", several, SEVERAL)
     wanted_types, wanted_databases = listed("types", types), listed("databases", databases)
     corpus = Corpus()
     files = split_files(path, ("{split}.jsonl", "{split}.json")) if path.is_dir() else {"all": path}
@@ -74,7 +72,9 @@ def read(
             corpus.documents[name] = _text(where, document["passages"])
             for entity in document["entities"]:
                 tally.read()
-                mention = _placed(_mention(where, entity, name, wanted_databases, several), corpus.documents[name])
+                mention = _mention(where, entity, name, wanted_databases, several)
+                if not corpus.documents[name][mention.start : mention.end].startswith(mention.text.split()[0]):
+                    mention = replace(mention, start=-1, end=-1)
                 if wanted_types and mention.type not in wanted_types:
                     tally.drop(f"entities of type {mention.type}")
                 else:
@@ -109,12 +109,6 @@ def _text(where: str, passages: list[Any]) -> str:
             raise InputError(f"{where}: a passage begins at {start}, but the text before it ends at {len(text)}")
         text = text.ljust(start) + string
     return text
-
-
-def _placed(mention: Mention, text: str) -> Mention:
-    """The mention, with its offsets if its first word is at them in the document."""
-    fits = text[mention.start : mention.end].startswith(mention.text.split()[0])
-    return mention if fits else replace(mention, start=-1, end=-1)
 
 
 def _mention(where: str, entity: Any, document: str, databases: tuple[str, ...], several: str) -> Mention:

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name, unknown_name
 from st_biomed.files.gzipped import plain_name
 from st_biomed.linking_data.annotated import Corpus, files_by_split
 from st_biomed.linking_data.bioc import BioCAnnotation, BioCDocument, bioc_form, composite_parts, read_bioc
 from st_biomed.linking_data.bioc_places import Place, Places
 from st_biomed.linking_data.gold_ids import SEVERAL, groups_of
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
@@ -53,7 +53,6 @@ def read(
     separately.
 
     Args:
-        path: The file or folder.
         tally: Counts annotations and relations.
         types: Types of the annotations to read (their infon ``type``), e.g. ``Disease,Chemical``; all by default.
         key: The infon with the ids; by default the first existing one of ``identifier``, ``MESH``, ``NCBI GENE``,
@@ -66,8 +65,7 @@ def read(
         InputError: With file and line: an error of :func:`~st_biomed.linking_data.bioc.read_bioc`. Also another
             ``several`` or ``form``, a ``key`` that no annotation has, no file, or files of both forms.
     """
-    if several not in SEVERAL:
-        raise unknown_name("several", several, SEVERAL)
+    check_name("several", several, SEVERAL)
     if form and form not in FORMS:
         raise unknown_name("form", form, FORMS)
     files = files_by_split(path, lambda file: bioc_form(file) in ((form,) if form else FORMS))
@@ -98,8 +96,7 @@ class _Reading:
 
     def take(self, document: BioCDocument, split: str, file: str) -> None:
         """Add a document of a file."""
-        self.tally.read(document.n_relations)
-        self.tally.drop("relations between concepts", document.n_relations)
+        self.tally.read_dropped("relations between concepts", document.n_relations)
         repeated = document.id in self.corpus.documents
         places = Places(document)
         self.corpus.documents.setdefault(document.id, places.text)

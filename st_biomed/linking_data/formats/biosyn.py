@@ -15,7 +15,7 @@ from st_biomed.files.gzipped import matching, plain_or_gzipped, plain_stem
 from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="BIOSYN",

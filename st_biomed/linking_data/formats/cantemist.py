@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.linking_data.annotated import Corpus, check_folder
 from st_biomed.linking_data.brat import read_brat
 from st_biomed.linking_data.gold_ids import known_ids
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="CANTEMIST",

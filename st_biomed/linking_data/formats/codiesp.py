@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import read_lines, read_table
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="CODIESP",
@@ -38,15 +38,13 @@ def read(path: Path, *, tally: Tally, label: str = "DIAGNOSTICO") -> Corpus:
     """Read the existing splits.
 
     Args:
-        path: The unpacked folder.
         tally: Counts rows.
         label: ``DIAGNOSTICO`` or ``PROCEDIMIENTO``: they are measured separately.
 
     Raises:
         InputError: Another label, no table, an invalid row.
     """
-    if label not in LABELS:
-        raise unknown_name("label", label, LABELS)
+    check_name("label", label, LABELS)
     corpus = Corpus(variant=label.lower())
     for split in SPLITS:
         if file := plain_or_gzipped(check_folder(path) / split / f"{split}X.tsv"):

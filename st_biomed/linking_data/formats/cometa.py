@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import read_table
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="COMETA",
@@ -32,15 +32,13 @@ def read(path: Path, *, tally: Tally, level: str = "general") -> Corpus:
     """Read one file (split ``all``) or a folder of splits; the example sentence is the document.
 
     Args:
-        path: The file or folder.
         tally: Counts rows.
         level: ``general`` or ``specific`` ids; the published figures use the general ones.
 
     Raises:
         InputError: Another level, no file, a missing column, an empty term, or a repeated ``ID``.
     """
-    if level not in LEVELS:
-        raise unknown_name("level", level, LEVELS)
+    check_name("level", level, LEVELS)
     files = split_files(path, ("{split}.csv", "{split}.tsv")) if path.is_dir() else {"all": path}
     columns = ("ID", "Term", f"{LEVELS[level]} SNOMED ID", f"{LEVELS[level]} SNOMED Label", "Example")
     corpus = Corpus(variant=level)

@@ -14,7 +14,7 @@ from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
@@ -44,9 +44,7 @@ def read(
     """Read one fold.
 
     Args:
-        path: The folder of all folds.
         tally: Counts lines.
-        fold: Its number.
         columns: The kinds of the cells of a line, in order: ``mention``, ``id``, ``name`` (the concept's, for the
             dictionary) or ``ignored``.
         pattern: Path of the files, with ``{fold}`` and ``{split}``; ``fold_{fold}/{split}.tsv`` for folders.

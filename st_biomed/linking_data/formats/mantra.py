@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name, unknown_name
 from st_biomed.files.gzipped import matching
 from st_biomed.linking_data.annotated import Corpus, check_folder
 from st_biomed.linking_data.brat import BratEntity, read_brat
 from st_biomed.linking_data.gold_ids import known_ids
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="MANTRA",
@@ -42,8 +42,7 @@ def read(path: Path, *, tally: Tally, language: str = "en", units: str = "") -> 
     Raises:
         InputError: Another language or units, no such folder, or an invalid note.
     """
-    if language not in LANGUAGES:
-        raise unknown_name("language", language, LANGUAGES)
+    check_name("language", language, LANGUAGES)
     if units and units not in UNITS:
         raise unknown_name("units", units, UNITS)
     corpus = Corpus(mentions={"test": []}, variant="-".join(filter(None, (language, units.lower()))))

@@ -16,7 +16,7 @@ from st_biomed.files.gzipped import matching, plain_or_gzipped, plain_stem
 from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder, read_text
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="MCN",
@@ -35,7 +35,6 @@ def read(path: Path, *, tally: Tally) -> Corpus:
     """Read the existing splits.
 
     Args:
-        path: The unpacked folder.
         tally: Counts lines.
 
     Raises:

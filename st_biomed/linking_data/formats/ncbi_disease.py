@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.linking_data.annotated import Corpus, check_folder
 from st_biomed.linking_data.pubtator_lines import read_pubtator
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="NCBI-DISEASE",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from st_biomed.linking_data.annotated import Corpus, files_by_split
 from st_biomed.linking_data.pubtator_lines import read_pubtator
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
@@ -28,7 +28,6 @@ def read(path: Path, *, tally: Tally, types: str | Iterable[str] = ()) -> Corpus
     """Read the existing splits; files without a split are ``all``. Relations are ignored.
 
     Args:
-        path: The file or folder.
         tally: Counts annotation rows, including relations.
         types: Types of the annotations to read, e.g. ``DiseaseOrPhenotypicFeature``; all by default.
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from st_biomed.errors import unknown_name
+from st_biomed.errors import check_name
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.brat import read_brat
 from st_biomed.linking_data.gold_ids import gold_groups
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="QUAERO",
@@ -38,8 +38,7 @@ def read(path: Path, *, tally: Tally, units: str = "MEDLINE") -> Corpus:
     Raises:
         InputError: Other units, no such folder, or an error of :func:`~st_biomed.linking_data.brat.read_brat`.
     """
-    if units not in UNITS:
-        raise unknown_name("units", units, UNITS)
+    check_name("units", units, UNITS)
     corpus = Corpus(variant=units.lower())
     for split, folder in split_files(path, (f"{{split}}/{units}", f"corpus/{{split}}/{units}")).items():
         corpus.mentions[split] = []

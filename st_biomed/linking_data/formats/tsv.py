@@ -9,7 +9,7 @@ from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(name="TSV", title="Mentions and their ids", license="that of the file", url="not stated")
 DICTIONARY = "names"

@@ -15,7 +15,7 @@ from st_biomed.files.gzipped import matching
 from st_biomed.linking_data.annotated import Corpus
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention
-from st_biomed.readers import SourceInfo, Tally
+from st_biomed.records import SourceInfo, Tally
 
 SOURCE = SourceInfo(
     name="XL-BEL",

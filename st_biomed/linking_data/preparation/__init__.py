@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name, unknown_name
 from st_biomed.linking_data.preparation.composites import split_composites
 from st_biomed.linking_data.preparation.expansion import expand_abbreviations
 from st_biomed.linking_data.preparation.names import add_mentions, merge_names
@@ -69,8 +69,7 @@ def prepare(dataset: LinkingDataset, steps: Iterable[str] | Mapping[str, Mapping
     """
     named = steps if isinstance(steps, Mapping) else dict.fromkeys(steps)
     for name, step_arguments in named.items():
-        if name not in STEPS:
-            raise unknown_name("step", name, STEPS)
+        check_name("step", name, STEPS)
         arguments = dict(step_arguments or {})
         _, *known = inspect.signature(STEPS[name]).parameters.values()
         for argument in arguments:

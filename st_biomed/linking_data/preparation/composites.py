@@ -67,8 +67,7 @@ def _same_head(item: str, head: str) -> bool:
 
 
 def _split(mention: Mention, tally: StepTally) -> Mention:
-    tally.read()
-    tally.keep()
+    tally.read_kept()
     if len(mention.gold) < 2 or len(mention.parts) > 1:
         return mention
     parts = parts_of(mention.parts[0], len(mention.gold))

@@ -16,7 +16,6 @@ def merge_names(dataset: LinkingDataset, *, ignore_case: bool = False) -> Linkin
     concepts then counts as correct for each of them.
 
     Args:
-        dataset: Any data set.
         ignore_case: Whether names that differ only in case are equal; the spelling of the first one stays.
     """
     tally = StepTally()

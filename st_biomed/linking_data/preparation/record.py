@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
-from st_biomed.readers import Tally
+from st_biomed.records import Tally
 
 
 class StepTally(Tally):
@@ -44,9 +44,7 @@ def taken(
     """The data set after a step.
 
     Args:
-        dataset: Before the step.
         step: Its name, with the arguments that are not its defaults.
-        tally: Its counts.
         mentions: The mentions of every split, if it changed them.
         dictionary: The dictionary, if it changed it.
     """
@@ -66,8 +64,7 @@ def with_mentions(
     changed = {}
     for split, mentions in dataset.mentions.items():
         changed[split] = tuple(map(function, mentions))
-        tally.read(len(mentions))
-        tally.keep(len(mentions))
+        tally.read_kept(len(mentions))
         tally.change(what, sum(before != after for before, after in zip(mentions, changed[split])))
     return changed
 

@@ -19,7 +19,6 @@ def refine(dataset: LinkingDataset, *, split: str = "test", seen: str | Iterable
 
     Args:
         dataset: A data set with ``split`` and at least one of ``seen``.
-        split: The split to refine.
         seen: The training splits; splits that the data set does not have are ignored.
 
     Raises:

@@ -17,7 +17,6 @@ def correct_spelling(dataset: LinkingDataset, *, path: str | Path) -> LinkingDat
     A word of the list matches whole words in any case, and is replaced by its spelling in the list.
 
     Args:
-        dataset: Any data set.
         path: Lines ``wrong||right``, e.g. ``ncbi-spell-check.txt``.
 
     Raises:

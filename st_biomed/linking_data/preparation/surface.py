@@ -35,8 +35,7 @@ def _rewritten(dataset: LinkingDataset, step: str, function: Callable[[str], str
     mentions = with_mentions(dataset, lambda mention: with_parts(mention, function), tally, f"mentions {what}")
     before = dataset.dictionary
     names = [function(name) or name for name in before.names]
-    tally.read(len(names))
-    tally.keep(len(names))
+    tally.read_kept(len(names))
     tally.change(f"names {what}", sum(old != new for old, new in zip(before.names, names)))
     return taken(
         dataset, step, tally, mentions=mentions, dictionary=LinkingDictionary(names, before.ids, before.entry_ids)

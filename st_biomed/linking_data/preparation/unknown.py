@@ -12,9 +12,6 @@ def drop_unknown(dataset: LinkingDataset) -> LinkingDataset:
     BioSyn's preparation does this before it adds mentions to the dictionary (``query_preprocess.py
     --remove_cuiless``), and published figures on its data are measured over the remaining mentions. Without this step
     they count as wrong.
-
-    Args:
-        dataset: Any data set.
     """
     known, tally = dataset.dictionary.id_index, StepTally()
     remaining = {}

@@ -29,7 +29,6 @@ class _Concept:
 
     Attributes:
         names: Names, each with its rank.
-        definitions: Definitions.
         status: Rank of a kind of resource to the status there; empty if the concept is in use.
     """
 
@@ -50,7 +49,6 @@ class Concepts:
         tally: Counts names, definitions, parents and mappings, and concepts that are dropped.
         inactive: Whether concepts that are not in use are read.
         languages: Languages to read; all if empty.
-        definitions: Whether definitions are read.
     """
 
     def __init__(self, tally: Tally, *, inactive: bool, languages: tuple[str, ...], definitions: bool) -> None:
@@ -90,7 +88,7 @@ class Concepts:
         nameless: set[str] = set()
         for code, concept in self._concepts.items():
             if concept.reason and not self.inactive:
-                self._drop(f"{concept.reason} concepts")
+                self.tally.read_dropped(f"{concept.reason} concepts")
                 continue
             texts = list(self._names(code, concept))
             yield from texts
@@ -100,11 +98,10 @@ class Concepts:
         groups = grouping_nodes(named, ((child, above) for child, above in parents if above in nameless))
         for code in self._concepts:
             if code in groups:
-                self.tally.read()
-                self.tally.keep()
+                self.tally.read_kept()
                 yield Grouping(code)
             elif code in nameless:
-                self._drop("concepts without a name")
+                self.tally.read_dropped("concepts without a name")
         yield from self._links(named, groups)
 
     def _names(self, code: str, concept: _Concept) -> Iterator[Term]:
@@ -160,7 +157,3 @@ class Concepts:
                 self.tally.drop("mappings of a concept to itself")
             elif mappings.keeps(mapping.code, mapping.target, mapping.predicate):
                 yield mapping
-
-    def _drop(self, reason: str) -> None:
-        self.tally.read()
-        self.tally.drop(reason)

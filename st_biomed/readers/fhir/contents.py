@@ -55,9 +55,7 @@ class Reading(NamedTuple):
     Attributes:
         tally: Counts what is neither a name nor a definition, parent or mapping.
         systems: Prefixes and sources.
-        concepts: Concepts.
         language: The language of resources that do not state theirs.
-        mappings: Whether concept maps are read.
     """
 
     tally: Tally
@@ -67,8 +65,7 @@ class Reading(NamedTuple):
     mappings: bool
 
     def drop(self, reason: str, n: int = 1) -> None:
-        self.tally.read(n)
-        self.tally.drop(reason, n)
+        self.tally.read_dropped(reason, n)
 
     def language_of(self, where: str, resource: Resource, otherwise: str = "") -> str:
         return language_of(where, text_of(where, resource, "language") or otherwise or self.language)

@@ -92,8 +92,7 @@ def _in_archive(path: Path, tally: Tally) -> Iterator[tuple[str, Resource]]:
                 if stream is None:
                     continue
                 if _suffix(name) not in _SUFFIXES:
-                    tally.read()
-                    tally.drop("files of an archive that are neither JSON nor XML")
+                    tally.read_dropped("files of an archive that are neither JSON nor XML")
                     continue
                 unpacked = stream if name == member.name else GzipFile(fileobj=stream)
                 yield from _in_stream(f"{path}/{member.name}", name, unpacked)
@@ -143,11 +142,7 @@ def _content(element: Element) -> Resource:
 
 
 def _resources(where: str, document: Resource, tally: Tally, alone: bool) -> Iterator[tuple[str, Resource]]:
-    """The resources of a document: itself, or those of a bundle.
-
-    Raises:
-        InputError: The only file has no resource.
-    """
+    """The resources of a document: itself, or those of a bundle."""
     waiting = [(where, document)]
     while waiting:
         where, resource = waiting.pop()
@@ -161,8 +156,6 @@ def _resources(where: str, document: Resource, tally: Tally, alone: bool) -> Ite
         elif not isinstance(kind, str) or not _KIND.fullmatch(kind):
             if alone and resource is document:
                 raise InputError(f"{where}: has no 'resourceType'; is it a resource of FHIR?")
-            tally.read()
-            tally.drop("files and entries without a resource of FHIR")
+            tally.read_dropped("files and entries without a resource of FHIR")
         else:
-            tally.read()
-            tally.drop(f"resources of other kinds ({kind})")
+            tally.read_dropped(f"resources of other kinds ({kind})")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file
 from st_biomed.files.gzipped import plain_name
 from st_biomed.readers.icd10cm.codes import listed_codes, read_codes
@@ -76,8 +76,7 @@ def records(
         InputError: The package is not installed, no such file, XML other than a tabular list, a malformed line or row,
             a code that is listed twice, a category in two chapters.
     """
-    if includes not in INCLUDES:
-        raise unknown_name("includes of reader 'icd10cm'", includes, INCLUDES)
+    check_name("includes of reader 'icd10cm'", includes, INCLUDES)
     if path is None:
         path, packaged_codes = _packaged()
         valid_codes = valid_codes or packaged_codes

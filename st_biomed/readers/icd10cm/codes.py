@@ -20,7 +20,9 @@ _LISTED_CODE = re.compile(r"(?:\d{5} )?([A-Z]\S{2,7})")
 
 def read_codes(path: Path, tally: Tally, extensions: bool, short_names: bool) -> Iterator[Record]:
     """The records of a file in one of the three forms. The first line identifies it; for arguments see the reader."""
-    names, chapters = _table(path, short_names) if _TABLE.issubset(_columns(path)) else (_flat(path), {})
+    _, first = next(read_lines(path), (0, ""))
+    is_table = _TABLE.issubset(first.replace('"', "").split(","))
+    names, chapters = _table(path, short_names) if is_table else (_flat(path), {})
     ranges = _ranges(chapters)
     for chapter, code in ranges.items():
         yield from named(code, [chapter], tally)
@@ -52,12 +54,6 @@ def _flat(path: Path) -> dict[str, tuple[str, str]]:
             raise InputError(f"{path}:{line}: code {match['code']} is listed twice")
         names[match["code"]] = match["long"].rstrip(), match["short"].rstrip()
     return names
-
-
-def _columns(path: Path) -> set[str]:
-    """The column names on the first line, if it is one."""
-    _, first = next(read_lines(path), (0, ""))
-    return set(first.replace('"', "").split(","))
 
 
 def _table(path: Path, short_names: bool) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
@@ -109,8 +105,7 @@ def _codes(
     for code, (long, short) in names.items():
         above = next((code[:n] for n in range(len(code) - 1, 2, -1) if code[:n] in names), None)
         if not extensions and len(code) == 7 and above and long.startswith(names[above][0] + ", "):
-            tally.read()
-            tally.drop(EXTENSIONS)
+            tally.read_dropped(EXTENSIONS)
             continue
         yield from named(dotted(code), [long, short] if short_names and short else [long], tally)
         parent = dotted(above) if above else chapters.get(code[:3])

@@ -98,8 +98,7 @@ class Tabular:
                 yield from named(longer, [f"{title}, {extension.text}"], self.tally)
                 yield Parent(curie(longer), curie(code))
             else:
-                self.tally.read()
-                self.tally.drop("extensions that are no valid code" if self.extensions else EXTENSIONS)
+                self.tally.read_dropped("extensions that are no valid code" if self.extensions else EXTENSIONS)
 
 
 def _block(section: ElementTree.Element) -> str:

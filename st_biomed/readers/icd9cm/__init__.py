@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.files.encodings import WINDOWS, settled
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept
@@ -97,8 +97,7 @@ def records(
             listed above it, a malformed row. Also: no such file, none of the forms, an unknown option value.
     """
     for name, value, allowed in (("form", form, _FORMS), ("codes", codes, _CODES), ("includes", includes, _INCLUDES)):
-        if value not in allowed:
-            raise unknown_name(f"{name} of reader 'icd9cm'", value, allowed)
+        check_name(f"{name} of reader 'icd9cm'", value, allowed)
     if path is None:
         raise InputError("reader 'icd9cm' needs the path of a code file, a tabular list, a table or a tree")
     path = check_file(path)
@@ -129,16 +128,11 @@ def records(
         if parent:
             yield Parent(code, parent, source.name)
     for names in notes.values():
-        tally.read(len(names))
-        tally.drop("inclusion terms of codes that are not in the file", len(names))
+        tally.read_dropped("inclusion terms of codes that are not in the file", len(names))
 
 
 def _recognized(path: Path, encoding: str) -> str:
-    """The form of a file, from its first line.
-
-    Raises:
-        InputError: The line matches none of the forms.
-    """
+    """The form of a file, from its first line."""
     _, first = next(read_lines(path, encoding=encoding), (0, ""))
     first = first.strip()
     columns = set(re.split(r"[,\t]", first.replace('"', "")))

@@ -46,8 +46,7 @@ def names_among(entries: Entries, tally: Tally, *, heading: bool, includes: str)
         if kind == _TERM:
             names.append(text)
         else:
-            tally.read()
-            tally.drop(kind)
+            tally.read_dropped(kind)
     return names
 
 

@@ -52,6 +52,5 @@ def without_parts(notes: dict[str, list[str]], titles: dict[str, str], tally: Ta
             if own or not reason:
                 kept[code].append(name)
             else:
-                tally.read()
-                tally.drop(reason)
+                tally.read_dropped(reason)
     return kept

@@ -50,8 +50,7 @@ def read_tabular(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
             notes.append(text)
             continue
         else:
-            tally.read()
-            tally.drop("lines in front of the first chapter")
+            tally.read_dropped("lines in front of the first chapter")
             continue
         yield from finished()
         if not listed:
@@ -65,8 +64,7 @@ def inclusion_terms(path: Path, tally: Tally, includes: str) -> dict[str, list[s
     """Code to its names in the tabular list, without its title."""
     names_of = {}
     for code, _, names in read_tabular(path, tally, includes):
-        tally.read()
-        tally.drop("titles of a tabular list that is read for its inclusion terms")
+        tally.read_dropped("titles of a tabular list that is read for its inclusion terms")
         names_of[code] = names[1:]
     return names_of
 

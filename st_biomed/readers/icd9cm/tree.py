@@ -34,8 +34,7 @@ def read_tree(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
         parent = codes.get(above, "")
         if not bare:
             codes[node] = parent
-            tally.read()
-            tally.drop("nodes without a code")
+            tally.read_dropped("nodes without a code")
             continue
         if section not in _SECTIONS:
             raise InputError(f"{where}: section must be one of {', '.join(_SECTIONS)}, found {section!r}")

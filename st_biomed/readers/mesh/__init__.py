@@ -117,11 +117,7 @@ def _descriptors(
 
 
 def _supplementary(path: Path, tally: Tally) -> Iterator[Descriptor]:
-    """The supplementary records of a file of either form.
-
-    Raises:
-        InputError: Another suffix, or no record.
-    """
+    """The supplementary records of a file of either form."""
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix not in (".xml", ".bin"):
         raise InputError(f"{path}: supplementary records must be .xml or .bin, found {suffix!r}")

@@ -60,8 +60,7 @@ def _of_kind(path: Path, kind: str, others: str, tally: Tally) -> Iterator[tuple
         if _first(fields, "RECTYPE") in ("", kind):
             yield f"{path}:{line}", fields
         else:
-            tally.read()
-            tally.drop(others)
+            tally.read_dropped(others)
 
 
 def _all(fields: Fields, *keys: str) -> list[str]:

@@ -51,7 +51,6 @@ class Descriptor:
         where: ``file:line``, for errors.
         ui: Its identifier, e.g. ``"D000001"``.
         name: Its heading.
-        names: Its terms.
         numbers: Its tree numbers, e.g. ``"C01.100"``.
         actions: Identifiers or headings of its pharmacological actions.
         notes: Its scope notes, each with whether it belongs to the preferred concept; the note of a supplementary record.

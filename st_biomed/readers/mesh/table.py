@@ -69,8 +69,7 @@ def add_trees(path: Path, descriptors: list[Descriptor], tally: Tally) -> None:
             raise InputError(f"{path}:{line}: expected 'Name;C01.100', found {text[:40]!r}")
         descriptor = of_name.get(name.strip())
         if descriptor is None:
-            tally.read()
-            tally.drop("tree numbers of a name that no descriptor has")
+            tally.read_dropped("tree numbers of a name that no descriptor has")
         else:
             descriptor.numbers.append(number.strip())
 
@@ -87,5 +86,4 @@ def add_actions(path: Path, descriptors: list[Descriptor], tally: Tally) -> None
         if ui in of_ui:
             of_ui[ui].actions.append(action)
         else:
-            tally.read()
-            tally.drop("pharmacological actions of what is no descriptor")
+            tally.read_dropped("pharmacological actions of what is no descriptor")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.readers.omop.concepts import FILTERS, read_concepts, source_name
 from st_biomed.readers.omop.links import PARENTS, link_rows
 from st_biomed.readers.omop.names import ENGLISH, term_rows
@@ -85,8 +85,7 @@ def records(  # noqa: PLR0913 - what a vocabulary is limited to, and what is rea
     """
     if path is None or not Path(path).is_dir():
         raise InputError(f"{path or 'reader omop'}: expected the folder with CONCEPT.csv")
-    if types not in TYPES:
-        raise unknown_name("types of reader 'omop'", types, TYPES)
+    check_name("types of reader 'omop'", types, TYPES)
     hierarchy = listed("parents of reader 'omop'", parents, PARENTS)
     spoken = listed("languages", languages)
     asked = None if relations == "all" else listed("relations", relations)

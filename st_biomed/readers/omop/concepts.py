@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.files.column_blocks import Block
 from st_biomed.readers._columns import among
 from st_biomed.readers.omop.tables import Tables
@@ -40,7 +40,6 @@ class Concepts:
 
     Attributes:
         ids: Concept ids, int64 ``[C]``.
-        vocabularies: Names of the vocabularies.
         vocabulary: Index of the vocabulary of each concept, int32 ``[C]``.
     """
 
@@ -94,7 +93,6 @@ class Concepts:
         Call it once: every block is released after it is yielded.
 
         Args:
-            types: The column that holds the types.
             mark_standard: Whether standard concepts have the type ``STANDARD``, too.
         """
         self.blocks.reverse()
@@ -107,7 +105,9 @@ class Concepts:
                 yield from self._types(places, repeated(STANDARD, len(places)), known & standard)
             keep = known & pc.not_equal(columns["code"], "").to_numpy(zero_copy_only=False)
             if keep.any():
-                prefixes = pa.array([_prefix(name) for name in self.vocabularies], pa.string())
+                prefixes = pa.array(
+                    [_PREFIXES.get(name) or "_".join(name.split()) for name in self.vocabularies], pa.string()
+                )
                 of_code = prefixes.take(pa.array(self.vocabulary[places[keep]]))
                 codes = pc.binary_join_element_wise(of_code, columns["code"].filter(pa.array(keep)), ":")
                 yield xrefs(self.codes(places[keep]), codes, "xref")
@@ -123,11 +123,8 @@ def read_concepts(
     """Read CONCEPT.
 
     Args:
-        tables: The files.
         wanted: A key of ``FILTERS`` to the values to keep; empty for all.
-        standard: Whether only standard concepts are read.
         named: Whether the concepts' names, which are English, are kept.
-        types: The column that holds the types.
 
     Raises:
         InputError: With file and line: a concept that is listed twice or has no vocabulary or type. No concept has a
@@ -177,8 +174,7 @@ def read_concepts(
         start += n_kept
     for option, values in wanted.items():
         for value in values:
-            if value not in met[option]:
-                raise unknown_name(f"value of option {option} (no row of CONCEPT has it)", value, met[option])
+            check_name(f"value of option {option} (no row of CONCEPT has it)", value, met[option])
     every = np.concatenate([np.empty(0, np.int64), *listed])
     _check_once(tables, every, lines)
     return Concepts(blocks, every, np.concatenate(ids), list(index), np.concatenate(vocabulary))
@@ -225,8 +221,3 @@ def repeated(value: str, size: int) -> pa.Array:
 def source_name(vocabulary: str) -> str:
     """The source of the names of a vocabulary, e.g. ``OMOP_SNOMED``."""
     return f"OMOP_{'_'.join(vocabulary.split())}"
-
-
-def _prefix(vocabulary: str) -> str:
-    """The prefix of the codes of a vocabulary, that of the vocabulary's own reader if there is one."""
-    return _PREFIXES.get(vocabulary) or "_".join(vocabulary.split())

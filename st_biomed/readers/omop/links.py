@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import unknown_name
+from st_biomed.errors import check_name
 from st_biomed.readers._columns import among
 from st_biomed.readers.omop.concepts import ABSENT, Concepts, curies, repeated, xrefs
 from st_biomed.readers.omop.tables import Tables
@@ -27,8 +27,6 @@ def link_rows(
     """Read CONCEPT_RELATIONSHIP and CONCEPT_ANCESTOR.
 
     Args:
-        tables: The files.
-        concepts: The concepts.
         relations: The relationships that are relations; ``None`` for all.
         inverses: Whether to keep both of two inverse relations.
         parents: Members of ``PARENTS``.
@@ -77,8 +75,7 @@ def link_rows(
             rest = {"relation": names.filter(pa.array(rows)), "source": _sources(concepts, head[rows], tail[rows])}
             yield Rows("relations", ends | rest)
     for name in relations or ():
-        if name not in met:
-            raise unknown_name("value of option relations (no row of CONCEPT_RELATIONSHIP has it)", name, met)
+        check_name("value of option relations (no row of CONCEPT_RELATIONSHIP has it)", name, met)
     if "ancestors" in parents:
         yield from _ancestors(tables, concepts, has_parent)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import unknown_name
+from st_biomed.errors import check_name
 from st_biomed.readers.omop.concepts import ABSENT, Concepts, repeated
 from st_biomed.readers.omop.tables import Tables
 from st_biomed.records import Rows
@@ -37,7 +37,6 @@ def term_rows(tables: Tables, concepts: Concepts, languages: Sequence[str]) -> I
     """Read CONCEPT_SYNONYM, and yield the terms; concepts without any are no longer known.
 
     Args:
-        tables: The files.
         concepts: The concepts, with their names if these are kept.
         languages: ISO 639-1 codes of the names to keep; empty for all.
 
@@ -104,8 +103,7 @@ def _read(
         language.append(np.array([_CODES.index(code) for code in codes], np.int8)[index[keep]])
         texts.append(block["concept_synonym_name"].filter(pa.array(keep)))
     for code in languages:
-        if code not in met:
-            raise unknown_name("value of option languages (no name has it)", code, met)
+        check_name("value of option languages (no name has it)", code, met)
     if unknown:
         ids_text = ", ".join(map(str, sorted(unknown)))
         tables.tally.note(f"names in the languages {ids_text}, whose ISO codes are not known, are in {UNDETERMINED!r}")

@@ -78,7 +78,6 @@ class Tables:
         """Reject a missing table.
 
         Args:
-            table: Its name.
             asked: The option that needs it, and how to read without it.
 
         Raises:
@@ -122,7 +121,9 @@ class Tables:
                 raise InputError(
                     f"{file}:1: {found} {column!r}; split at {DIALECTS[dialect].name}s the columns are {names}"
                 )
-        types = {name: _type(name) for name in columns}
+        types = {
+            name: pa.int64() if name in _NUMBERS else pa.string() if name in _PLAIN else ENCODED for name in columns
+        }
         if dialect == "tsv":
             form = DIALECTS[dialect]
             yield from column_blocks([file], str(file), names, types, form, header=True, largest=_LARGEST_ID)
@@ -131,10 +132,6 @@ class Tables:
         while some := list(islice(rows, _ROWS_AT_ONCE)):
             cells = dict(zip(columns, zip(*(row for _, row in some))))
             yield block_of(cells, types, [line for line, _ in some], str(file), largest=_LARGEST_ID)
-
-
-def _type(column: str) -> pa.DataType:
-    return pa.int64() if column in _NUMBERS else pa.string() if column in _PLAIN else ENCODED
 
 
 def _stripped(column: pa.Array) -> pa.Array:

@@ -120,8 +120,7 @@ class Packets:
         names = Once(self.tally, "empty or repeated names of a concept")
         names.knows([("",)])
         for i, text in enumerate([name, *texts_below(where, packet, "Synonyms", "Synonym")]):
-            self.tally.read()
-            if names.keeps(text):
+            if names.reads(text):
                 yield Term(code, text, "synonym" if i else "preferred")
         self.names[code] = {name}
         yield from self._meaning(where, code, packet)
@@ -136,8 +135,7 @@ class Packets:
             yield from self._xref(where, code, reference, targets)
         for key, single in _LEFT_OUT.items():
             n = len(listed_below(where, packet, key, single))
-            self.tally.read(n)
-            self.tally.drop(f"statements of other kinds ({key})", n)
+            self.tally.read_dropped(f"statements of other kinds ({key})", n)
 
     def finish(self) -> Iterator[Record]:
         """Parents, and names of those without a packet."""
@@ -182,8 +180,7 @@ class Packets:
             raise InputError(f"{where}: a parent needs an 'ORPHAcode', found {above[:40]!r}")
         key = code, f"ORDO:{above}"
         if key in self._parents:
-            self.tally.read()
-            self.tally.drop("repeated parents")
+            self.tally.read_dropped("repeated parents")
         else:
             self._parents[key] = text_of(where, parent, "Label")
 

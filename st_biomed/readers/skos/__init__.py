@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.readers._prefixes import language_of
 from st_biomed.readers.skos.graph import read_graph
 from st_biomed.readers.skos.namespaces import Namespaces
@@ -66,8 +66,7 @@ def records(  # noqa: PLR0913 - the differences between thesauri
     """
     if path is None:
         raise InputError("reader 'skos' needs the path of a concept scheme: .ttl, .nt, .rdf, .xml or .owl")
-    if codes not in _CODES:
-        raise unknown_name("codes of reader 'skos'", codes, _CODES)
+    check_name("codes of reader 'skos'", codes, _CODES)
     spoken = tuple(language_of("languages", tag) for tag in listed("languages", languages))
     usual = language_of("language", language)
     graph = read_graph(path)

@@ -25,10 +25,8 @@ class Choice(NamedTuple):
         hidden: Whether hidden labels are names.
         languages: Languages to read; all if empty.
         language: The language of literals without one; its preferred label precedes those in other languages.
-        definitions: Whether definitions are read.
         notations: Whether the notation of a concept is its code.
         scheme: The concept scheme to read; all if empty.
-        deprecated: Whether deprecated concepts are read.
     """
 
     hidden: bool
@@ -51,10 +49,7 @@ class Concepts:
     """Converts a graph to records.
 
     Args:
-        graph: The graph.
-        namespaces: Prefixes.
         tally: Counts labels, notations, definitions, parents, relations and mappings, and dropped concepts.
-        choice: What is read.
     """
 
     def __init__(self, graph: Graph, namespaces: Namespaces, tally: Tally, choice: Choice) -> None:
@@ -228,6 +223,5 @@ class Concepts:
         return {str(scheme) for scheme in (*stated, *top_of)}
 
     def _drop(self, reason: str, n: int = 1) -> bool:
-        self.tally.read(n)
-        self.tally.drop(reason, n)
+        self.tally.read_dropped(reason, n)
         return False

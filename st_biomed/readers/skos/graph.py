@@ -56,7 +56,9 @@ def read_graph(path: Path) -> Graph:
         try:
             return graph.parse(data=data, format=_FORMS[suffix], publicID=BASE)
         except Exception as error:  # the parsers of rdflib have no common exception
-            raise InputError(f"{_place(path, error)}: is not readable {_FORMS[suffix]} ({_why(error)})") from error
+            lines = getattr(error, "lines", None)
+            place = f"{path}:{lines + 1}" if isinstance(lines, int) else str(path)
+            raise InputError(f"{place}: is not readable {_FORMS[suffix]} ({_why(error)})") from error
 
 
 def _check_xml(path: Path, data: bytes) -> None:
@@ -95,11 +97,6 @@ def _without_warnings() -> Iterator[None]:
             yield
     finally:
         logger.disabled = before
-
-
-def _place(path: Path, error: Exception) -> str:
-    lines = getattr(error, "lines", None)
-    return f"{path}:{lines + 1}" if isinstance(lines, int) else str(path)
 
 
 def _why(error: Exception) -> str:

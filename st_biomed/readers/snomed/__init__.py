@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 from st_biomed.readers.snomed.concepts import PREFIX, Concepts
 from st_biomed.readers.snomed.descriptions import Descriptions
 from st_biomed.readers.snomed.language_sets import Preferences
@@ -80,8 +80,7 @@ def records(
     """
     if path is None:
         raise InputError("reader 'snomed' needs the path of the unpacked folder of a release (RF2)")
-    if view not in VIEWS:
-        raise unknown_name("view of reader 'snomed'", view, VIEWS)
+    check_name("view of reader 'snomed'", view, VIEWS)
     asked = asked_maps(listed("maps", maps))
     folders = (
         [also] if isinstance(also, Path) else listed("also", map(str, also) if not isinstance(also, str) else also)

@@ -18,9 +18,6 @@ class Concepts:
     Attributes:
         identifiers: int64 ``[C]``, sorted.
         active: Whether a concept is active, boolean ``[C]``.
-
-    Args:
-        release: The files.
     """
 
     def __init__(self, release: Release) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import unknown_name
+from st_biomed.errors import check_name
 from st_biomed.readers._normalizers import single_spaced_column
 from st_biomed.readers.snomed.concepts import PREFIX, Concepts, constant
 from st_biomed.readers.snomed.identifiers import DEFINITION, FULLY_SPECIFIED, SYNONYM
@@ -46,12 +46,9 @@ class Descriptions:
         known: Whether a concept has a kept name, boolean ``[C]``.
 
     Args:
-        release: The files.
-        concepts: The concepts.
         preferences: The descriptions that dialects prefer.
         tags: Takes the tags of fully specified names of all languages.
         languages: Languages to keep, the first ones preferred; empty for all, English preferred.
-        definitions: Whether to keep text definitions.
 
     Raises:
         InputError: No active description has a requested language.
@@ -78,8 +75,7 @@ class Descriptions:
             current = release.current(kind)
             kept += [self._kept(kind, block.filter(current[block.at])) for block in blocks]
         for language in languages:
-            if language not in met:
-                raise unknown_name("value of option languages (no active description has it)", language, met)
+            check_name("value of option languages (no active description has it)", language, met)
         self._names = self._distinct("names", [block.filter(block.types != _DEFINITION) for block in kept])
         self.known = np.zeros(len(concepts.identifiers), dtype=bool)
         self.known[self._names.concepts] = True

@@ -19,7 +19,6 @@ class Preferences:
         n_ranks: Number of dialects in the order of preference, and one for all others.
 
     Args:
-        release: The files.
         dialects: Language reference sets to prefer, in this order; by default US English, then GB English.
 
     Raises:

@@ -62,8 +62,6 @@ def read_maps(
     """Read the extended (or complex) and the simple maps.
 
     Args:
-        release: The files.
-        concepts: The concepts.
         known: Whether a concept has a kept name, boolean ``[C]``.
         maps: The result of :func:`asked_maps`.
         needed: Whether each must occur.

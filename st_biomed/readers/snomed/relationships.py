@@ -28,8 +28,6 @@ class Relationships:
         attributes: Whether a concept is the type of a relationship, boolean ``[C]``.
 
     Args:
-        release: The files.
-        concepts: The concepts.
         view: A key of ``VIEWS``.
 
     Raises:

@@ -84,12 +84,10 @@ class Release:
     """The files by kind, and the tally of their rows.
 
     Attributes:
-        tally: Counts them.
         version: Editions and dates, ``INT_20240101``.
 
     Args:
         folders: Folders, searched with all below them.
-        tally: A tally.
 
     Raises:
         InputError: No such folder; no snapshot of concepts or of descriptions.
@@ -176,8 +174,6 @@ class Release:
         """Rows that meet every condition, boolean ``[size]``; other rows are counted by their first failed condition.
 
         Args:
-            kind: The kind of file.
-            size: Number of rows.
             conditions: A description of the failing rows to boolean ``[size]``, or ``None`` for no condition.
         """
         keep = np.ones(size, dtype=bool)

@@ -18,7 +18,6 @@ class SemanticTags:
     """The tag of each concept: that of its English fully specified name, or else of another one.
 
     Args:
-        concepts: The concepts.
         labelled: Whether the label of a concept is needed, boolean ``[C]``.
     """
 

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name, unknown_name
 from st_biomed.readers._normalizers import NORMALIZERS
 from st_biomed.readers.umls.asked import AskedFor
 from st_biomed.readers.umls.concepts import of_types, read_history, read_types
@@ -62,8 +62,7 @@ def resolved(**options: Any) -> dict[str, Any]:
         raise unknown_name("preset of reader 'umls'", preset, PRESETS)
     stated_options = {name: value for name, value in options.items() if value is not None}
     values = {"normalizer": "none", **PRESETS.get(preset or "", {}), **stated_options}
-    if values["normalizer"] not in NORMALIZERS:
-        raise unknown_name("normalizer", values["normalizer"], NORMALIZERS)
+    check_name("normalizer", values["normalizer"], NORMALIZERS)
     return values | {"normalizer_version": NORMALIZERS[values["normalizer"]][0]}
 
 
@@ -169,8 +168,7 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
         relations=relations,
     )
     named = chosen.get("relations", "named")
-    if named not in RELATIONS:
-        raise unknown_name("relations of reader 'umls'", named, RELATIONS)
+    check_name("relations of reader 'umls'", named, RELATIONS)
     if path is None or not path.is_dir():
         raise InputError(f"{path or 'reader umls'}: expected the META folder with MRCONSO.RRF")
 

@@ -50,8 +50,6 @@ class AskedFor:
 
         Args:
             present: Whether a concept is in MRCONSO, boolean by number.
-            known: Whether a concept has a kept name.
-            tally: Counts.
 
         Raises:
             InputError: MRCONSO has none of the concepts.

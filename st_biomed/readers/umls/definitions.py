@@ -26,7 +26,6 @@ def read_definitions(
     """Read MRDEF, which does not state the language of a definition; it is that of its vocabulary.
 
     Args:
-        folder: The files.
         known: Whether a concept has a kept name, boolean by number.
         language_of: SAB to LAT.
         sources: SAB of the definitions to keep; ``None`` for all.

@@ -40,7 +40,6 @@ class MetaFolder:
     """The files by name, and the tally of their rows.
 
     Args:
-        path: The folder.
         tally: Counts the rows of MRCONSO, MRREL, MRSTY, MRCUI and MRDEF.
         keep_suppressed: Whether rows with SUPPRESS = O, E or Y are kept.
 
@@ -74,7 +73,6 @@ class MetaFolder:
         """Reject a missing file.
 
         Args:
-            file: The file's name.
             asked: The option that needs it, and how to read without it.
 
         Raises:
@@ -125,9 +123,6 @@ class MetaFolder:
         """A column of CUIs as the integers after the C, int32 ``[N]``.
 
         Args:
-            file: The file's name.
-            block: Some rows of it.
-            column: The column's name.
             optional: Whether a cell may be empty, with the number -1.
 
         Raises:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import unknown_name
+from st_biomed.errors import check_name
 from st_biomed.readers._columns import among
 from st_biomed.readers.umls.folder import MetaFolder, curies
 from st_biomed.records import Rows
@@ -77,14 +77,12 @@ def read_links(
     """Read MRREL.
 
     Args:
-        folder: The files.
         sources: Sources whose rows are kept; ``None`` for all.
         asked: The sources that must occur.
         parent_sources: Sources whose parents are kept, which must occur; empty for all.
         relations: One of ``RELATIONS``.
         inverses: Whether to keep both of two inverse relations.
         least_rows: Relations with fewer rows are dropped.
-        trade_names: Whether to read trade names.
 
     Raises:
         InputError: An option needs MRREL or MRDOC, which is missing; no row has a requested source.
@@ -148,8 +146,7 @@ def read_links(
         blocks.append(kept)
     for option, wanted in (("relation_sources", asked), ("parent_sources", parent_sources)):
         for source in wanted:
-            if source not in met:
-                raise unknown_name(f"value of option {option} (no row of MRREL has it)", source, met)
+            check_name(f"value of option {option} (no row of MRREL has it)", source, met)
     rare = {name for name, count in counts.items() if count < least_rows}
     for i, kept in enumerate(blocks if rare else ()):
         if kept.table == "relations":

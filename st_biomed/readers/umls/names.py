@@ -90,7 +90,6 @@ def read_names(
     """Read MRCONSO.
 
     Args:
-        folder: The files.
         wanted: A description of other concepts, and whether to keep a concept, boolean by number, or ``None`` for all.
         filters: Languages, sources and term types to keep, ``None`` for all.
         presets: The filters that a preset set, and its name.

@@ -45,7 +45,6 @@ def read_columns(
     Args:
         parts: The file, or its pieces.
         names: The names of all its columns.
-        columns: The columns to read.
         plain: The columns whose values rarely repeat; the others are dictionary-encoded.
 
     Yields:

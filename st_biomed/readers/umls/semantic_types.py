@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name
 
 _GROUPS = {
     "ACTI": "T051 T052 T053 T054 T055 T056 T057 T064 T066",
@@ -52,8 +52,7 @@ def types_of_groups(groups: Iterable[str]) -> set[str]:
     """
     types: set[str] = set()
     for group in groups:
-        if group not in SEMANTIC_GROUPS:
-            raise unknown_name("semantic group", group, SEMANTIC_GROUPS)
+        check_name("semantic group", group, SEMANTIC_GROUPS)
         types.update(SEMANTIC_GROUPS[group])
     return types
 

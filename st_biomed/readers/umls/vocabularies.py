@@ -28,7 +28,6 @@ def spoken(folder: MetaFolder, met: Mapping[str, set[str]]) -> dict[str, str]:
     """SAB to LAT of the current version in MRSAB, otherwise the only language of its names.
 
     Args:
-        folder: The files.
         met: SAB to the LAT of its rows in MRCONSO.
     """
     languages_of = {source: next(iter(languages)) for source, languages in met.items() if len(languages) == 1}
@@ -46,7 +45,6 @@ def all_described(
 
     Args:
         rows: Columns of records.
-        folder: The files.
         known: The result of :func:`described`.
         whole: The release.
     """

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from st_biomed.errors import InputError
 from st_biomed.linking_data import dictionary_forms, open_dictionary
 from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
-from st_biomed.readers import Tally, reader_names
+from st_biomed.readers import reader_names
+from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 from tests.contracts.linking_contract import FIXTURES
 from tests.readers.mutations import mutated

@@ -5,7 +5,7 @@ import pytest
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.linking_data.preparation import split_composites
 from st_biomed.linking_data.preparation.composites import parts_of
-from st_biomed.readers import SourceInfo
+from st_biomed.records import SourceInfo
 
 
 @pytest.mark.parametrize(

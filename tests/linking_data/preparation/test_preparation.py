@@ -11,7 +11,7 @@ from st_biomed.linking_data import LinkingDataset, LinkingDictionary, Mention, o
 from st_biomed.linking_data.preparation import BIOSYN, STEPS, add_mentions, merge_names, prepare, refine
 from st_biomed.linking_data.preparation.expansion import expand
 from st_biomed.linking_data.preparation.spelling import read_spelling
-from st_biomed.readers import SourceInfo
+from st_biomed.records import SourceInfo
 from tests.contracts.linking_contract import FIXTURES
 
 FOLDER = FIXTURES / "ncbi_disease"
