@@ -49,9 +49,9 @@ class GraphTransformer(Transformer):
         check_runtime(export.backend)
         return cls.load(str(folder), backend=export.backend, model_kwargs={"export": export}, **options)
 
-    def _load_model(
+    def _load_model(  # type: ignore[override] # in place of reading weights
         self, folder: str, task: str, config: Any, *others: Any, export: Export, **kwargs: Any
-    ) -> Any:  # in place of reading weights
+    ) -> Any:
         self.export, self.graph_sha256 = export, _digest(Path(folder), export)
         return _opened(Path(folder, export.graph_file), export.backend, config)
 

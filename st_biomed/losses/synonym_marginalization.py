@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import number, one_of
+from st_biomed.errors import InputError, check_name
+from st_biomed.losses.arguments import number
 from st_biomed.losses.pair_loss import PairLoss, concept_pairs
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, reduce_rows, unit_rows
 
@@ -58,7 +58,7 @@ class SynonymMarginalizationLoss(PairLoss):
     ) -> None:
         super().__init__(model, **{"miner": None, **pairs})
         self.scale = number("scale", scale, above=0.0)
-        self.similarity = one_of("similarity", similarity, SIMILARITIES)
+        self.similarity = check_name("similarity", similarity, SIMILARITIES)
         if (mentions is None) != (names is None) or (
             mentions is not None and names is not None and mentions.shape != names.shape
         ):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from importlib.metadata import PackageNotFoundError, requires, version
+from typing import Any
 
 EXPORTERS = {"onnx": "optimum-onnx", "openvino": "optimum-intel"}
 SHOWN = (
@@ -69,9 +70,8 @@ def main(backend: str, folder: str = "", output: str = "", instructions: str = "
         return
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(
-        folder, device="cpu", backend=backend, model_kwargs={"export": True}, local_files_only=True
-    )
+    options: Any = {"backend": backend, "model_kwargs": {"export": True}}
+    model = SentenceTransformer(folder, device="cpu", local_files_only=True, **options)
     if instructions:
         from sentence_transformers import export_dynamic_quantized_onnx_model
 
