@@ -45,6 +45,7 @@ def read(
 
     Args:
         tally: Counts lines.
+        fold: Its number.
         columns: The kinds of the cells of a line, in order: ``mention``, ``id``, ``name`` (the concept's, for the
             dictionary) or ``ignored``.
         pattern: Path of the files, with ``{fold}`` and ``{split}``; ``fold_{fold}/{split}.tsv`` for folders.
