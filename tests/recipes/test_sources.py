@@ -51,7 +51,7 @@ HOST = (
 )
 """Arguments of the trainer that are in force whether a configuration names them or not."""
 _READ_OR_WRITTEN = """
-    terminology corpus corpus_license form text_field processes linking relatedness benchmarks slow_benchmarks rankings
+    terminology corpus corpus_license text_form text_field processes linking relatedness benchmarks slow_benchmarks rankings
     release release_seed earlier stage output_dir cache_dir license overwrite smoke device resume vocabulary_settings
     trust_remote_code fold
     kge_settings inject_settings
