@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
-# Usage: bash evaluation/open_encoder.sh [all | data | train | scorecard | curve | ablations | controls]
+# Usage: bash evaluation/open_encoder.sh [all | data | train | share | scorecard | curve | ablations | controls]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -41,7 +41,7 @@ mix() { # folder, share of the trained weights
 }
 case "${1:-all}" in
 all)
-    for step in train scorecard curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
+    for step in train share scorecard curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
     ;;
 data) ;;
 train) # a run of each seed; with the seeds 0 1 2, their average is the release of the configuration, which trains the same runs
@@ -53,6 +53,15 @@ train) # a run of each seed; with the seeds 0 1 2, their average is the release 
 scorecard) # every benchmark that has its data: the release, and the run of each seed alone
     # shellcheck disable=SC2046
     scorecard scorecard released=$out/released $(models full)
+    ;;
+share) # the share of the trained weights, chosen on the dev parts with the average of two runs
+    {
+        for other in 0.6 0.8 1; do
+            half=$(python -c "print($other / 2)")
+            echo "two-$other: {mix: {$out/full-0-training/trained: $half, $out/full-1-training/trained: $half}}"
+        done
+    } >$out/shares.yaml
+    python evaluation/open_encoder_trials.py $out/shares.yaml --output $out/shares
     ;;
 curve) # other shares of the trained weights in the release
     for other in 0.25 0.5 1; do mix $out/share-$other $other; done

@@ -3,7 +3,7 @@
     python evaluation/open_encoder_trials.py trials.yaml --output out/trials
 
 The file has a trial in each entry: arguments of the recipe, and shares of the trained weights to measure (1 by default); a mix, the
-weights of earlier trials, of which the rest to 1 is the base model's; or the number of leading principal components that are removed
+shares of earlier trials or of folders of trained models, of which the rest to 1 is the base model's; or the number of leading principal components that are removed
 from the vectors of the untrained base model, a control of ``--distillation_removed``::
 
     mild: {arguments: --distillation 20 --learning_rate 1e-4 --max_steps 300, shares: [1, 0.5]}
@@ -42,6 +42,7 @@ from recipes import open_encoder
 from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.averaging.encoders import buffers_of
 from st_biomed.averaging.states import average_states
+from st_biomed.encoder.load import load_encoder
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
@@ -86,7 +87,7 @@ def main() -> None:
             write(results, waiting[0], 0.0, measured(base, suite, without_top(base, data, trial["removed"])))
             continue
         if "mix" in trial:
-            parts = {name: torch.load(arguments.output / f"{name}.pt", weights_only=True) for name in trial["mix"]}
+            parts = {name: weights_of(name, arguments.output) for name in trial["mix"]}
             weights = [1 - sum(trial["mix"].values()), *trial["mix"].values()]
             shares = {1.0: average([base.state_dict(), *parts.values()], weights, base)}
         else:
@@ -153,6 +154,12 @@ def train(trial: Settings, data: open_encoder.Data, output: Path) -> State:
     rows = {name: part.rows for name, part in parts.items()}
     train_encoder(model, recipe, training, rows, losses, record, TerminologyDigestCallback(losses), EpochCallback())
     return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+
+
+def weights_of(name: str, output: Path) -> State:
+    """The weights of an earlier trial, or of the model in a folder."""
+    trial = output / f"{name}.pt"
+    return torch.load(trial, weights_only=True) if trial.is_file() else load_encoder(name, device="cpu").state_dict()
 
 
 def average(states: list[State], weights: list[float], model: SentenceTransformer) -> State:
