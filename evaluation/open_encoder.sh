@@ -30,7 +30,8 @@ few() { # name, models; a benchmark or two of each family
         umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit)
 }
 slow="ncbi_disease clustering_doid clustering_hpo"
-short="--runs 1 --max_steps 200 --corpus none --shares 4 2 4 1"
+steps="--runs 1 --max_steps 200 --corpus none" # the settings of the page's controls and ablations
+short="$steps --average 0.6" all="--shares 4 2 4 1"
 share=$(python -c "
 import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['average'])")
 models() { # names
@@ -71,14 +72,14 @@ ablations) # 200 steps without passages, with them, and with each part left out;
     for seed in $seeds; do
         # shellcheck disable=SC2086
         {
-            train short "$seed" $short --keep_trained true
-            train passages "$seed" --runs 1 --max_steps 200
+            train short "$seed" $short $all --keep_trained true
+            train passages "$seed" --runs 1 --max_steps 200 --average 0.6
             train no_definitions "$seed" $short --parts synonyms hierarchy relations --shares 2 2 1
             train no_hierarchy "$seed" $short --parts synonyms definitions relations --shares 2 2 1
             train no_relations "$seed" $short --parts synonyms definitions hierarchy --shares 2 2 2
-            train no_distillation "$seed" $short --distillation 0
-            train synonyms_alone "$seed" $short --parts synonyms --shares 1 --distillation 0 --average none
-            train hierarchy_alone "$seed" $short --parts hierarchy --shares 1 --distillation 0 --average none
+            train no_distillation "$seed" $short $all --distillation 0
+            train synonyms_alone "$seed" $steps --parts synonyms --shares 1 --distillation 0 --average none
+            train hierarchy_alone "$seed" $steps --parts hierarchy --shares 1 --distillation 0 --average none
         }
     done
     # shellcheck disable=SC2046
@@ -93,8 +94,8 @@ controls) # the same training on names that belong to other concepts, and the ba
     done
     for seed in $seeds; do
         # shellcheck disable=SC2086
-        train short "$seed" $short --keep_trained true
-        train shuffled "$seed" $short --terminology $out/shuffled
+        train short "$seed" $short $all --keep_trained true
+        train shuffled "$seed" $short $all --terminology $out/shuffled
     done
     # shellcheck disable=SC2046
     few controls untrained=$out/untrained $(models shuffled short)
