@@ -9,7 +9,10 @@ ROOT = Path(__file__).parents[2]
 LOADER = ROOT / "st_biomed" / "encoder"
 ALLOWED = {
     ("st_biomed/corpus/vocabulary.py", "AutoTokenizer.from_pretrained"),  # what it wrote itself, a line above
-    ("st_biomed/release/export_script.py", "SentenceTransformer"),  # in an environment without this package, what it wrote itself
+    (
+        "st_biomed/release/export_script.py",
+        "SentenceTransformer",
+    ),  # in an environment without this package, what it wrote itself
     ("st_biomed/release/folder.py", "SentenceTransformer"),  # that others can load what was saved, a line above
     ("st_biomed/leaderboard/dense_and_sparse.py", "hf_hub_download"),  # a number beside a model, read as a tensor
 }
