@@ -51,9 +51,10 @@ train) # a run of each seed; with the seeds 0 1 2, their average is the release 
     st-biomed average $(for seed in $seeds; do echo $out/full-"$seed"-training/trained; done) --output $out/runs --overwrite
     mix $out/released "$share"
     ;;
-scorecard) # every benchmark that has its data: the release, and the run of each seed alone
+scorecard) # every benchmark that has its data, of the release; one or two of each family, of the run of each seed alone
+    scorecard scorecard released=$out/released
     # shellcheck disable=SC2046
-    scorecard scorecard released=$out/released $(models full)
+    slow=ncbi_disease few runs $(models full)
     ;;
 share) # the share of the trained weights, chosen on the dev parts with the average of two runs
     {
