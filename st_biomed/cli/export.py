@@ -41,7 +41,8 @@ def run(
         str,
         typer.Option(
             help="Interpreter of the exporter's environment, made by pip install 'sentence-transformers[onnx,openvino]<6'; "
-            "by default the present one."
+            "by default the present one.",
+            show_default=False,
         ),
         PATH,
     ] = sys.executable,
