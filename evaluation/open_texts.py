@@ -44,19 +44,20 @@ def chosen(path: Path, licenses: list[str]) -> tuple[list[str], Counter[str]]:
     """
     kept: list[str] = []
     left_out: Counter[str] = Counter()
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                document = json.loads(line)
-                fields = {key: str(document[key]) for key in KEYS}
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputError(
-                    f"{path}:{number}: expected an object with {', '.join(KEYS)}, found {error}"
-                ) from error
-            if fields["licence"] in licenses:
-                kept.append(json.dumps(fields, ensure_ascii=False))
-            else:
-                left_out[fields["licence"]] += 1
+    try:
+        lines = gzip.decompress(path.read_bytes()).decode("utf-8").rstrip("\n").split("\n")
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"{path}: expected a gzipped file of JSON Lines, found {error}") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            document = json.loads(line)
+            fields = {key: str(document[key]) for key in KEYS}
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}:{number}: expected an object with {', '.join(KEYS)}, found {error}") from error
+        if fields["licence"] in licenses:
+            kept.append(json.dumps(fields, ensure_ascii=False))
+        else:
+            left_out[fields["licence"]] += 1
     if not kept:
         raise InputError(
             f"{path}: no document has one of the licenses {', '.join(licenses)}; found {', '.join(left_out)}"

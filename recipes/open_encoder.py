@@ -4,9 +4,10 @@
     python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml
 
 The recipe reads terminologies, holds out what the benchmarks measure, and trains on synonyms, definitions (and, with
-``--corpus``, passages of text in which a name is used), the hierarchy and relations together, while self-distillation preserves the cosines of the base model. With ``--runs N`` it
-trains N encoders with consecutive seeds and averages their weights. It then averages the weights with those of the base
-model, and writes a folder that sentence-transformers loads without this package.
+``--corpus``, passages of text in which a name is used), the hierarchy and relations together, while self-distillation
+preserves the cosines of the base model. With ``--runs N`` it trains N encoders with consecutive seeds and averages their
+weights. It then averages the weights with those of the base model, and writes a folder that sentence-transformers loads
+without this package.
 
 The models of the runs stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` continues in the first
 unfinished run. All arguments of the trainer are accepted too; ``--help-all`` lists them.
@@ -199,11 +200,8 @@ def run(
     # Data and loss of each part, then train; each run starts from the base model.
     students: dict[str, SentenceTransformer] = {}
     for i in range(recipe.runs):
-        name, student = f"run-{i + 1}", recipe.encoder()
-        parts = {
-            part: recipe.part(part, student, train, folders.work / "terminology", training.seed)
-            for part in recipe.parts
-        }
+        name, student, seed = f"run-{i + 1}", recipe.encoder(), training.seed + i
+        parts = {part: recipe.part(part, student, train, folders.work / "terminology", seed) for part in recipe.parts}
         losses = recipe.distilled_parts(parts, student, train, max_length=recipe.max_length, bf16=training.bf16)
         recipe.mix(training, parts)
         phases.train(
@@ -216,7 +214,7 @@ def run(
             TerminologyDigestCallback(losses),
             EpochCallback(),
             dev=measured,
-            seed=training.seed + i,
+            seed=seed,
         )
         students[name] = student
     trained = average_encoders([*students.values()], [1 / recipe.runs] * recipe.runs, [*students])

@@ -53,6 +53,5 @@ class PassageArguments(CorpusArguments):
         print(found.coverage)
         if not len(found.dataset):
             raise InputError(f"corpus: no name of the terminology is used in {', '.join(map(str, self.corpus))}")
-        return with_passages(
-            train, found.dataset, mask=getattr(tokenizer, "mask_token", None) or "..."
-        ), found.coverage
+        mask = getattr(tokenizer, "mask_token", None) or "..."
+        return with_passages(train, found.dataset, mask=mask, language=self.language or "en"), found.coverage

@@ -19,7 +19,7 @@ _MARKED = re.compile(rf"{re.escape(MARKERS[0])} .*? {re.escape(MARKERS[1])}(?: (
 """A mention between its markers, and the space that parts it from a punctuation mark."""
 
 
-def with_passages(terminology: Terminology, contexts: Dataset, *, mask: str) -> Terminology:
+def with_passages(terminology: Terminology, contexts: Dataset, *, mask: str, language: str = "en") -> Terminology:
     """A terminology whose concepts have passages of a text as further definitions.
 
     A name is used in the text where a definition could stand: words that often occur around the names of two concepts
@@ -32,11 +32,12 @@ def with_passages(terminology: Terminology, contexts: Dataset, *, mask: str) -> 
             ``text``, with the mention between markers, and ``concepts``, the indices of all concepts it may mean. A
             passage is one of each of them.
         mask: What stands in the place of the mention, e.g. ``"[MASK]"``.
+        language: Language of the passages.
 
     Returns:
         The terminology with the passages in ``definitions``, of the source ``PASSAGES``.
     """
-    codes, language = terminology.codes, "en"
+    codes = terminology.codes
     found: Iterable[dict[str, object]] = contexts.select_columns(["text", "concepts"])
 
     def passages() -> Iterator[Definition]:

@@ -51,3 +51,13 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str, message: str):
 def test_no_document_of_the_licenses_is_an_error(tmp_path: Path):
     with pytest.raises(InputError, match="no document has one of the licenses CC0; found CC BY, CC BY-NC"):
         open_texts.chosen(written(tmp_path, *map(json.dumps, DOCUMENTS)), ["CC0"])
+
+
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path):
+    """Catches a traceback for a missing file, one that is not gzipped, and one that ends too early."""
+    whole = written(tmp_path, json.dumps(DOCUMENTS[0])).read_bytes()
+    for name, content in (("missing", None), ("plain", b"{}"), ("cut", whole[:-9])):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=f"{name}: expected a gzipped file of JSON Lines"):
+            open_texts.chosen(tmp_path / name, ["CC BY"])

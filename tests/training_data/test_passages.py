@@ -53,6 +53,8 @@ def test_passages_belong_to_every_concept_of_the_name_and_do_not_have_the_name(z
         *((f"ZORB:{code}", text, "PASSAGES") for code in (2, 3) for text in (first, second)),
     }
     assert not found.sources["PASSAGES"].redistributable
+    other, _ = PassageArguments(corpus=[corpus], text_form="lines", language="").with_corpus(zorb, Tokenizer)
+    assert set(other.definitions["language"].to_pylist()) == {"en"}
 
 
 def test_everything_else_of_the_terminology_stays(corpus: str):
