@@ -37,7 +37,7 @@ from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, ShuffledBatches
-from st_biomed.samplers.prototypes import texts_of_sources
+from st_biomed.samplers.prototypes import texts_named_by
 from st_biomed.settings.checks import PATH, SIZE, about
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, measured_in_training
@@ -178,7 +178,7 @@ def masks_of_mentions(loss: str, pairs: MentionPairs) -> dict[str, torch.Tensor]
     if loss != "marginal":
         return {}
     sources = {"mentions": pairs.mention_source, "names": pairs.dictionary_source}
-    return {key: torch.from_numpy(texts_of_sources(pairs.terminology, [name])) for key, name in sources.items()}
+    return {key: torch.from_numpy(texts_named_by(pairs.terminology, [name])) for key, name in sources.items()}
 
 
 def run(

@@ -13,7 +13,7 @@ from st_biomed.errors import InputError, check_whole
 from st_biomed.samplers.arguments import TerminologyBatches, recall
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.neighbor_table import NeighborTable
-from st_biomed.samplers.prototypes import ConceptRows, texts_of_sources
+from st_biomed.samplers.prototypes import ConceptRows, texts_named_by
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class HardNegativeBatchSampler(EpochBatchSampler):
         per_concept = len(dataset) if of_all else plan.prototypes_per_concept
         self.prototypes = self.rows.prototypes(rng, per_concept, alone=plan.lone_rows)
         if of_all:
-            texts = texts_of_sources(terminology, plan.prototype_sources)
+            texts = texts_named_by(terminology, plan.prototype_sources)
             self.prototypes = self.prototypes[texts[self.rows.labels[self.prototypes]]]
         if len(self.prototypes) < plan.prototypes:
             raise InputError(

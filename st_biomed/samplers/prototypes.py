@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 
-def texts_of_sources(terminology: Terminology, sources: Sequence[str]) -> np.ndarray:
-    """Whether each text is a name of some sources, boolean ``[T]``; it may be a name of others as well.
+def texts_named_by(terminology: Terminology, sources: Sequence[str]) -> np.ndarray:
+    """Whether each text is a name that some sources state, boolean ``[T]``; others may state it as well. Prefixes of codes do not
+    count, as they do in :func:`~st_biomed.training_data.chosen_sources.texts_of_sources`: mentions have the codes of their dictionary.
 
     Args:
         terminology: The terminology.
