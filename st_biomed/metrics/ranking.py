@@ -56,6 +56,19 @@ def spearman(a: ArrayLike, b: ArrayLike) -> float:
     a, b = checked(a, "first side"), checked(b, "second side")
     if len(a) != len(b):
         raise InputError(f"spearman needs pairs, found {len(a):,} and {len(b):,} numbers")
-    ranks_a, ranks_b = rankdata(a) - (len(a) + 1) / 2, rankdata(b) - (len(b) + 1) / 2
-    scale = np.sqrt((ranks_a @ ranks_a) * (ranks_b @ ranks_b))
-    return float(ranks_a @ ranks_b / scale) if scale > 0 else 0.0
+    return float(spearman_of_rows(a, b))
+
+
+def spearman_of_rows(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """:func:`spearman` of each row.
+
+    Args:
+        a, b: Paired finite numbers, ``[..., N]`` and ``[..., N]``; the leading sizes are broadcast.
+
+    Returns:
+        ``[...]``.
+    """
+    middle = (a.shape[-1] + 1) / 2
+    ranks_a, ranks_b = rankdata(a, axis=-1) - middle, rankdata(b, axis=-1) - middle
+    scale = np.sqrt(np.square(ranks_a).sum(axis=-1) * np.square(ranks_b).sum(axis=-1))
+    return np.divide((ranks_a * ranks_b).sum(axis=-1), scale, out=np.zeros_like(scale), where=scale > 0)

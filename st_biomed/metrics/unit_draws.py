@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from st_biomed.metrics.discrimination import mean_auc
-from st_biomed.metrics.ranking import spearman
+from st_biomed.metrics.ranking import spearman_of_rows
 from st_biomed.metrics.relation_draws import RelationScores
 
 
@@ -32,11 +32,17 @@ OF_SUMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"mean": _mean, "macro_
 """Statistics of the sums of the columns ``[..., C]``: ``mean`` of (value, 1); ``macro_mean`` of (value, 1) or (0, 0) for
 each group, two columns a group; ``f1`` of (true positives, predicted, gold)."""
 
-OF_RANKS: dict[str, Callable[[np.ndarray], float]] = {
-    "spearman": lambda rows: spearman(rows[:, 0], rows[:, 1]),
-    "mean_auc": lambda rows: mean_auc(rows[:, 0], rows[:, 1]),
+
+def _mean_auc_of_rows(scores: np.ndarray, given: np.ndarray) -> np.ndarray:
+    return np.array([mean_auc(*row) for row in zip(scores, np.broadcast_to(given, scores.shape), strict=True)])
+
+
+OF_RANKS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "spearman": spearman_of_rows,
+    "mean_auc": _mean_auc_of_rows,
 }
-"""Statistics of (score of the model, given number), ``[N, 2]``, that depend only on the order of the scores."""
+"""Statistics of the scores of the model ``[n, N]`` and the given numbers ``[n, N]`` or ``[N]`` of n draws; they depend only on
+the order of the scores."""
 
 OF_RELATIONS: dict[str, Callable[[np.ndarray], RelationScores]] = {"macro_auc": RelationScores}
 """Statistics of (score of the model, number of the relation, related), ``[N, 3]``: pairs are drawn within their relation, see
@@ -116,21 +122,17 @@ class RankDraws:
 
     @property
     def value(self) -> float:
-        return self.of(self.rows)
+        return float(self.of(self.rows[None, :, 0], self.rows[:, 1])[0])
 
     def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
         drawn = rng.integers(len(self), size=(n, len(self)))
-        return np.array([self.of(self.rows[indices]) for indices in drawn])
+        return self.of(self.rows[:, 0][drawn], self.rows[:, 1][drawn])
 
     def exchanged(self, other: RankDraws, rng: np.random.Generator, n: int) -> np.ndarray:
         gold = self.rows[:, 1]
         first, second = rankdata(self.rows[:, 0]), rankdata(other.rows[:, 0])
-        found = []
-        for swap in _coins(rng, n, len(self)):
-            sides = np.where(swap, second, first), np.where(swap, first, second)
-            ours, theirs = (self.of(np.stack([side, gold], axis=1)) for side in sides)
-            found.append(ours - theirs)
-        return np.array(found)
+        swapped = _coins(rng, n, len(self))
+        return self.of(np.where(swapped, second, first), gold) - self.of(np.where(swapped, first, second), gold)
 
 
 def draws_of(rows: np.ndarray, statistic: str, clusters: np.ndarray | None = None) -> Draws:

@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm, spearmanr
+from scipy.stats import binom, norm, rankdata, spearmanr
 from sklearn.metrics import roc_auc_score
 
 from st_biomed.errors import InputError
@@ -164,6 +164,22 @@ def test_other_statistics_are_drawn_as_in_a_plain_loop(statistic, rows, of):
     drawn = [of(np.asarray(rows, dtype=float)[draw]) for draw in rng.integers(len(rows), size=(40, len(rows)))]
     low, high = np.quantile(drawn, [0.025, 0.975])
     assert units.interval(n_resamples=40, seed=3) == pytest.approx((of(rows), low, high))
+
+
+def test_ranks_are_exchanged_as_in_a_plain_loop():
+    """scipy is the oracle; would catch ranks taken before the exchange, and given numbers exchanged with them."""
+    rng = np.random.default_rng(4)
+    given, (ours, theirs) = rng.integers(0, 4, 12), rng.integers(0, 6, (2, 12))
+    units = [Units("pair", np.stack([scores, given], axis=1), "spearman") for scores in (ours, theirs)]
+    first, second = rankdata(ours), rankdata(theirs)
+    found = []
+    for swapped in np.random.default_rng(9).integers(2, size=(50, 12), dtype=np.int8).astype(bool):
+        sides = np.where(swapped, second, first), np.where(swapped, first, second)
+        found.append(spearmanr(sides[0], given).statistic - spearmanr(sides[1], given).statistic)
+    observed = spearmanr(ours, given).statistic - spearmanr(theirs, given).statistic
+    p_value = (1 + sum(abs(difference) >= abs(observed) - 1e-9 for difference in found)) / 51
+    assert 0.05 < p_value < 0.95
+    assert units[0].compare(units[1], n_resamples=50, seed=9).p_value == pytest.approx(p_value)
 
 
 def test_a_model_is_compared_by_ranks_whatever_the_scale_of_its_scores():

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# The multilingual open encoder with three seeds against the model that it starts from, and against the same training on English names
+# alone: the figures of results/open_encoder_multilingual.md. ST_BIOMED_DATA names the folder with the files of data.yaml, BASE the
+# folder of multilingual-e5-small or its id. The names of 500 concepts of HPO in six languages are held out and linked to English ones.
+# Usage: BASE=FOLDER [SEEDS="0 1 2"] bash evaluation/open_encoder_multilingual.sh [all | data | train | english | report]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
+base="${BASE:-intfloat/multilingual-e5-small}" seeds="${SEEDS:-0 1 2}" data=out/multilingual out=out/open_encoder_multilingual_seeds
+export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+PATH="$PWD/.venv/bin:$PATH"
+if [ ! -f out/open_multilingual/terminology.json ]; then
+    st-biomed unite evaluation/open_terminology_multilingual.yaml --data "$ST_BIOMED_DATA" --output out/open_multilingual
+fi
+if [ ! -f $data/train/terminology.json ]; then
+    python evaluation/translated_names.py out/open_multilingual HP: 500 $data es fr de it nl pt
+fi
+if [ ! -f $data/english/terminology.json ]; then
+    st-biomed subset $data/train --languages en --output $data/english
+fi
+train() { # name, terminology, seed
+    if [ ! -f $out/"$1"-"$3"/run.json ]; then
+        python recipes/open_encoder.py recipes/configs/open_encoder_multilingual.yaml --disable_tqdm true --seed "$3" --runs 1 \
+            --base_model "$base" --terminology "$2" --output_dir $out/"$1"-"$3" --overwrite true --keep_trained true \
+            --cache_dir $out/evaluation/vectors
+    fi
+}
+models() { # names
+    for name in "$@"; do for seed in $seeds; do
+        [ ! -f "$out/$name-$seed/run.json" ] || echo "$name-$seed=$out/$name-$seed"
+    done; done
+}
+case "${1:-all}" in
+all)
+    for step in train english report; do bash evaluation/open_encoder_multilingual.sh $step; done
+    ;;
+data) ;;
+train) # a run of each seed; the release is the average of their trained weights, then with the base
+    for seed in $seeds; do train multilingual $data/train "$seed"; done
+    # shellcheck disable=SC2046
+    st-biomed average $(for seed in $seeds; do echo $out/multilingual-"$seed"-training/trained; done) --output $out/runs --overwrite
+    share=$(python -c "
+from st_biomed.settings.recipe import read_yaml; print(read_yaml('recipes/configs/open_encoder_english.yaml')['average'])")
+    st-biomed average "$base" $out/runs --weights "$(python -c "print(1 - $share)"),$share" --output $out/released --overwrite
+    ;;
+english) # the control: the same settings, steps and held-out concepts, without a name or definition in another language
+    for seed in $seeds; do train english $data/english "$seed"; done
+    ;;
+report)
+    # shellcheck disable=SC2046
+    st-biomed evaluate released=$out/released $(models multilingual english) --scorecard --base base="$base" --bf16 \
+        --data "$ST_BIOMED_DATA" -o $out/evaluation --selection $(printf -- "-b $data/translations%s.yaml " "" -{de,es,fr,it,nl,pt}) \
+        $(printf -- "-b %s " ncbi_disease mayosrs umnsrs_similarity_modified umnsrs_relatedness_modified icd10cm_tree \
+            doid_tree hpo_tree icd9cm_it_tree relations_ncit)
+    python evaluation/cells.py $out/evaluation --reference english -o $out/report.md
+    ;;
+*)
+    echo "no step $1: all, data, train, english, report" >&2
+    exit 2
+    ;;
+esac
