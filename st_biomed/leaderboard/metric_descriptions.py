@@ -14,11 +14,17 @@ PUBLISHED_SCORING = {
 }
 """Primary metric to its scoring with ``as_published``; other metrics have only one scoring."""
 
-_DRAWN_PAIRS = {
-    "pairs": "Intervals and tests draw the pairs within each relation: they are about these relations.",
-    "relations and pairs": "Intervals draw relations, and the pairs within each; tests exchange whole relations.",
+_DRAWN = {
+    ("macro_auc", "pairs"): "Intervals and tests draw the pairs within each relation: they are about these relations.",
+    ("macro_auc", "relations and pairs"): (
+        "Intervals draw relations, and the pairs within each; tests exchange whole relations."
+    ),
+    (
+        "mean_auc",
+        "sub-trees",
+    ): "Intervals draw the held-out sub-trees with all their pairs; tests exchange whole sub-trees.",
 }
-"""What :func:`st_biomed.metrics.relation_draws.resampling` says, in words."""
+"""Primary metric and what its evaluator draws, in words."""
 
 _DUEL = re.compile(r"(\d+)v(\d+)")
 _SMALLER = re.compile(r"(^|_)mr$")
@@ -56,8 +62,8 @@ def notes_of(result: Result) -> list[str]:
         )
     if result.metric == "macro_auc":
         notes.append("Areas under the ROC curve against unrelated pairs; 0.5 is chance.")
-        if (drawn := result.settings.get("resampling")) is not None:
-            notes.append(_DRAWN_PAIRS[drawn])
+    if (drawn := _DRAWN.get((result.metric, result.settings.get("resampling", "")))) is not None:
+        notes.append(drawn)
     if result.metric == "f1":
         has_theta = result.settings.get("theta") is not None
         notes.append(

@@ -20,7 +20,7 @@ _COLUMNS = {
     "mean": ["value", "count"],
     "f1": ["true positives", "predicted", "gold"],
     "spearman": ["score", "given score"],
-    "mean_auc": ["score", "distance"],
+    "mean_auc": ["score", "distance", "sub-tree of the first name", "sub-tree of the second name"],
     "macro_auc": ["score", "number of the relation", "related"],
 }
 """Statistic to the names of its columns, see :data:`st_biomed.metrics.unit_draws.STATISTICS`."""
@@ -88,9 +88,10 @@ def columns_of(units: Units, groups: Sequence[str] = ()) -> list[str]:
     Args:
         groups: Names of the groups of a macro mean, two columns each; numbers if the counts differ.
     """
+    n_columns = units.rows.shape[1]
     if units.statistic != "macro_mean":
-        return _COLUMNS[units.statistic]
-    n_groups = units.rows.shape[1] // 2
+        return _COLUMNS[units.statistic][:n_columns]
+    n_groups = n_columns // 2
     names = groups if len(groups) == n_groups else [str(i) for i in range(n_groups)]
     return [f"{kind} of {name}" for name in names for kind in ("value", "count")]
 

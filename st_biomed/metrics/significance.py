@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.metrics.unit_draws import OF_RELATIONS, OF_SUMS, STATISTICS, Draws, draws_of
+from st_biomed.metrics.unit_draws import OF_GROUPS, OF_SUMS, STATISTICS, Draws, draws_of
 
 _CELLS = 1 << 22  # numbers drawn at once: 32 MB
 
@@ -83,8 +83,8 @@ class Units:
             if np.shape(self.clusters) != (len(rows),):
                 raise InputError(f"clusters: expected one for each of {len(rows):,} {self.unit}s")
         object.__setattr__(self, "rows", rows)
-        if self.statistic in OF_RELATIONS:
-            draws_of(rows, self.statistic)  # refuses other columns, and a relation without pairs
+        if self.statistic in OF_GROUPS:
+            draws_of(rows, self.statistic)  # rejects other columns, and a relation without pairs
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 import numpy as np
 from scipy.stats import rankdata
 
-from st_biomed.metrics.discrimination import mean_auc
+from st_biomed.metrics.distance_draws import DistanceScores
 from st_biomed.metrics.ranking import spearman_of_rows
 from st_biomed.metrics.relation_draws import RelationScores
 
@@ -33,22 +33,19 @@ OF_SUMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"mean": _mean, "macro_
 each group, two columns a group; ``f1`` of (true positives, predicted, gold)."""
 
 
-def _mean_auc_of_rows(scores: np.ndarray, given: np.ndarray) -> np.ndarray:
-    return np.array([mean_auc(*row) for row in zip(scores, np.broadcast_to(given, scores.shape), strict=True)])
-
-
-OF_RANKS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "spearman": spearman_of_rows,
-    "mean_auc": _mean_auc_of_rows,
-}
+OF_RANKS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {"spearman": spearman_of_rows}
 """Statistics of the scores of the model ``[n, N]`` and the given numbers ``[n, N]`` or ``[N]`` of n draws; they depend only on
 the order of the scores."""
 
-OF_RELATIONS: dict[str, Callable[[np.ndarray], RelationScores]] = {"macro_auc": RelationScores}
-"""Statistics of (score of the model, number of the relation, related), ``[N, 3]``: pairs are drawn within their relation, see
-:class:`~st_biomed.metrics.relation_draws.RelationScores`."""
+OF_GROUPS: dict[str, Callable[[np.ndarray], RelationScores | DistanceScores]] = {
+    "macro_auc": RelationScores,
+    "mean_auc": DistanceScores,
+}
+"""Statistics of scores whose pairs are drawn within groups or with them: by relation, see
+:class:`~st_biomed.metrics.relation_draws.RelationScores`, or by sub-tree, see
+:class:`~st_biomed.metrics.distance_draws.DistanceScores`."""
 
-STATISTICS = (*OF_SUMS, *OF_RANKS, *OF_RELATIONS)
+STATISTICS = (*OF_SUMS, *OF_RANKS, *OF_GROUPS)
 
 
 class Draws(Protocol):
@@ -139,7 +136,7 @@ def draws_of(rows: np.ndarray, statistic: str, clusters: np.ndarray | None = Non
     """The units for drawing, by one of :data:`STATISTICS`."""
     if statistic in OF_SUMS:
         return SumDraws(rows, statistic, clusters)
-    return RankDraws(rows, statistic) if statistic in OF_RANKS else OF_RELATIONS[statistic](rows)
+    return RankDraws(rows, statistic) if statistic in OF_RANKS else OF_GROUPS[statistic](rows)
 
 
 def _coins(rng: np.random.Generator, n: int, size: int) -> np.ndarray:

@@ -36,6 +36,7 @@ class Splits:
         concept_side: 0, 1 or 2 for each concept of the whole terminology, int8 ``[C]``.
         text_side: The same for its texts, int8 ``[T]``; -1 for a text in no split (it equals a held-out name except
             for case).
+        text_subtree: Number of a held-out sub-tree of each held-out text, int32 ``[T]``; -1 elsewhere.
         tally: Terms (concept-name pairs) kept, and dropped by reason.
     """
 
@@ -44,6 +45,7 @@ class Splits:
     test: Terminology
     concept_side: np.ndarray
     text_side: np.ndarray
+    text_subtree: np.ndarray
     tally: Tally
 
     def __str__(self) -> str:
@@ -109,7 +111,7 @@ def split_by_subtree(
             len(roots),
             100 * held_out,
         )
-    return _split(terminology, concept_side)
+    return _split(terminology, concept_side, _subtrees(hierarchy, drawn[: n_test + n_dev]))
 
 
 def split_by_concept(
@@ -144,7 +146,7 @@ def split_by_concept(
         concept_side[drawn[:n_test]] = TEST
     if not all((concept_side == side).any() for side in (TRAIN, DEV, TEST)):
         raise InputError(f"{terminology.n_concepts} concepts are too few for dev {dev:.3g} and test {test:.3g}")
-    return _split(terminology, concept_side)
+    return _split(terminology, concept_side, np.full(terminology.n_concepts, -1, dtype=np.int32))
 
 
 def without_benchmark(
@@ -177,7 +179,7 @@ def _check_shares(dev: float, test: float) -> None:
         raise InputError(f"dev and test must be positive and leave a share to train, found {dev} and {test}")
 
 
-def _split(terminology: Terminology, concept_side: np.ndarray) -> Splits:
+def _split(terminology: Terminology, concept_side: np.ndarray, subtree: np.ndarray) -> Splits:
     """The three terminologies; a string goes where it is held out most."""
     concept, text = (terminology.terms[column].to_numpy() for column in ("concept", "text"))
     side = concept_side[concept]
@@ -193,13 +195,28 @@ def _split(terminology: Terminology, concept_side: np.ndarray) -> Splits:
         tally.drop(f"{_NAMES[own_part]} names that are names in {_NAMES[other_part]} too", int(lost.sum()))
     text_side = np.full(terminology.n_texts, -1, dtype=np.int8)
     text_side[text[kept]] = side[kept]
+    text_subtree = np.full(terminology.n_texts, -1, dtype=np.int32)
+    text_subtree[text[kept]] = subtree[concept[kept]]
     parts = []
     for at in (TRAIN, DEV, TEST):
         if not (kept & (side == at)).any():
             raise InputError(f"no string is left in {_NAMES[at]}: choose other shares, sub-trees or another seed")
         parts.append(terminology.subset(concept_side == at, texts=text_side == at))
     train_part, dev_part, test_part = parts
-    return Splits(train_part, dev_part, test_part, concept_side, text_side, tally)
+    return Splits(train_part, dev_part, test_part, concept_side, text_side, text_subtree, tally)
+
+
+def _subtrees(hierarchy: Hierarchy, roots: np.ndarray) -> np.ndarray:
+    """Index of the nearest root above each concept, or of itself, int32 ``[C]``; -1 below none."""
+    number = np.full(hierarchy.terminology.n_concepts, -1, dtype=np.int32)
+    number[roots] = np.arange(len(roots))
+    while len(roots):
+        parent, child = hierarchy.children.take(roots)
+        is_new = number[child] < 0
+        child, of_parent = child[is_new], number[roots[parent[is_new]]]
+        number[child] = of_parent
+        roots = np.unique(child)
+    return number
 
 
 def _roots(hierarchy: Hierarchy, depth: int | None, pattern: str | None) -> np.ndarray:

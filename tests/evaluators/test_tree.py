@@ -91,6 +91,23 @@ def test_trees_are_reported_one_by_one_and_as_a_mean():
     assert both.primary_metric == "dev_mean_auc"
 
 
+def test_sub_trees_of_joined_trees_stay_apart():
+    """Would catch two trees whose sub-trees have the same numbers, and numbers that one of the trees lacks."""
+    numbers = np.stack([np.arange(40) % 15, np.arange(40) % 15], axis=1)
+    parts = {
+        name: TreeEvaluator(PAIRS[:40], DISTANCES[:40], subtrees=numbers, n_bootstrap=0) for name in ("icd", "phecode")
+    }
+    both = TreeEvaluator.join(parts)
+    assert len(np.unique(both.subtrees)) == 30 and both.get_config_dict()["resampling"] == "sub-trees"
+    assert parts["icd"].get_config_dict()["resampling"] == "pairs"
+    both.measure(random_embeddings)
+    assert both.units["mean_auc"].rows.shape == (80, 4)
+    bare = TreeEvaluator(PAIRS[:40], DISTANCES[:40], n_bootstrap=0)
+    assert TreeEvaluator.join({**parts, "bare": bare}).subtrees is None
+    with pytest.raises(InputError, match=r"two numbers for each of 40 pairs, found \(40,\)"):
+        TreeEvaluator(PAIRS[:40], DISTANCES[:40], subtrees=numbers[:, 0])
+
+
 @pytest.mark.parametrize(
     ("pairs", "distances", "message"),
     [

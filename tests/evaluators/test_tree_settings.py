@@ -6,12 +6,14 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
+from st_biomed.metrics.distance_draws import MANY_SUBTREES
 from st_biomed.terminology import Terminology
 
 PROTOCOL = Path(__file__).parents[2] / "evaluation" / "benchmarks" / "icd10cm_tree.yaml"
@@ -36,6 +38,21 @@ def test_pairs_of_dev_and_test_are_disjoint_from_training_and_from_each_other(to
     assert not set(trees.dev.texts) & set(trees.test.texts)
     assert not (set(trees.dev.texts) | set(trees.test.texts)) & set(trees.splits.train.strings)
     assert (trees.dev.name, trees.test.name) == ("tree_dev", "tree_test")
+
+
+def test_pairs_know_their_sub_trees(toy: Hierarchy):
+    """Would catch pairs of which every one is drawn alone, and numbers of other texts."""
+    trees = TreeSettings(depth=1, dev=0.25, test=0.25, pairs_per_class=10).hold_out(toy)
+    text_id = {text: i for i, text in enumerate(toy.terminology.strings)}
+    for evaluator in (trees.dev, trees.test):
+        assert evaluator.subtrees is not None and evaluator.subtrees.min() >= 0
+        expected = [[trees.splits.text_subtree[text_id[text]] for text in pair] for pair in evaluator.pairs]
+        np.testing.assert_array_equal(evaluator.subtrees, expected)
+        is_near = evaluator.distances < 3
+        assert (evaluator.subtrees[is_near, 0] == evaluator.subtrees[is_near, 1]).any()
+        assert (evaluator.subtrees[~is_near, 0] != evaluator.subtrees[~is_near, 1]).any()
+        drawn = "sub-trees" if len(np.unique(evaluator.subtrees)) >= MANY_SUBTREES else "pairs"
+        assert evaluator.get_config_dict()["resampling"] == drawn
 
 
 def test_another_terminology_or_other_pairs_are_refused(toy: Hierarchy):

@@ -103,6 +103,22 @@ def test_any_graph_is_split_without_overlap(data):
     check(split, terminology, roots)
 
 
+def test_texts_know_the_nearest_held_out_root_above_them():
+    """Would catch the root of another sub-tree, and numbers outside of the held-out ones."""
+    toy = Hierarchy(Terminology.read("toy"))
+    splits = split_by_subtree(toy, depth=1, dev=0.25, test=0.25)
+    np.testing.assert_array_equal(splits.text_subtree >= 0, splits.text_side > 0)
+    below = {root: toy.children.reach(np.array([root])) for root in np.flatnonzero(toy.depth == 1)}
+    above: dict[int, set[int]] = {}  # roots above any concept of a text
+    for concept, text in zip(*(toy.terminology.terms[column].to_numpy() for column in ("concept", "text"))):
+        above.setdefault(text, set()).update(root for root in below if root == concept or below[root][concept])
+    roots: dict[int, set[int]] = {}  # those above all texts of a number
+    for text, number in enumerate(splits.text_subtree):
+        if number >= 0:
+            roots[number] = roots.get(number, above[text]) & above[text]
+    assert roots and all(roots.values())
+
+
 def test_a_concept_below_a_held_out_root_is_held_out():
     """Would catch a concept that is with the last of its roots, and so perhaps in training."""
     extra = [

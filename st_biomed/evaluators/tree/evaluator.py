@@ -18,6 +18,7 @@ from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.tree.file import pair_lines, read_pairs, write_pairs
 from st_biomed.evaluators.tree.pairs import draw_pairs
 from st_biomed.metrics import Units, cosine_of_pairs, discrimination
+from st_biomed.metrics.distance_draws import resampling
 
 if TYPE_CHECKING:
     from st_biomed.hierarchy import Hierarchy
@@ -38,6 +39,8 @@ class TreeEvaluator(EmbeddingEvaluator):
         pairs: Two texts each, ``[N]``.
         distances: Distance of each pair, ``[N]`` integers from 0; at least two different ones.
         trees: Name of the tree or source of each pair, ``[N]``.
+        subtrees: Numbers of the sub-trees that the two texts of each pair belong to, ``[N, 2]``. If there are many, the
+            interval and the paired test draw sub-trees, see :class:`~st_biomed.metrics.distance_draws.DistanceScores`.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
@@ -58,6 +61,7 @@ class TreeEvaluator(EmbeddingEvaluator):
         distances: Sequence[int] | np.ndarray,
         *,
         trees: Sequence[str] | None = None,
+        subtrees: np.ndarray | None = None,
         **options: Unpack[EvaluatorOptions],
     ) -> None:
         super().__init__(primary="mean_auc", **options)
@@ -65,6 +69,10 @@ class TreeEvaluator(EmbeddingEvaluator):
             found = f"{len(pairs):,} pairs and {len(distances):,} distances"
             found += "" if trees is None else f" and {len(trees):,} trees"
             raise InputError(f"pairs, distances and trees must be equally many, found {found}")
+        if subtrees is not None and np.shape(subtrees) != (len(pairs), 2):
+            raise InputError(
+                f"subtrees: expected two numbers for each of {len(pairs):,} pairs, found {np.shape(subtrees)}"
+            )
         for i, pair in enumerate(pairs):
             if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
                 raise InputError(f"pairs[{i}]: expected two texts, found {pair!r}")
@@ -78,6 +86,7 @@ class TreeEvaluator(EmbeddingEvaluator):
         self.texts = list(row)
         self.left, self.right = ends.T
         self.trees = None if trees is None else np.array(trees, dtype=object)
+        self.subtrees = subtrees
 
     # ------------------------------------------------------------------ making one
 
@@ -90,16 +99,21 @@ class TreeEvaluator(EmbeddingEvaluator):
         pairs_per_class: int = 800,
         distances: Sequence[int] | None = None,
         seed: int = 0,
+        text_subtree: np.ndarray | None = None,
         **options: Unpack[EvaluatorOptions],
     ) -> TreeEvaluator:
         """Draw the pairs from a hierarchy, see :func:`~st_biomed.evaluators.tree.pairs.draw_pairs`.
+
+        Args:
+            text_subtree: Number of the sub-tree of each text of the hierarchy, int ``[T]``.
 
         Raises:
             InputError: No pair at one of the distances.
         """
         ids, levels = draw_pairs(hierarchy, texts, pairs_per_class=pairs_per_class, distances=distances, seed=seed)
         strings = hierarchy.terminology.texts["text"].take(ids.ravel()).to_pylist()
-        evaluator = cls(list(zip(strings[::2], strings[1::2])), levels, **options)
+        subtrees = None if text_subtree is None else text_subtree[ids]
+        evaluator = cls(list(zip(strings[::2], strings[1::2])), levels, subtrees=subtrees, **options)
         for level, n in evaluator.counts.items():
             if n < pairs_per_class:
                 logger.warning(
@@ -127,10 +141,16 @@ class TreeEvaluator(EmbeddingEvaluator):
         if not trees:
             raise InputError("join needs at least one tree, found none")
         parts = list(trees.values())
+        subtrees, n_before = [], 0
+        for part in parts:
+            if part.subtrees is not None:
+                subtrees.append(part.subtrees + n_before)
+                n_before += 1 + int(part.subtrees.max())
         return cls(
             [pair for part in parts for pair in part.pairs],
             np.concatenate([part.distances for part in parts]),
             trees=[tree for tree, part in trees.items() for _ in part.distances],
+            subtrees=np.concatenate(subtrees) if len(subtrees) == len(parts) else None,
             **options,
         )
 
@@ -165,7 +185,8 @@ class TreeEvaluator(EmbeddingEvaluator):
         """The metrics listed above: first over all pairs, then the mean over trees, then each tree."""
         cosines = cosine_of_pairs(embed(self.texts), self.left, self.right)
         metrics = discrimination(cosines, self.distances)
-        units = {"mean_auc": Units("pair", np.stack([cosines, self.distances], axis=1), "mean_auc")}
+        columns = [cosines, self.distances, *(() if self.subtrees is None else self.subtrees.T)]
+        units = {"mean_auc": Units("pair", np.stack(columns, axis=1), "mean_auc")}
         if self.trees is None:
             return Observation(metrics, units)
         per_tree = {}
@@ -189,7 +210,8 @@ class TreeEvaluator(EmbeddingEvaluator):
     def get_config_dict(self) -> dict[str, Any]:
         """Pairs per distance and their digest, never their texts."""
         counts = {str(level): n for level, n in self.counts.items()}
-        return {"pairs": counts, "pairs_sha256": self.pairs_digest, **super().get_config_dict()}
+        drawn = {"resampling": resampling(self.subtrees)}
+        return {"pairs": counts, "pairs_sha256": self.pairs_digest, **drawn, **super().get_config_dict()}
 
     @property
     def citation(self) -> str:

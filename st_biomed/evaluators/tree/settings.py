@@ -145,6 +145,7 @@ class TreeSettings:
                 pairs_per_class=self.pairs_per_class,
                 distances=self.distances or None,
                 seed=self.seed + side,
+                text_subtree=splits.text_subtree,
                 **own,
             )
             if frozen and evaluator.pairs_digest != frozen:
