@@ -39,7 +39,7 @@ cell() { # name, seed: the same steps and batches in all cells
     esac
     # shellcheck disable=SC2086
     python recipes/hiprbert.py recipes/configs/hiprbert_phecode_open.yaml --disable_tqdm true --eval_strategy no --seed "$2" \
-        --output_dir "$cells/$1-$2" --overwrite true $arguments "${smoke[@]}"
+        --output_dir "$cells/$1-$2" --overwrite true --cache_dir $cells/evaluation/vectors $arguments "${smoke[@]}"
 }
 case "${1:-all}" in
 all)

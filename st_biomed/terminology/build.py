@@ -13,7 +13,13 @@ import pyarrow.compute as pc
 
 from st_biomed.readers._normalizers import single_spaced_column
 from st_biomed.records import COLUMNS, TABLE_OF, Record, Rows, SourceInfo, Tally
-from st_biomed.terminology.distinct_rows import distinct_rows, equal_to_previous, one_column, sorted_values
+from st_biomed.terminology.distinct_rows import (
+    ConceptIndices,
+    distinct_rows,
+    equal_to_previous,
+    one_column,
+    sorted_values,
+)
 from st_biomed.terminology.groupings import with_groupings
 
 _BLOCK = 1 << 16  # single records that are put into columns together
@@ -67,9 +73,10 @@ def assemble(
         tables = with_groupings(tables, groupings, columns["parents"], tally)
         codes = tables["concepts"]["code"].combine_chunks()
     has_name = pc.is_in(codes, value_set=named).to_numpy(zero_copy_only=False)
+    concepts = ConceptIndices(codes)
     for name in _ENDS:
         may_point_at = np.ones_like(has_name) if name == "parents" else has_name
-        tables[name] = _links(name, columns.pop(name), codes, may_point_at, tally)
+        tables[name] = _links(name, columns.pop(name), concepts, may_point_at, tally)
     return tables, sources_of(tables, sources, {source.name, *of_codes}), {"records": tally}
 
 
@@ -197,26 +204,20 @@ def _filled(table: str, columns: dict[str, pa.ChunkedArray], tally: Tally) -> di
 
 
 def _links(
-    table: str, columns: dict[str, pa.ChunkedArray], codes: pa.Array, may_point_at: np.ndarray, tally: Tally
+    table: str, columns: dict[str, pa.ChunkedArray], concepts: ConceptIndices, may_point_at: np.ndarray, tally: Tally
 ) -> pa.Table:
     """A table whose rows point at concepts: those that do, each once; the mask ``[C]`` has the concepts they may point at."""
     ends, order = _ENDS[table], _ORDER[table]
     if "text" in columns:
         columns = _filled(table, columns, tally)
-    values, index = sorted_values(columns, COLUMNS[table])
-    known = np.ones(len(index[0]), dtype=bool)
-    names, sizes = dict(zip(COLUMNS[table], values)), {}
-    rows = dict(zip(COLUMNS[table], index))
-    for name, final in ends.items():
-        if names[name].equals(codes):
-            concept = np.arange(len(codes))
-        else:
-            concept = pc.index_in(names[name], codes).fill_null(-1).to_numpy()
-        concept = np.where(np.append(may_point_at, False)[concept], concept, -1)
-        rows[final] = concept[rows.pop(name)]
-        known &= rows[final] >= 0
-        sizes[final] = len(codes)
-    sizes.update({name: len(names[name]) for name in rows if name not in sizes})
+    rows = {final: concepts.of(columns.pop(name)) for name, final in ends.items()}
+    sizes = dict.fromkeys(rows, len(may_point_at))
+    known = np.logical_and.reduce([np.append(may_point_at, False)[concept] for concept in rows.values()])
+    others = [name for name in COLUMNS[table] if name in columns]
+    values, index = sorted_values(columns, others)
+    names = dict(zip(others, values))
+    rows.update(zip(others, index))
+    sizes.update({name: len(column_values) for name, column_values in names.items()})
     tally.drop(f"{table} of a concept without a term", int((~known).sum()))
     if len(ends) == 2:
         first, second = (rows[final] for final in ends.values())

@@ -46,6 +46,36 @@ def sorted_values(
     return values, indices
 
 
+class ConceptIndices:
+    """The indices of concepts by their codes, in dictionary-encoded columns.
+
+    Codes are looked up once in each dictionary, not in each row, and only once in a dictionary that several columns share,
+    as those of a reader with one list of codes do.
+
+    Args:
+        codes: Distinct codes ``[C]``.
+    """
+
+    def __init__(self, codes: pa.Array) -> None:
+        self.codes = codes
+        self._dictionary = pa.array([], pa.string())
+        self._concept = np.empty(0, dtype=np.int32)
+
+    def of(self, column: pa.ChunkedArray) -> np.ndarray:
+        """Index of the concept of each row, int32 ``[N]``; -1 for other codes.
+
+        Args:
+            column: Codes with one dictionary in all chunks, see :func:`one_column`.
+        """
+        if not column.num_chunks:
+            return np.empty(0, dtype=np.int32)
+        dictionary = column.chunk(0).dictionary
+        if not dictionary.equals(self._dictionary):
+            self._dictionary = dictionary
+            self._concept = pc.index_in(dictionary, self.codes).fill_null(-1).to_numpy()
+        return np.concatenate([self._concept[chunk.indices.to_numpy()] for chunk in column.chunks])
+
+
 def distinct_rows(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> list[np.ndarray]:
     """The distinct rows of columns of integers below ``sizes``, sorted from left to right, as int32.
 
