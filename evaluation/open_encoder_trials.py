@@ -40,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from recipes import open_encoder
 from recipes.open_encoder import OpenEncoderArguments
-from st_biomed.averaging.encoders import buffers_of
+from st_biomed.averaging.average_encoders import buffers_of
 from st_biomed.averaging.states import average_states
 from st_biomed.encoder.load import load_encoder
 from st_biomed.evaluators.benchmark import read_benchmark_settings

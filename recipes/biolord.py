@@ -22,7 +22,7 @@ from typing import NamedTuple
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
-from st_biomed.averaging.encoders import average_encoders
+from st_biomed.averaging.average_encoders import average_encoders
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks

@@ -47,7 +47,7 @@ from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
-from st_biomed.training.italian_stages import STAGES, StageFolders, check_stages
+from st_biomed.training.italian_stage_folders import STAGES, StageFolders, check_stages
 from st_biomed.training.output import OutputFolders, is_main, output_folders, resume_point
 from st_biomed.training.readings import italian_readings
 from st_biomed.training_data.context_arguments import ContextArguments

@@ -25,7 +25,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from sentence_transformers.base.evaluation import BaseEvaluator
 from transformers import set_seed
 
-from st_biomed.averaging.encoders import average_encoders
+from st_biomed.averaging.average_encoders import average_encoders
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
 from st_biomed.evaluators.data_folder import open_terminology

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 
-from st_biomed.averaging.encoders import average_encoders
+from st_biomed.averaging.average_encoders import average_encoders
 from st_biomed.encoder import find_model, has_own_pooling, load_encoder
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError

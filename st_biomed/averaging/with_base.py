@@ -11,8 +11,8 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.util import get_world_size
 from torch import Tensor
 
+from st_biomed.averaging.average_encoders import buffers_of
 from st_biomed.averaging.choice import candidate_shares, choose_weight
-from st_biomed.averaging.encoders import buffers_of
 from st_biomed.averaging.states import average_states
 from st_biomed.averaging.weights import check_weights
 from st_biomed.encoder.digest import model_digest
