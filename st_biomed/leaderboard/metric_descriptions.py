@@ -22,7 +22,7 @@ _DRAWN = {
     (
         "mean_auc",
         "sub-trees",
-    ): "Intervals draw the held-out sub-trees with all their pairs; tests exchange whole sub-trees.",
+    ): "Intervals and tests draw the held-out sub-trees with all their pairs.",
 }
 """Primary metric and what its evaluator draws, in words."""
 

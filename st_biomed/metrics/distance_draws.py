@@ -81,22 +81,25 @@ class DistanceScores:
         return self._mean([_weighted_auc(duel, times) for duel in self.duels], n)
 
     def exchanged(self, other: DistanceScores, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Differences of the mean AUC between two models after random exchanges of their scores, ``[n]``.
+        """Differences of the mean AUC between two models under the hypothesis that there is none, ``[n]``.
 
-        The scores are exchanged as ranks among all pairs of the model: each pair with probability one half, or all
-        pairs of a sub-tree together; a pair between two sub-trees goes with one of them, drawn anew each time.
+        The scores of single pairs are exchanged at random, as ranks among all pairs of the model. A pair between two
+        sub-trees belongs to both, so sub-trees cannot be exchanged one by one; the differences are then those of the
+        drawn sub-trees, minus the observed one (Hall and Wilson 1991).
 
         Args:
             other: Scores of the other model for the same pairs in the same order.
         """
-        ours, theirs = rankdata(self.scores), rankdata(other.scores)
-        swapped = _coins(rng, n, len(self) if self.subtrees is None else int(self.subtrees.max()) + 1)
         if self.subtrees is not None:
-            first, second = self.subtrees.T
-            swapped = np.where(_coins(rng, n, len(self)), swapped[:, first], swapped[:, second])
+            state = rng.bit_generator.state
+            ours = self.resampled(rng, n)
+            rng.bit_generator.state = state  # the same sub-trees of both
+            return ours - other.resampled(rng, n) - (self.value - other.value)
+        ours, theirs = rankdata(self.scores), rankdata(other.scores)
+        swapped = rng.integers(2, size=(n, len(self)), dtype=np.int8).astype(bool)
         sides = np.where(swapped, theirs, ours), np.where(swapped, ours, theirs)
-        first_mean, second_mean = (self._mean([_auc(duel, side) for duel in self.duels], n) for side in sides)
-        return first_mean - second_mean
+        first, second = (self._mean([_auc(duel, side) for duel in self.duels], n) for side in sides)
+        return first - second
 
     @staticmethod
     def _mean(aucs: list[np.ndarray], n: int) -> np.ndarray:
@@ -104,10 +107,6 @@ class DistanceScores:
         defined = ~np.isnan(np.reshape(aucs, (-1, n)))
         total = np.where(defined, np.reshape(aucs, (-1, n)), 0).sum(axis=0)
         return np.where(defined.any(axis=0), total / np.maximum(1, defined.sum(axis=0)), 0.5)
-
-
-def _coins(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
-    return rng.integers(2, size=(n, size), dtype=np.int8).astype(bool)
 
 
 def _weighted_auc(duel: _Duel, times: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from st_biomed.errors import InputError
@@ -58,20 +59,23 @@ def test_sub_trees_are_drawn_from_as_many_on_as_relations_are():
     assert resampling(np.stack([numbers, numbers], axis=1)[1:]) == resampling(None) == "pairs"
 
 
-def test_all_pairs_of_a_sub_tree_are_exchanged_together():
-    """Would catch pairs exchanged one by one, ranks taken after the exchange, and differences of the other sign."""
+def test_the_test_of_sub_trees_is_that_of_the_drawn_differences():
+    """Would catch other sub-trees for each model, and differences that are not centered."""
     rows, other = drawn_rows(seed=1), drawn_rows(seed=1)
     other[:, 0] = np.round(np.random.default_rng(2).normal(size=len(other)), 1)
-    rng = np.random.default_rng(4)
-    coins = rng.integers(2, size=(30, 25), dtype=np.int8).astype(bool)
-    ends = rng.integers(2, size=(30, len(rows)), dtype=np.int8).astype(bool)
-    ours, theirs = (
-        np.array([(scores < x).sum() + ((scores == x).sum() + 1) / 2 for x in scores])
-        for scores in (rows[:, 0], other[:, 0])
-    )
+    first, second = DistanceScores(rows), DistanceScores(other)
+    ours, theirs = (scores.resampled(np.random.default_rng(4), 30) for scores in (first, second))
+    found = first.exchanged(second, np.random.default_rng(4), 30)
+    np.testing.assert_allclose(found, ours - theirs - (first.value - second.value), atol=1e-12)
+
+
+def test_single_pairs_are_exchanged_as_in_a_plain_loop():
+    """Would catch ranks taken after the exchange, and differences of the other sign."""
+    rows, other = drawn_rows(seed=1)[:, :2], drawn_rows(seed=1)[:, :2]
+    other[:, 0] = np.round(np.random.default_rng(2).normal(size=len(other)), 1)
+    ours, theirs = rankdata(rows[:, 0]), rankdata(other[:, 0])
     expected = []
-    for coin, end in zip(coins, ends):
-        swapped = coin[np.where(end, rows[:, 2], rows[:, 3]).astype(int)]
+    for swapped in np.random.default_rng(4).integers(2, size=(30, len(rows)), dtype=np.int8).astype(bool):
         sides = np.where(swapped, theirs, ours), np.where(swapped, ours, theirs)
         first, second = (weighted_mean_auc(rows_of(side, rows[:, 1]), np.ones(len(rows))) for side in sides)
         expected.append(first - second)
@@ -79,24 +83,26 @@ def test_all_pairs_of_a_sub_tree_are_exchanged_together():
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_equal_models_differ_as_often_as_the_level_says():
-    """Two models whose scores share an effect of the sub-tree: would catch p values that count pairs as independent."""
-    rng, n_tests = np.random.default_rng(0), 200
-    distances = np.tile([0, 0, 0, 1, 1, 1], 30)
-    subtree = np.repeat(np.arange(30), 6)
+@pytest.mark.parametrize(("near", "far"), [(1.0, 0.0), (0.0, 1.0), (0.3, -0.3)])
+def test_equal_models_differ_as_often_as_the_level_says(near, far):
+    """Scores share effects of the sub-trees, also between two sub-trees: would catch a test that counts pairs, or pairs
+    between sub-trees, as independent."""
+    rng, n_tests, n = np.random.default_rng(0), 100, 30
+    inside = np.repeat(np.arange(n), 10)
+    count = np.arange(n * 10)
+    ends = np.stack([count % n, (count * 7 + count // n + 1) % n], axis=1)
+    first, second = np.r_[inside, ends[:, 0]], np.r_[inside, ends[:, 1]]
+    distances = np.repeat([0, 1], n * 10)
     found = {"pairs": 0, "sub-trees": 0}
     for _ in range(n_tests):
-        effects = rng.normal(size=(2, 30))  # of each model on how far apart the distances of a sub-tree are
-        models = [
-            rows_of(
-                rng.normal(size=180) / 2 + np.where(distances == 0, effect[subtree], 0), distances, subtree, subtree
-            )
-            for effect in effects
-        ]
+        models = []
+        for effect in rng.normal(size=(2, n)):
+            mean = np.where(distances == 0, near * effect[first], far * (effect[first] + effect[second]))
+            models.append(rows_of(rng.normal(size=len(mean)) + mean, distances, first, second))
         for drawn, n_columns in (("pairs", 2), ("sub-trees", 4)):
-            first, second = (Units("pair", rows[:, :n_columns], "mean_auc") for rows in models)
-            found[drawn] += first.compare(second, n_resamples=99).p_value < 0.05
-    assert found["sub-trees"] / n_tests < 0.1 < 0.2 < found["pairs"] / n_tests
+            ours, theirs = (Units("pair", rows[:, :n_columns], "mean_auc") for rows in models)
+            found[drawn] += ours.compare(theirs, n_resamples=99).p_value < 0.05
+    assert found["sub-trees"] / n_tests < 0.12 < 0.25 < found["pairs"] / n_tests, found
 
 
 def test_a_draw_without_a_distance_leaves_the_others():
