@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The multilingual open encoder with three seeds against the model that it starts from, and against the same training on English names
-# alone: the figures of results/open_encoder_multilingual.md. ST_BIOMED_DATA names the folder with the files of data.yaml, BASE the
+# alone. The report is left in out/open_encoder_multilingual_seeds. ST_BIOMED_DATA names the folder with the files of data.yaml, BASE the
 # folder of multilingual-e5-small or its id. The names of 500 concepts of HPO in six languages are held out and linked to English ones.
 # Usage: BASE=FOLDER [SEEDS="0 1 2"] bash evaluation/open_encoder_multilingual.sh [all | data | train | english | report]
 set -euo pipefail

@@ -26,7 +26,7 @@ def main() -> None:
     every: list[str] = []
     for language, dataset in held.datasets.items():
         mentions = [f"{mention.text}\t{min(mention.ids)}\n" for mention in dataset.split("test")]
-        write(folder, dataset.name, repr(language), mentions)
+        write(folder, dataset.name, repr(language), mentions, language)
         every += mentions
         print(f"{dataset.name}: {len(mentions)} names, {len(dataset.dictionary):,} in the dictionary")
     write(folder, "translations", "all languages", every)
@@ -35,12 +35,13 @@ def main() -> None:
     (folder / "dictionary.txt").write_text("".join(lines), encoding="utf-8")
 
 
-def write(folder: Path, name: str, language: str, mentions: list[str]) -> None:
-    """The mentions of a language, and their benchmark."""
+def write(folder: Path, name: str, described: str, mentions: list[str], language: str = "en") -> None:
+    """The mentions of a language, and their benchmark; that of all languages counts as English, whose names it links to."""
     (folder / f"{name}.tsv").write_text("".join(mentions), encoding="utf-8")
     (folder / f"{name}.yaml").write_text(
         f"name: {name}\n"
-        f"title: {len(mentions)} names in {language} of held-out concepts, linked to names in English\n"
+        f"title: {len(mentions)} names in {described} of held-out concepts, linked to names in English\n"
+        f"language: {language}\n"
         "evaluator: entity_linking\n"
         f"settings: {{format: tsv, path: {folder / name}.tsv, dictionary: {folder / 'dictionary.txt'}, "
         "dev: '', test: all}\n",

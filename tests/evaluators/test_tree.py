@@ -98,6 +98,7 @@ def test_sub_trees_of_joined_trees_stay_apart():
         name: TreeEvaluator(PAIRS[:40], DISTANCES[:40], subtrees=numbers, n_bootstrap=0) for name in ("icd", "phecode")
     }
     both = TreeEvaluator.join(parts)
+    assert TreeEvaluator(PAIRS[:40], DISTANCES[:40], subtrees=numbers.tolist()).measure(random_embeddings)
     assert len(np.unique(both.subtrees)) == 30 and both.get_config_dict()["resampling"] == "sub-trees"
     assert parts["icd"].get_config_dict()["resampling"] == "pairs"
     both.measure(random_embeddings)

@@ -86,7 +86,7 @@ class TreeEvaluator(EmbeddingEvaluator):
         self.texts = list(row)
         self.left, self.right = ends.T
         self.trees = None if trees is None else np.array(trees, dtype=object)
-        self.subtrees = subtrees
+        self.subtrees = None if subtrees is None else np.asarray(subtrees)
 
     # ------------------------------------------------------------------ making one
 
