@@ -22,6 +22,12 @@ settings.register_profile("fuzz", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("ST_BIOMED_EXAMPLES", "fixed"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take longest come first, so that no process waits for another at the end: trainings, then those of the root."""
+    root = Path(__file__).parent
+    items.sort(key=lambda item: (item.path.parent != root / "recipes", item.path.parent != root))
+
+
 def pytest_collection_finish() -> None:
     """Make trainings and releases of all tests quick.
 
