@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
-from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.evaluators.embedders import Embed, EmbedOnce
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.metrics.significance import Units
 
@@ -42,11 +42,17 @@ class FoldsEvaluator(EmbeddingEvaluator):
         times = Counter(name for fold in self.folds for name in fold.names.texts)
         if shared := [name for name, n in times.items() if n > 1]:
             embed(shared)  # and keep them: a fold would let the names of its dictionary go
-        metrics, units = zip(*(fold.observe(embed) for fold in self.folds))
-        return Observation(
-            mean_of_folds(metrics),
-            {metric: _in_folds([fold_units[metric] for fold_units in units]) for metric in units[0]},
-        )
+        return _mean([fold.observe(embed) for fold in self.folds])
+
+    def measure_folds(self, embed_of: Callable[[EntityLinkingEvaluator], Embed]) -> dict[str, float]:
+        """Measure with a way to embed for each fold, such as one that is fitted on the names of its dictionary.
+
+        Returns:
+            Prefixed metrics.
+        """
+        self._announce(-1, -1)
+        observations = [fold.observe(EmbedOnce(embed_of(fold))) for fold in self.folds]
+        return self._report(_mean(observations), None, -1, -1)
 
     @property
     def n_texts(self) -> int:
@@ -66,6 +72,15 @@ class FoldsEvaluator(EmbeddingEvaluator):
     @property
     def citation(self) -> str:
         return self.folds[0].citation
+
+
+def _mean(observations: Sequence[Observation]) -> Observation:
+    """The mean of the metrics, and the units of all folds."""
+    metrics, units = zip(*observations)
+    return Observation(
+        mean_of_folds(metrics),
+        {metric: _in_folds([fold_units[metric] for fold_units in units]) for metric in units[0]},
+    )
 
 
 def mean_of_folds(metrics: Sequence[Mapping[str, float]], prefix: str = "") -> dict[str, float]:
