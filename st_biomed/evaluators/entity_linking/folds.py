@@ -18,23 +18,24 @@ from st_biomed.metrics.significance import Units
 class FoldsEvaluator(EmbeddingEvaluator):
     """Mean over folds of the metrics of :class:`~st_biomed.evaluators.EntityLinkingEvaluator` (CADEC, PsyTAR).
 
-    Counts (``n_...``) are sums. The units are the mentions, each in its fold. Every fold has the same weight,
-    regardless of its number of mentions.
+    Counts (``n_...``) are sums. The units are the mentions, each in its fold, or their documents. Every fold has the
+    same weight, regardless of its number of mentions.
 
     Args:
-        folds: The evaluator of each fold, with the same ``ks``.
+        folds: The evaluator of each fold, with the same ``ks`` and ``by_document``.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: No fold, or folds with different ``ks``.
+        InputError: No fold, or folds with different ``ks`` or ``by_document``.
     """
 
     def __init__(self, folds: Sequence[EntityLinkingEvaluator], **options: Unpack[EvaluatorOptions]) -> None:
         super().__init__(primary="acc@1", **options)
         if not folds:
             raise InputError("folds: expected at least one, found none")
-        if len({fold.ks for fold in folds}) > 1:
-            raise InputError(f"folds: expected the same ks in each, found {sorted({fold.ks for fold in folds})}")
+        for argument in ("ks", "by_document"):
+            if len(values := {getattr(fold, argument) for fold in folds}) > 1:
+                raise InputError(f"folds: expected the same {argument} in each, found {sorted(values)}")
         self.folds = list(folds)
 
     def observe(self, embed: EmbedOnce) -> Observation:
@@ -99,4 +100,5 @@ def _in_folds(units: Sequence[Units]) -> Units:
     for fold, fold_units in enumerate(units):
         rows[start : start + len(fold_units), 2 * fold : 2 * fold + 2] = fold_units.rows
         start += len(fold_units)
-    return Units(units[0].unit, rows, "macro_mean")
+    documents = [fold_units.clusters for fold_units in units if fold_units.clusters is not None]
+    return Units(units[0].unit, rows, "macro_mean", np.concatenate(documents) if documents else None)
