@@ -136,7 +136,7 @@ class Units:
             )
         if self.statistic not in OF_SUMS and not np.array_equal(self.rows[:, 1:], other.rows[:, 1:]):
             raise InputError(f"a paired test needs the same units, found {self.unit}s with other given numbers")
-        if not np.array_equal(*(np.asarray(units.clusters, dtype=str) for units in (self, other))):
+        if not np.array_equal(np.asarray(self.clusters, dtype=str), np.asarray(other.clusters, dtype=str)):
             raise InputError(f"a paired test needs the same units, found {self.unit}s in other clusters")
         ends = _ends(level)
         first, second = self._draws, other._draws
@@ -150,7 +150,9 @@ class Units:
 
         drawn = _in_steps(n_resamples, len(first), seed, resampled)
         low, high = np.quantile(drawn, ends)
-        null = _in_steps(n_resamples, len(first), seed, lambda rng, n: first.exchanged(second, rng, n))
+        null = drawn - difference  # the centered bootstrap (Hall and Wilson 1991)
+        if first.exchangeable:
+            null = _in_steps(n_resamples, len(first), seed, lambda rng, n: first.exchanged(second, rng, n))
         as_far = int((np.abs(null) >= abs(difference) - 1e-9).sum())
         p_value = (as_far + 1) / (n_resamples + 1)
         return PairedTest(difference, float(low), float(high), p_value, len(self))
