@@ -65,12 +65,14 @@ def notes_of(result: Result) -> list[str]:
     if (drawn := _DRAWN.get((result.metric, result.settings.get("resampling", "")))) is not None:
         notes.append(drawn)
     if result.metric == "f1":
-        has_theta = result.settings.get("theta") is not None
-        notes.append(
-            "The threshold theta was given."
-            if has_theta
-            else "The threshold theta is chosen on the terms that it is measured on, which flatters every model."
-        )
+        if result.settings.get("theta") is not None:
+            notes.append("The threshold theta was given.")
+        elif share := result.settings.get("validation"):
+            notes.append(f"The threshold theta is chosen on {share:.0%} of the terms, which are not measured.")
+        else:
+            notes.append(
+                "The threshold theta is chosen on the terms that it is measured on, which flatters every model."
+            )
     if (largest := largest_value(result)) is not None:
         k = int(result.settings.get("k", 40))
         notes.append(f"Of {k} neighbors; the largest possible value is {largest:.3f}, less for a type of at most {k}.")

@@ -70,6 +70,8 @@ def test_a_threshold_that_was_chosen_on_the_data_is_said():
     assert "chosen on the terms that it is measured on" in written(searched)
     given = replace(searched, settings={**SETTINGS, "theta": 0.5})
     assert "The threshold theta was given." in written(given)
+    other = written(replace(searched, settings={**SETTINGS, "validation": 0.2}))
+    assert "theta is chosen on 20% of the terms, which are not measured" in other and "flatters" not in other
 
 
 def test_mcsm_says_how_many_neighbors_and_the_most_there_is():
