@@ -309,6 +309,10 @@ def test_theta_is_chosen_on_validation_terms_and_other_terms_are_measured():
         ({"validation": 1.0}, "validation must lie between 0 and 1, found 1.0"),
         ({"validation": -0.1}, "validation must lie between 0 and 1, found -0.1"),
         ({"validation": 0.01}, "validation: no two of 0 validation terms share a concept; choose a larger share"),
+        (
+            {"validation": 0.5, "min_length": 99},
+            "validation: expected terms of at least min_length characters, found none",
+        ),
         ({"validation": 0.5, "theta": 0.5}, "expected either theta or validation, found theta 0.5 and validation 0.5"),
         (
             {"validation": 0.5, "as_published": True},
