@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
@@ -46,14 +47,10 @@ class FoldsEvaluator(EmbeddingEvaluator):
         return _mean([fold.observe(embed) for fold in self.folds])
 
     def measure_folds(self, embed_of: Callable[[EntityLinkingEvaluator], Embed]) -> dict[str, float]:
-        """Measure with a way to embed for each fold, such as one that is fitted on the names of its dictionary.
-
-        Returns:
-            Prefixed metrics.
-        """
+        """The prefixed metrics with a way to embed for each fold, such as one that is fitted on its dictionary."""
         self._announce(-1, -1)
-        observations = [fold.observe(EmbedOnce(embed_of(fold))) for fold in self.folds]
-        return self._report(_mean(observations), None, -1, -1)
+        observed = _mean([fold.observe(EmbedOnce(embed_of(fold))) for fold in self.folds])
+        return self._report(observed, None, -1, -1)
 
     @property
     def n_texts(self) -> int:
@@ -78,10 +75,8 @@ class FoldsEvaluator(EmbeddingEvaluator):
 def _mean(observations: Sequence[Observation]) -> Observation:
     """The mean of the metrics, and the units of all folds."""
     metrics, units = zip(*observations)
-    return Observation(
-        mean_of_folds(metrics),
-        {metric: _in_folds([fold_units[metric] for fold_units in units]) for metric in units[0]},
-    )
+    in_folds = {metric: _in_folds([fold_units[metric] for fold_units in units]) for metric in units[0]}
+    return Observation(mean_of_folds(metrics), in_folds)
 
 
 def mean_of_folds(metrics: Sequence[Mapping[str, float]], prefix: str = "") -> dict[str, float]:
@@ -95,10 +90,6 @@ def mean_of_folds(metrics: Sequence[Mapping[str, float]], prefix: str = "") -> d
 
 def _in_folds(units: Sequence[Units]) -> Units:
     """The units of all folds: (value, 1) in the two columns of their own."""
-    rows = np.zeros((sum(map(len, units)), 2 * len(units)))
-    start = 0
-    for fold, fold_units in enumerate(units):
-        rows[start : start + len(fold_units), 2 * fold : 2 * fold + 2] = fold_units.rows
-        start += len(fold_units)
+    rows = block_diag(*(fold_units.rows for fold_units in units))
     documents = [fold_units.clusters for fold_units in units if fold_units.clusters is not None]
     return Units(units[0].unit, rows, "macro_mean", np.concatenate(documents) if documents else None)
