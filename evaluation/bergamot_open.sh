@@ -7,6 +7,11 @@
 # bash evaluation/bergamot_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
 # CELLS="text published-stated-0.1" trains these cells alone. --smoke takes two steps on invented terms, to see that the commands start.
 set -euo pipefail
+known="all data train ablations evaluate cells cell report"
+if [[ " $known " != *" ${1:-train} "* ]]; then
+    echo "no step $1: $known" >&2
+    exit 2
+fi
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false

@@ -3,18 +3,21 @@
     python evaluation/cells.py out/bergamot_cells/evaluation --reference text -o out/bergamot_cells/report.md
 
 The models of the folder of results are named CELL-SEED. A row has the mean figure of a cell over its seeds, and the mean of the
-differences from the reference with the same seed, with Student's 95% interval. The interval says what other seeds would change on
-the same mentions. A difference whose interval contains 0 is not shown by these seeds.
+differences from the reference with the same seed, with Student's 95% interval if there are two seeds. The interval says what
+other seeds would change on the same mentions. A difference whose interval contains 0 is not shown by these seeds. Of several
+results of a model and a benchmark, those with the last settings are taken, and a note says which are left out.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterable
+import math
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.results import Result, ResultsFolder
+from st_biomed.leaderboard.select_results import one_of_each
 from st_biomed.metrics.seed_interval import seed_interval
 from st_biomed.settings.recipe import run_recipe
 
@@ -29,7 +32,8 @@ def main() -> None:
     parser.add_argument("--also", nargs="*", default=[], help="metrics beside the primary ones, without the prefix")
     parser.add_argument("-o", "--output", type=Path, required=True, help="file of the tables")
     arguments = parser.parse_args()
-    text = report(figures(ResultsFolder(arguments.results).results, arguments.also), arguments.reference)
+    chosen = one_of_each(ResultsFolder(arguments.results).results)
+    text = report(figures(chosen.results, arguments.also), arguments.reference, chosen.notes)
     arguments.output.write_text(text, encoding="utf-8")
     print(text)
 
@@ -51,11 +55,11 @@ def figures(results: Iterable[Result], also: Collection[str] = ()) -> Figures:
     return found
 
 
-def report(found: Figures, reference: str) -> str:
-    """A table for each metric, best cell first.
+def report(found: Figures, reference: str, notes: Sequence[str] = ()) -> str:
+    """A table for each metric, best cell first. Cells with fewer than two seeds of the reference have no interval.
 
     Raises:
-        InputError: The reference was not measured, or has fewer than two seeds in common with a cell.
+        InputError: The reference was not measured.
     """
     blocks = []
     for metric, cells in sorted(found.items()):
@@ -66,18 +70,27 @@ def report(found: Figures, reference: str) -> str:
         rows = []
         for cell, of_seeds in cells.items():
             seeds = sorted(of_seeds.keys() & cells[reference].keys())
-            if len(seeds) < 2:
-                raise InputError(f"{cell}: needs two seeds that {reference} has too, found {len(seeds)} ({metric})")
+            if not seeds:
+                rows.append((-math.inf, f"| {cell} | 0 | - | no seed of {reference} |"))
+                continue
             mean = sum(of_seeds[seed] for seed in seeds) / len(seeds)
-            of_reference = [of_seeds[seed] - cells[reference][seed] for seed in seeds]
-            difference = seed_interval(of_reference)
-            interval = f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"
-            rows.append((mean, f"| {cell} | {len(seeds)} | {mean:.3f} | {'' if cell == reference else interval} |"))
+            shown = (
+                "" if cell == reference else _difference([of_seeds[seed] - cells[reference][seed] for seed in seeds])
+            )
+            rows.append((mean, f"| {cell} | {len(seeds)} | {mean:.3f} | {shown} |"))
         table = [f"## {metric}", "", f"| cell | seeds | mean | difference from {reference} |", "|---|--:|--:|---|"]
         blocks.append("\n".join([*table, *(row for _, row in sorted(rows, reverse=True))]))
     if not blocks:
         raise InputError("no model of the folder is named CELL-SEED")
-    return "\n\n".join(blocks) + "\n"
+    return "\n\n".join([*blocks, *notes]) + "\n"
+
+
+def _difference(of_seeds: Sequence[float]) -> str:
+    """The mean difference, with its interval if there are two seeds."""
+    if len(of_seeds) < 2:
+        return f"{of_seeds[0]:+.3f} (one seed)"
+    difference = seed_interval(of_seeds)
+    return f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ import hashlib
 import sys
 import urllib.error
 import urllib.request
+import zlib
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +77,7 @@ def download(entry: dict[str, Any], raw: str, blobs: str) -> bytes:
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read()
-    except urllib.error.URLError as error:
+    except (urllib.error.URLError, HTTPException) as error:
         raise OSError(f"{address}: {error}") from error
 
 
@@ -87,7 +89,10 @@ def check(content: bytes, path: Path, entry: dict[str, Any]) -> None:
     """
     zipped = path.suffix == ".gz"
     wanted = entry["content" if zipped else "sha256"]
-    found = hashlib.sha256(gzip.decompress(content) if zipped else content).hexdigest()
+    try:
+        found = hashlib.sha256(gzip.decompress(content) if zipped else content).hexdigest()
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"is damaged ({error}); remove {path} to fetch it anew") from error
     if found != wanted:
         raise ValueError(f"has SHA-256 {found}, the results were measured on {wanted}; remove {path} to fetch it anew")
 

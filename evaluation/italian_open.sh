@@ -8,6 +8,11 @@
 # bash evaluation/italian_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
 # --smoke takes two steps on invented terms, to see that the commands start.
 set -euo pipefail
+known="all data systems table2 losses seeds ablations multilingual evaluate cells cell report"
+if [[ " $known " != *" ${1:-systems} "* ]]; then
+    echo "no step $1: $known" >&2
+    exit 2
+fi
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false

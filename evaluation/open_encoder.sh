@@ -3,6 +3,11 @@
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
 # Usage: bash evaluation/open_encoder.sh [all | data | train | share | scorecard | curve | ablations | controls]
 set -euo pipefail
+known="all data train share scorecard curve ablations controls"
+if [[ " $known " != *" ${1:-all} "* ]]; then
+    echo "no step $1: $known" >&2
+    exit 2
+fi
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false

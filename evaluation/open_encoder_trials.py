@@ -11,7 +11,7 @@ from the vectors of the untrained base model, a control of ``--distillation_remo
     both: {mix: {mild: 0.5, strong: 0.5}}
     control: {removed: 1}
 
-A line of ``results.jsonl`` has the figures of one share. Trials that have their lines are not repeated, and trials that are
+A line of ``results.jsonl`` has the figures of one share. Shares that have their lines are not repeated, and trials that are
 added to the file while others run are taken up. NCBI disease is linked to a part of its dictionary, so that figures of a trial
 compare with those of other trials alone.
 """
@@ -43,16 +43,18 @@ from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.averaging.average_encoders import buffers_of
 from st_biomed.averaging.states import average_states
 from st_biomed.encoder.load import load_encoder
+from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.shared_embedding import KEPT_TEXTS
 from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.files import replace_text, replacing_file
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.recipe import read_settings, read_yaml
+from st_biomed.settings.recipe import read_settings, read_yaml, run_recipe
 from st_biomed.training.all_but_the_top import AllButTheTop
 from st_biomed.training.encoder_run import record_run, train_encoder
 from st_biomed.training.teacher import SAMPLE
@@ -77,30 +79,45 @@ def main() -> None:
     suite = development(data)
     results = arguments.output / "results.jsonl"
     base = recipe.encoder()
-    if not results.exists():
+    if ("base", 0.0) not in lines_of(results):
         write(results, "base", 0.0, measured(base, suite))
-    while waiting := [
-        name for name in read_yaml(arguments.trials) if name not in {line["trial"] for line in read_lines(results)}
-    ]:
-        trial: dict[str, Any] = read_yaml(arguments.trials)[waiting[0]]
+    while (waiting := next_trial(arguments.trials, results)) is not None:
+        name, trial, left = waiting
         if "removed" in trial:
-            write(results, waiting[0], 0.0, measured(base, suite, without_top(base, data, trial["removed"])))
+            write(results, name, 0.0, measured(base, suite, without_top(base, data, trial["removed"])))
             continue
         if "mix" in trial:
-            parts = {name: weights_of(name, arguments.output) for name in trial["mix"]}
+            parts = {part: weights_of(part, arguments.output) for part in trial["mix"]}
             weights = [1 - sum(trial["mix"].values()), *trial["mix"].values()]
             shares = {1.0: average([base.state_dict(), *parts.values()], weights, base)}
         else:
-            trained = train(settings(arguments.config, trial["arguments"]), data, arguments.output)
-            torch.save(trained, arguments.output / f"{waiting[0]}.pt")
-            shares = {
-                share: average([base.state_dict(), trained], [1 - share, share], base)
-                for share in trial.get("shares", [1.0])
-            }
+            kept = arguments.output / f"{name}.pt"
+            if not kept.is_file() or name not in {trial for trial, _ in lines_of(results)}:
+                trained = train(settings(arguments.config, trial["arguments"]), data, arguments.output)
+                with replacing_file(kept) as draft:
+                    torch.save(trained, draft)
+            trained = torch.load(kept, weights_only=True)
+            shares = {share: average([base.state_dict(), trained], [1 - share, share], base) for share in left}
         for share, state in shares.items():
             model = recipe.encoder()
             model.load_state_dict(state)
-            write(results, waiting[0], share, measured(model, suite))
+            write(results, name, share, measured(model, suite))
+
+
+def next_trial(trials: Path, results: Path) -> tuple[str, dict[str, Any], list[float]] | None:
+    """The first trial with shares that have no line, and these shares.
+
+    Raises:
+        InputError: A trial of another form.
+    """
+    for name, trial in read_yaml(trials).items():
+        kinds = list(trial) if isinstance(trial, dict) else []
+        if kinds not in (["arguments"], ["mix"], ["removed"]) and set(kinds) != {"arguments", "shares"}:
+            raise InputError(f"{trials}: {name}: expected arguments (with shares), mix or removed, found {trial!r}")
+        shares = [0.0] if "removed" in trial else trial.get("shares", [1.0])
+        if left := [share for share in shares if (name, share) not in lines_of(results)]:
+            return name, trial, left
+    return None
 
 
 def settings(config: str, arguments: str) -> Settings:
@@ -188,17 +205,19 @@ def measured(
     return {name: round(float(value), 4) for name, value in figures.items()}
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+def lines_of(results: Path) -> dict[tuple[str, float], str]:
+    """Trial and share to its line; a line that was cut off is none."""
+    lines = results.read_text("utf-8").splitlines(keepends=True) if results.is_file() else []
+    whole = [(json.loads(line), line) for line in lines if line.endswith("\n")]
+    return {(found["trial"], found["share"]): line for found, line in whole}
 
 
-def write(path: Path, trial: str, share: float, figures: dict[str, float]) -> None:
+def write(results: Path, trial: str, share: float, figures: dict[str, float]) -> None:
     """Append and print a line."""
     line = json.dumps({"trial": trial, "share": share, **figures, "time": time.strftime("%H:%M")})
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
+    replace_text(results, "".join([*lines_of(results).values(), line + "\n"]))
     print(line, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

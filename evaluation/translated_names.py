@@ -35,8 +35,8 @@ def main() -> None:
     (folder / "dictionary.txt").write_text("".join(lines), encoding="utf-8")
 
 
-def write(folder: Path, name: str, described: str, mentions: list[str], language: str = "en") -> None:
-    """The mentions of a language, and their benchmark; that of all languages counts as English, whose names it links to."""
+def write(folder: Path, name: str, described: str, mentions: list[str], language: str = "mul") -> None:
+    """The mentions of a language, or of several, and their benchmark."""
     (folder / f"{name}.tsv").write_text("".join(mentions), encoding="utf-8")
     (folder / f"{name}.yaml").write_text(
         f"name: {name}\n"

@@ -106,7 +106,8 @@ class Benchmark:
         name: Prefix of its metrics.
         evaluator: Its kind, one of :func:`evaluator_kinds`.
         settings: The settings of that evaluator's protocol.
-        language: Of its texts, ISO 639-1; other languages than English have a line of their own in a scorecard.
+        language: Of its texts, ISO 639-1, or ``mul`` for several; other languages than English have a line of their own
+            in a scorecard.
         published: Figures from the literature that were measured by this protocol.
     """
 
@@ -132,9 +133,10 @@ class Benchmark:
         """
         path = benchmark_file(name)
         written = filled(_Written, read_yaml(path), str(path))
-        if not re.fullmatch("[a-z]{2}", written.language):
+        if not re.fullmatch("[a-z]{2}|mul", written.language):
             raise InputError(
-                f"{path}: language must be two letters of ISO 639-1, e.g. 'it', found {written.language!r}"
+                f"{path}: language must be two letters of ISO 639-1, e.g. 'it', or 'mul' for several, found "
+                f"{written.language!r}"
             )
         benchmark = cls(
             name=written.name,

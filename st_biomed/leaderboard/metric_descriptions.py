@@ -23,6 +23,7 @@ _DRAWN = {
         "mean_auc",
         "sub-trees",
     ): "Intervals and tests draw the held-out sub-trees with all their pairs.",
+    ("acc@1", "documents"): "Intervals and tests draw documents with all their mentions.",
 }
 """Primary metric and what its evaluator draws, in words."""
 
@@ -48,6 +49,12 @@ def largest_value(result: Result) -> float | None:
     return largest_mcsm(int(result.settings.get("k", 40)), int(result.settings.get("n_concepts", 1_000_000)))
 
 
+def drawn_of(result: Result) -> str:
+    """A sentence on what intervals and tests draw; empty if that is the units one by one."""
+    default = "documents" if result.settings.get("by_document") else ""
+    return _DRAWN.get((result.metric, result.settings.get("resampling", default)), "")
+
+
 def notes_of(result: Result) -> list[str]:
     """Sentences below the table of an evaluator, from one of its results."""
     notes = []
@@ -62,15 +69,17 @@ def notes_of(result: Result) -> list[str]:
         )
     if result.metric == "macro_auc":
         notes.append("Areas under the ROC curve against unrelated pairs; 0.5 is chance.")
-    if (drawn := _DRAWN.get((result.metric, result.settings.get("resampling", "")))) is not None:
+    if drawn := drawn_of(result):
         notes.append(drawn)
     if result.metric == "f1":
-        has_theta = result.settings.get("theta") is not None
-        notes.append(
-            "The threshold theta was given."
-            if has_theta
-            else "The threshold theta is chosen on the terms that it is measured on, which flatters every model."
-        )
+        if result.settings.get("theta") is not None:
+            notes.append("The threshold theta was given.")
+        elif share := result.settings.get("validation"):
+            notes.append(f"The threshold theta is chosen on {share:.0%} of the terms, which are not measured.")
+        else:
+            notes.append(
+                "The threshold theta is chosen on the terms that it is measured on, which flatters every model."
+            )
     if (largest := largest_value(result)) is not None:
         k = int(result.settings.get("k", 40))
         notes.append(f"Of {k} neighbors; the largest possible value is {largest:.3f}, less for a type of at most {k}.")

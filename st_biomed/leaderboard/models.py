@@ -14,8 +14,9 @@ from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest, table_digest
 from st_biomed.errors import InputError, did_you_mean
 from st_biomed.evaluators.base import EmbeddingEvaluator
-from st_biomed.evaluators.embedders import Embed, table_embedder
+from st_biomed.evaluators.embedders import Embed, EmbedOnce, table_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
+from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
 from st_biomed.leaderboard.dense_and_sparse import dense_and_sparse, read_sparse_weight
 from st_biomed.leaderboard.devices import check_device
 from st_biomed.settings.bundled import bundled
@@ -149,13 +150,19 @@ class OpenModel:
             self._embed[options] = evaluator.embedder(self.encoder, self._encoder_digest)
         embed = self._embed[options]
         if self.measured.sparse and isinstance(evaluator, EntityLinkingEvaluator):
-            if evaluator.scoring.similarity != "dot":
-                raise InputError(
-                    f"{self.measured.name}: its score is an inner product, found similarity "
-                    f"{evaluator.scoring.similarity!r}: measure it --as-published"
-                )
-            embed = dense_and_sparse(embed, evaluator.names.texts, self._sparse_weight)
+            embed = self._with_sparse(embed, evaluator)
+        if self.measured.sparse and isinstance(evaluator, FoldsEvaluator):
+            dense = EmbedOnce(embed)
+            return evaluator.measure_folds(lambda fold: self._with_sparse(dense, fold))
         return evaluator.measure_shared(embed, self.encoder)
+
+    def _with_sparse(self, dense: Embed, evaluator: EntityLinkingEvaluator) -> Embed:
+        if evaluator.scoring.similarity != "dot":
+            raise InputError(
+                f"{self.measured.name}: its score is an inner product, found similarity "
+                f"{evaluator.scoring.similarity!r}: measure it --as-published"
+            )
+        return dense_and_sparse(dense, evaluator.names.texts, self._sparse_weight)
 
 
 def _loaded(measured: MeasuredModel, device: str | None, trust_remote_code: bool) -> SentenceTransformer:

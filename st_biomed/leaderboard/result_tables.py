@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.evaluators.published_figures import PublishedFigure
 from st_biomed.leaderboard.markdown_and_html import Cell, Table
-from st_biomed.leaderboard.metric_descriptions import better, notes_of
+from st_biomed.leaderboard.metric_descriptions import better, drawn_of, notes_of
 from st_biomed.leaderboard.results import Result
 from st_biomed.metrics.significance import PairedTest
 from st_biomed.release.scorecard_text import shown_p
@@ -102,8 +102,9 @@ def _details(
     counts = ", ".join(
         f"{n:,} {unit}s" for n, unit in dict.fromkeys((n, unit) for n, unit in map(tuple, first.units.values()))
     )
+    over = "Measured on" if drawn_of(first) else "Intervals over"
     title = benchmark.title if benchmark else first.definition.get("title", "")
-    notes = [f"{title}." if title else "", *notes_of(first), f"Intervals over {counts}." if counts else ""]
+    notes = [f"{title}." if title else "", *notes_of(first), f"{over} {counts}." if counts else ""]
     notes += _sources(published, first)
     if unknown:
         metrics = ", ".join(dict.fromkeys(figure.metric for figure in unknown))
@@ -119,11 +120,11 @@ def _sources(published: Sequence[PublishedFigure], measured: Result) -> list[str
         of_it = [figure for figure in published if (figure.source, figure.protocol, figure.n) == (source, protocol, n)]
         systems = "; ".join(dict.fromkeys(figure.system for figure in of_it))
         notes.append(f"Published, {systems}: {source}. Protocol: {protocol}.")
-        ours = next((measured.units[figure.metric][0] for figure in of_it if figure.metric in measured.units), n)
+        ours, unit = next(
+            (measured.units[figure.metric] for figure in of_it if figure.metric in measured.units), (n, "")
+        )
         if n and ours != n:
-            notes.append(
-                f"The published figures are over {n:,} {measured.units[of_it[0].metric][1]}s, ours over {ours:,}."
-            )
+            notes.append(f"The published figures are over {n:,} {unit}s, ours over {ours:,}.")
     return notes
 
 

@@ -58,9 +58,9 @@ def _of_model(scorecard: ScorecardData) -> Table:
     rows = []
     for row in scorecard["benchmarks"]:
         figures = [f"{row['base']:.3f}", f"{row['value']:.3f}", shown_difference(row)]
-        cells = [row["family"], *figures, f"{row['n']:,}", shown_p(row["p"]), shown_p(row["p_holm"])]
+        cells = [row["family"], *figures, f"{row['n']:,} {row['unit']}s", shown_p(row["p"]), shown_p(row["p_holm"])]
         rows.append((_label(row), [*map(Cell, cells), _outcome(row)]))
-    columns = ["family", "base", scorecard["model"], "difference", "units", "p", "Holm's p", ""]
+    columns = ["family", "base", scorecard["model"], "difference", "measured on", "p", "Holm's p", ""]
     notes = [f"Base: {base_line(scorecard)}.", *(note.replace("*", "") for note in scorecard_notes(scorecard))]
     if scorecard["not_compared"]:
         notes.append(

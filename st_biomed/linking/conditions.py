@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from os.path import commonpath
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -151,7 +151,7 @@ def _nearest(code: str, codes: Sequence[str]) -> str:
             return other
     ordered = sorted(codes)
     at = bisect_left(ordered, code)
-    return max(ordered[max(at - 1, 0) : at + 1], key=lambda other: len(commonpath([code, other])))
+    return max(ordered[max(at - 1, 0) : at + 1], key=lambda other: len(commonprefix([code, other])))  # noqa: RUF071  # codes
 
 
 def _bare(code: str) -> str:

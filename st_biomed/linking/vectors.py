@@ -70,11 +70,11 @@ class ResumableMatrix:
         self.settings = {**settings, "rows": shape[0], "dimension": shape[1], "dtype": dtype}
         self._blocks: list[tuple[int, str]] = []
         begun = read_progress(folder, anew=anew)
-        if begun is None or not begun.blocks:
+        if begun is None:
             self._begin()
         elif (other := self._differs(begun)) is None:
-            self._resume(begun)
-        elif anew:
+            self._resume(begun)  # also without a block: parts of other processes may be finished
+        elif anew or not begun.blocks:
             self._begin()
         else:
             raise InputError(f"{folder}: holds an interrupted encoding {other}; {_ANEW}")

@@ -132,7 +132,7 @@ def split_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
     for split, words in SPLIT_WORDS.items():
         for pattern in patterns:
             paths = sorted(
-                {path for word in words for path in matching(check_folder(folder), pattern.format(split=word))}
+                {path for word in words for path in matching(check_folder(folder), pattern.replace("{split}", word))}
             )
             if len(paths) > 1:
                 raise InputError(f"{folder}: two files for the split {split}: {paths[0].name} and {paths[1].name}")
@@ -140,6 +140,6 @@ def split_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
                 path_of[split] = paths[0]
                 break
     if not path_of:
-        looked_for = " or ".join(pattern.format(split="train|dev|test") for pattern in patterns)
+        looked_for = " or ".join(pattern.replace("{split}", "train|dev|test") for pattern in patterns)
         raise InputError(f"{folder}: contains no file of a split; looked for {looked_for}")
     return path_of

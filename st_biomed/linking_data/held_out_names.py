@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.records import SourceInfo, Tally
@@ -36,7 +37,8 @@ def hold_out_names(
     """Remove synonyms from a terminology: at most one of a concept, never its preferred term, never an ambiguous name.
 
     Without annotated text, this measures the core of linking: an unseen name should be nearest to a name of its
-    concept. A concept that loses a name keeps at least two, so it is still used in training.
+    concept. A concept that loses a name keeps at least two, so it is still used in training. Spellings that differ
+    only in case or white space are one name, and are removed together: one of them is the mention.
 
     Args:
         terminology: Its concepts with three or more names give the mentions.
@@ -63,8 +65,10 @@ def hold_out_names(
     rows = np.repeat(np.arange(terminology.n_concepts), names.counts)
     usable = ~kept[names.indices] & (names.counts >= 3)[rows]
     rows, texts = rows[usable], names.indices[usable]
+    name_of, can_go, n_names = _names(terminology, kept)
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(rows))
+    order = order[can_go[texts[order]] & (n_names[rows[order]] >= 3)]
     _, first = np.unique(rows[order], return_index=True)
     chosen = order[np.sort(first)][: n_dev + n_test]  # the first name of each concept in random order
     if len(chosen) < n_dev + n_test:
@@ -72,15 +76,15 @@ def hold_out_names(
             f"held-out names: {n_dev} for dev and {n_test} for test, {n_dev + n_test} are requested, but only "
             f"{len(chosen)} concepts have three names or more; request fewer (--held_out_names), or 0"
         )
-    rest = np.ones(terminology.n_texts, dtype=bool)
-    rest[texts[chosen]] = False
+    rest = ~np.isin(name_of, name_of[texts[chosen]])
     train = terminology.subset(texts=rest)
     codes, strings = terminology.codes, terminology.strings
     mentions = tuple(Mention(strings[texts[i]], (frozenset((codes[rows[i]],)),)) for i in chosen)
     tally = Tally()
     tally.read(terminology.n_texts)
     tally.keep(len(chosen))
-    tally.drop("names that stay in the dictionary", terminology.n_texts - len(chosen))
+    tally.drop("names that stay in the dictionary", int(rest.sum()))
+    tally.drop("other spellings of held-out names", int((~rest).sum()) - len(chosen))
     splits = {"dev": mentions[:n_dev], "test": mentions[n_dev:]}
     linked = train
     if 0 < n_dictionary < train.n_concepts - train.n_nameless:
@@ -93,6 +97,29 @@ def hold_out_names(
         train,
         LinkingDataset(name, splits, dictionary, held_out_source(terminology), tallies={"held-out names": tally}),
     )
+
+
+def _names(terminology: Terminology, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Names, of which texts are spellings that differ only in case or white space.
+
+    Args:
+        kept: Texts that must stay, boolean ``[T]``.
+
+    Returns:
+        The number of the name of each text ``[T]``, whether all its spellings may be removed ``[T]``, and the number of
+        names of each concept ``[C]``.
+    """
+    number: dict[str, int] = {}
+    name_of = np.array(
+        [number.setdefault(" ".join(text.casefold().split()), len(number)) for text in terminology.strings], np.int64
+    )
+    texts = terminology.concept_texts
+    names = CSR.from_pairs(
+        np.repeat(np.arange(terminology.n_concepts), texts.counts), name_of[texts.indices], terminology.n_concepts
+    )
+    can_go = np.bincount(names.indices, minlength=len(number)) < 2  # no name of several concepts
+    can_go[name_of[kept]] = False
+    return name_of, can_go[name_of], names.counts
 
 
 def held_out_source(terminology: Terminology) -> SourceInfo:

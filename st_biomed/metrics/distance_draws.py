@@ -67,6 +67,11 @@ class DistanceScores:
         return len(self.scores)
 
     @property
+    def exchangeable(self) -> bool:
+        """Whether pairs are drawn: a pair between two sub-trees belongs to both, so these cannot be exchanged."""
+        return self.subtrees is None
+
+    @property
     def value(self) -> float:
         return mean_auc(self.scores, self.distances)
 
@@ -81,20 +86,13 @@ class DistanceScores:
         return self._mean([_weighted_auc(duel, times) for duel in self.duels], n)
 
     def exchanged(self, other: DistanceScores, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Differences of the mean AUC between two models under the hypothesis that there is none, ``[n]``.
+        """Differences of the mean AUC between two models after random exchanges of their scores, ``[n]``.
 
-        The scores of single pairs are exchanged at random, as ranks among all pairs of the model. A pair between two
-        sub-trees belongs to both, so sub-trees cannot be exchanged one by one; the differences are then those of the
-        drawn sub-trees, minus the observed one (Hall and Wilson 1991).
+        The scores of single pairs are exchanged, as ranks among all pairs of the model.
 
         Args:
             other: Scores of the other model for the same pairs in the same order.
         """
-        if self.subtrees is not None:
-            state = rng.bit_generator.state
-            ours = self.resampled(rng, n)
-            rng.bit_generator.state = state  # the same sub-trees of both
-            return ours - other.resampled(rng, n) - (self.value - other.value)
         ours, theirs = rankdata(self.scores), rankdata(other.scores)
         swapped = rng.integers(2, size=(n, len(self)), dtype=np.int8).astype(bool)
         sides = np.where(swapped, theirs, ours), np.where(swapped, ours, theirs)

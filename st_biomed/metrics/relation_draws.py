@@ -53,6 +53,8 @@ class RelationScores:
         InputError: Wrong columns, or a relation without related or unrelated pairs.
     """
 
+    exchangeable = True
+
     def __init__(self, rows: np.ndarray) -> None:
         if rows.ndim != 2 or rows.shape[1] != 3:
             raise InputError(f"expected rows of score, relation and related, found shape {rows.shape}")

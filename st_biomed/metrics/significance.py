@@ -107,10 +107,9 @@ class Units:
         Raises:
             InputError: A level outside (0, 1), or fewer than one resample.
         """
-        if not 0 < level < 1:
-            raise InputError(f"level must lie between 0 and 1, found {level}")
+        ends = _ends(level)
         drawn = _in_steps(n_resamples, len(self._draws), seed, self._draws.resampled)
-        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+        low, high = np.quantile(drawn, ends)
         return Interval(self.value, float(low), float(high))
 
     def compare(self, other: Units, *, level: float = 0.95, n_resamples: int = 10_000, seed: int = 0) -> PairedTest:
@@ -128,7 +127,7 @@ class Units:
             n_resamples: Number of draws of each kind; p is never below ``1 / (n_resamples + 1)``.
 
         Raises:
-            InputError: Other units or another statistic.
+            InputError: Other units, clusters or statistic, or numbers out of range as in :meth:`interval`.
         """
         if (self.unit, self.statistic, self.rows.shape) != (other.unit, other.statistic, other.rows.shape):
             raise InputError(
@@ -137,6 +136,9 @@ class Units:
             )
         if self.statistic not in OF_SUMS and not np.array_equal(self.rows[:, 1:], other.rows[:, 1:]):
             raise InputError(f"a paired test needs the same units, found {self.unit}s with other given numbers")
+        if not np.array_equal(np.asarray(self.clusters, dtype=str), np.asarray(other.clusters, dtype=str)):
+            raise InputError(f"a paired test needs the same units, found {self.unit}s in other clusters")
+        ends = _ends(level)
         first, second = self._draws, other._draws
         difference = self.value - other.value
 
@@ -147,8 +149,10 @@ class Units:
             return ours - second.resampled(rng, n)
 
         drawn = _in_steps(n_resamples, len(first), seed, resampled)
-        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-        null = _in_steps(n_resamples, len(first), seed, lambda rng, n: first.exchanged(second, rng, n))
+        low, high = np.quantile(drawn, ends)
+        null = drawn - difference  # the centered bootstrap (Hall and Wilson 1991)
+        if first.exchangeable:
+            null = _in_steps(n_resamples, len(first), seed, lambda rng, n: first.exchanged(second, rng, n))
         as_far = int((np.abs(null) >= abs(difference) - 1e-9).sum())
         p_value = (as_far + 1) / (n_resamples + 1)
         return PairedTest(difference, float(low), float(high), p_value, len(self))
@@ -156,6 +160,13 @@ class Units:
     @cached_property
     def _draws(self) -> Draws:
         return draws_of(self.rows, self.statistic, self.clusters)
+
+
+def _ends(level: float) -> list[float]:
+    """The quantiles at both ends of an interval."""
+    if not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1, found {level}")
+    return [(1 - level) / 2, (1 + level) / 2]
 
 
 def save_units(path: str | Path, units: Mapping[str, Units]) -> None:

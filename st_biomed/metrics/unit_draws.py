@@ -51,6 +51,11 @@ STATISTICS = (*OF_SUMS, *OF_RANKS, *OF_GROUPS)
 class Draws(Protocol):
     """The units of a model, for drawing."""
 
+    @property
+    def exchangeable(self) -> bool:
+        """Whether units can be exchanged between models one by one."""
+        ...
+
     def __len__(self) -> int:
         """How many are drawn at once."""
         ...
@@ -77,6 +82,8 @@ class SumDraws:
         statistic: One of :data:`OF_SUMS`.
         clusters: Clusters that are drawn with all their units, ``[N]``; by default single units are drawn.
     """
+
+    exchangeable = True
 
     def __init__(self, rows: np.ndarray, statistic: str, clusters: np.ndarray | None = None) -> None:
         self.of = OF_SUMS[statistic]
@@ -110,6 +117,8 @@ class RankDraws:
         rows: Score and given number of each unit ``[N, 2]``.
         statistic: One of :data:`OF_RANKS`.
     """
+
+    exchangeable = True
 
     def __init__(self, rows: np.ndarray, statistic: str) -> None:
         self.of, self.rows = OF_RANKS[statistic], rows

@@ -18,6 +18,7 @@ COMMIT, BLOB = "a" * 40, "b" * 40
 SERVED = {
     f"/raw/org/terms/{COMMIT}/flumpa.csv": b"flumpa,gradtha\n",
     f"/raw/org/terms/{COMMIT}/other.csv": b"another file\n",
+    f"/raw/org/terms/{COMMIT}/cut.csv": b"flumpa\n",
     f"/blobs/repos/org/terms/git/blobs/{BLOB}": gzip.compress(b"zorb\n"),
 }
 
@@ -34,6 +35,8 @@ def server() -> Iterator[str]:
         def do_GET(self) -> None:
             content = SERVED.get(self.path)
             self.send_response(404 if content is None else 200)
+            if self.path.endswith("cut.csv"):
+                self.send_header("Content-Length", "99")
             self.end_headers()
             self.wfile.write(content or b"")
 
@@ -69,6 +72,26 @@ def test_files_are_fetched_gzipped_where_they_are_not_and_left_alone_where_they_
     assert run("http://127.0.0.1:9", tmp_path, monkeypatch, **files) == 0
     assert capsys.readouterr().out.count(": exists") == 3
     assert sorted(path.name for path in data.iterdir()) == ["flumpa.csv", "flumpa.csv.gz", "zorb.txt.gz"]
+
+
+def test_a_damaged_file_or_answer_does_not_end_the_list(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Catches a traceback of a truncated file or of an answer that was cut off, after which nothing is fetched."""
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "a.csv.gz").write_bytes(gzip.compress(b"flumpa\n" * 99)[:-9])
+    files = {
+        "a__csv__gz": entry(b"flumpa\n" * 99, commit=COMMIT, fetch="flumpa.csv"),
+        "b__csv": entry(b"flumpa\n", commit=COMMIT, fetch="cut.csv"),
+        "c__csv": entry(b"flumpa,gradtha\n", commit=COMMIT, fetch="flumpa.csv"),
+    }
+    assert run(server, tmp_path, monkeypatch, **files) == 1
+    output = capsys.readouterr().err
+    assert (
+        "a.csv.gz: is damaged (" in output and "cut.csv: IncompleteRead" in output and "2 files are missing" in output
+    )
+    assert (data / "c.csv").is_file()
 
 
 def test_another_file_an_address_that_is_gone_and_what_is_made_by_hand_are_told(

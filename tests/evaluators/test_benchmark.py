@@ -209,8 +209,9 @@ def test_every_kind_has_its_line_in_a_scorecard():
 def test_what_is_not_in_english_is_a_family_of_its_own(data: Path):
     path = data.parent / "zorb.yaml"
     assert Benchmark.read(path).family == "relatedness"
-    path.write_text(TEXT.replace("title:", "language: no\ntitle:"))  # Norwegian, not false
-    assert (Benchmark.read(path).language, Benchmark.read(path).family) == ("no", OTHER_LANGUAGES)
+    for language in ("no", "mul"):  # Norwegian, not false; several languages
+        path.write_text(TEXT.replace("title:", f"language: {language}\ntitle:"))
+        assert (Benchmark.read(path).language, Benchmark.read(path).family) == (language, OTHER_LANGUAGES)
 
 
 @pytest.mark.parametrize("name", sorted(benchmark_names()))

@@ -69,6 +69,19 @@ def test_every_fold_counts_the_same(folder: Path) -> None:
     assert len(evaluator.get_config_dict()["folds"]) == 2
 
 
+def test_documents_are_drawn_when_asked() -> None:
+    """Catches intervals over mentions although documents were asked for, and a document that is two in two folds."""
+    dictionary = LinkingDictionary.from_entries([("aa", ["X1"]), ("bb", ["X2"])])
+    texts = {"like aa": "X1", "like bb": "X1"}
+    mentions = [Mention(text, (frozenset({code}),), document=text) for text, code in texts.items()]
+    data = LinkingDataset("zorb", {"test": (*mentions, mentions[0])}, dictionary, SOURCE)
+    evaluator = FoldsEvaluator([EntityLinkingEvaluator(data, by_document=True, n_bootstrap=0) for _ in range(2)])
+    evaluator.measure(embed)
+    assert evaluator.units["acc@1"].clusters.tolist() == ["like aa", "like bb", "like aa"] * 2
+    with pytest.raises(InputError, match=r"folds: expected the same by_document in each, found \[False, True\]"):
+        FoldsEvaluator([*evaluator.folds, EntityLinkingEvaluator(data)])
+
+
 def test_a_suite_measures_them_before_and_after(folder: Path) -> None:
     suite = LinkingSuite([protocol(folder)])
     assert suite.dev is None

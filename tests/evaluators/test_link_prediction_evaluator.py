@@ -106,6 +106,12 @@ def test_the_valid_split_is_measured_and_test_filters_it():
     assert evaluator.get_config_dict()["split"] == "valid"
 
 
+@pytest.mark.parametrize("other", [{"valid": np.array([[0, 0, 5]])}, {"per_relation": True}], ids=str)
+def test_whatever_changes_the_figures_is_in_the_configuration(other):
+    """Catches a kept result that is taken although other triples filtered its ranks, or it lacks the relations."""
+    assert small().get_config_dict() != small(**other).get_config_dict()
+
+
 def test_leaks_are_counted():
     """Catches an inverse that is overlooked, and entities counted as seen because another relation has their number."""
     train = np.array([[1, 0, 0], [2, 0, 3]])

@@ -33,6 +33,7 @@ def test_the_relations_of_a_terminology_or_a_file_are_measured(tmp_path: Path):
             {"sources": ["toy"], "relations": ["isa"], "relation_list": "hiprbert_28"},
             "only one of them may be set",
         ),
+        ({"pairs": "x", "seed": 3, "min_pairs": 9}, "zorb: pairs of a file are not drawn; remove min_pairs, seed$"),
         (
             {"sources": ["toy"], "relation_list": "hiprbert"},
             "unknown relation_list 'hiprbert'; did you mean|allowed are",

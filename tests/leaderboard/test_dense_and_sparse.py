@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import Benchmark
+from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
 from st_biomed.leaderboard.dense_and_sparse import dense_and_sparse, read_sparse_weight
 from st_biomed.leaderboard.models import MeasuredModel, OpenModel
 
@@ -53,6 +54,21 @@ def test_a_model_is_measured_by_it_in_linking_as_published(biosyn: Path):
     assert (published.predictions.scores > scores).any()
     with pytest.raises(InputError, match="BioSyn: its score is an inner product, found similarity 'cosine'"):
         with_sparse.measure(sound)
+
+
+def test_folds_are_measured_by_it_too(biosyn: Path):
+    """Catches dense scores alone in the folds of a cross-validation, and n-grams of another fold's names."""
+    settings = {"format": "ncbi_disease", "path": str(LINKING), "dictionary": str(LINKING / "medic.txt")}
+    protocol = Benchmark("zorb", "entity_linking", settings).evaluator_settings()
+    model = OpenModel(MeasuredModel("BioSyn", str(biosyn), sparse=True))
+    (single,), (sound,) = protocol.evaluators(as_published=True), protocol.evaluators()
+    metrics = model.measure(single)
+    folds = FoldsEvaluator([*protocol.evaluators(as_published=True)], name="zorb")
+    assert model.measure(folds)["zorb_acc@1"] == metrics["zorb_acc@1"]
+    assert (folds.folds[0].predictions.scores == single.predictions.scores).all()
+    assert folds.units["acc@1"].value == metrics["zorb_acc@1"]
+    with pytest.raises(InputError, match="BioSyn: its score is an inner product"):
+        model.measure(FoldsEvaluator([sound]))
 
 
 def test_a_weight_that_is_none_is_refused(biosyn: Path, tmp_path: Path):

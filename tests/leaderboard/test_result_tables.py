@@ -70,6 +70,8 @@ def test_a_threshold_that_was_chosen_on_the_data_is_said():
     assert "chosen on the terms that it is measured on" in written(searched)
     given = replace(searched, settings={**SETTINGS, "theta": 0.5})
     assert "The threshold theta was given." in written(given)
+    other = written(replace(searched, settings={**SETTINGS, "validation": 0.2}))
+    assert "theta is chosen on 20% of the terms, which are not measured" in other and "flatters" not in other
 
 
 def test_mcsm_says_how_many_neighbors_and_the_most_there_is():
@@ -96,6 +98,21 @@ def test_relations_say_what_their_intervals_draw():
         ("relations and pairs", "draw relations, and"),
     ):
         assert sentence in written(replace(plain, settings={**SETTINGS, "resampling": drawn}))
+
+
+@pytest.mark.parametrize(
+    ("metric", "settings", "sentence"),
+    [
+        ("mean_auc", {"resampling": "sub-trees"}, "sub-trees with all their pairs. Measured on 40 pairs."),
+        ("mean_auc", {"resampling": "pairs"}, "Intervals over 40 pairs."),
+        ("acc@1", {"by_document": True}, "documents with all their mentions. Measured on 40 pairs."),
+    ],
+)
+def test_units_that_are_not_drawn_one_by_one_are_only_counted(metric: str, settings: dict, sentence: str):
+    """Would catch intervals over pairs, where sub-trees or documents are drawn."""
+    found = replace(result("one", metric, **{metric: 0.5}), units={f"zorb_{metric}": [40, "pair"]})
+    text = written(replace(found, settings={**SETTINGS, **settings}))
+    assert sentence in " ".join(text.split()) and text.count("40 pairs") == 1
 
 
 def test_scoring_as_published_is_said_where_it_differs():
@@ -138,6 +155,7 @@ def test_the_protocol_of_a_figure_is_said_and_so_is_that_it_is_over_other_units(
 
     assert written_over(0).count("Published, Terk; Skark: Terk 1999, Table 1. Protocol: the whole corpus.\n") == 1
     other = "The published figures are over 70,405 mentions, ours over 40,157."
+    figures.insert(0, ("Terk", "zorb_acc@5", 0.5))  # which has no units here
     assert other in written_over(70405) and other not in written_over(0) and "ours over" not in written_over(40157)
 
 

@@ -151,7 +151,7 @@ def test_the_families_stand_in_a_line_each_with_every_loss_by_name():
 def test_every_benchmark_has_its_figures_and_both_p():
     text = markdown("Scorecard", scorecard_tables([made()]))
     assert "## mine: 2 gained, 1 kept, 1 lost" in text
-    row = "| pairs, spearman | relatedness | 0.500 | 0.400 | -0.100 (-0.300 to +0.400) | 40 | .030 | .090 | **lost** |"
+    row = "| pairs, spearman | relatedness | 0.500 | 0.400 | -0.100 (-0.300 to +0.400) | 40 pairs | .030 | .090 | **lost** |"
     assert row in text and "| tree *, mean_auc | hierarchy |" in text
     assert "by p adjusted for the number of tests (Holm 1979) it is 1 gained, 3 kept, 0 lost." in text
     assert "999 draws from seed 7" in text and "never below" not in text and "No record says" not in text

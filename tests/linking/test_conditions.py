@@ -157,6 +157,8 @@ def test_k_concepts_come_back_where_k_exist(
         ({"below": ["1.1"]}, "below: no concept has code '1.1'; did you mean 'ZORB:1.1'?"),
         ({"below": ["zorb:1.2.1"]}, "below: no concept has code 'zorb:1.2.1'; did you mean 'ZORB:1.2.1'?"),
         ({"below": ["ZORB:2", "ZORB:1.29"]}, "below: no concept has code 'ZORB:1.29'; did you mean 'ZORB:1.2.1'?"),
+        ({"below": ["ZORB:2.0"]}, "below: no concept has code 'ZORB:2.0'; did you mean 'ZORB:2.1'?"),
+        ({"below": ["/ZORB"]}, "below: no concept has code '/ZORB'; did you mean 'ZORB:1'?"),
         ({"sources": ["Zorb"]}, "unknown source 'Zorb': allowed are 'VOG', 'ZORB'; did you mean 'ZORB'?"),
         ({"languages": ["en", "ita"]}, "unknown language 'ita': allowed are 'en', 'it'; did you mean 'it'?"),
         ({"languages": "it"}, "languages: expected a list of languages, found 'it'"),

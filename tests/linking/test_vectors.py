@@ -39,6 +39,17 @@ def test_what_was_written_and_not_committed_is_cut_off(tmp_path: Path) -> None:
     np.testing.assert_array_equal(open_matrix(tmp_path, ROWS.shape), ROWS)
 
 
+def test_finished_parts_stay_before_the_first_block(tmp_path: Path) -> None:
+    """Catches parts of Ray that a resumed build removes, because no block was committed when it was stopped."""
+    begin(tmp_path)
+    part = tmp_path / "parts" / "0.parquet"
+    part.parent.mkdir()
+    part.touch()
+    assert begin(tmp_path).done == 0 and part.exists()
+    begin(tmp_path, model="n")
+    assert not part.exists()
+
+
 def test_nothing_else_is_resumed(tmp_path: Path) -> None:
     begin(tmp_path).append(ROWS[:4])
     with pytest.raises(

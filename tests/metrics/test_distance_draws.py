@@ -59,14 +59,21 @@ def test_sub_trees_are_drawn_from_as_many_on_as_relations_are():
     assert resampling(np.stack([numbers, numbers], axis=1)[1:]) == resampling(None) == "pairs"
 
 
-def test_the_test_of_sub_trees_is_that_of_the_drawn_differences():
-    """Would catch other sub-trees for each model, and differences that are not centered."""
+def test_the_test_of_sub_trees_is_that_of_the_drawn_differences(monkeypatch):
+    """Would catch other sub-trees for each model, differences that are not centered, and a second draw of the same."""
     rows, other = drawn_rows(seed=1), drawn_rows(seed=1)
     other[:, 0] = np.round(np.random.default_rng(2).normal(size=len(other)), 1)
     first, second = DistanceScores(rows), DistanceScores(other)
     ours, theirs = (scores.resampled(np.random.default_rng(4), 30) for scores in (first, second))
-    found = first.exchanged(second, np.random.default_rng(4), 30)
-    np.testing.assert_allclose(found, ours - theirs - (first.value - second.value), atol=1e-12)
+    observed = first.value - second.value
+    calls = []
+    resampled = DistanceScores.resampled
+    monkeypatch.setattr(DistanceScores, "resampled", lambda *draw: calls.append(draw) or resampled(*draw))
+    test = Units("pair", rows, "mean_auc").compare(Units("pair", other, "mean_auc"), n_resamples=30, seed=4)
+    as_far = np.abs(ours - theirs - observed) >= abs(observed)
+    assert test.p_value == (1 + as_far.sum()) / 31 and 0 < as_far.sum() < 30
+    assert (test.low, test.high) == pytest.approx(tuple(np.quantile(ours - theirs, [0.025, 0.975])))
+    assert len(calls) == 2
 
 
 def test_single_pairs_are_exchanged_as_in_a_plain_loop():

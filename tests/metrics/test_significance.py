@@ -22,6 +22,10 @@ def paired_test(first, second, clusters=None, **options):
     return first.compare(second, **options)
 
 
+def clustered(clusters):
+    return Units("mention", np.array([1.0, 0.0]), clusters=clusters)
+
+
 def test_the_interval_of_hits_is_that_of_the_binomial_distribution():
     """300 of 400: the resampled count is Binomial(400, .75); would catch a wrong quantile or draws without replacement."""
     interval = bootstrap_interval(np.repeat([1.0, 0.0], [300, 100]), n_resamples=20_000)
@@ -116,6 +120,9 @@ def test_documents_keep_their_signs_together():
         (lambda: bootstrap_interval([1.0], level=1), "level must lie between 0 and 1"),
         (lambda: bootstrap_interval([1.0], n_resamples=0), "n_resamples must be at least 1"),
         (lambda: bootstrap_interval([1.0, 0.0], ["a"]), "one for each of 2 mentions"),
+        (lambda: paired_test([1.0], [1.0], level=2), "level must lie between 0 and 1, found 2"),
+        (lambda: clustered(["a", "b"]).compare(clustered(None)), "the same units, found mentions in other clusters"),
+        (lambda: clustered(["a", "b"]).compare(clustered(["a", "a"])), "found mentions in other clusters"),
         (lambda: paired_test([1.0], [1.0, 0.0]), "found 1 mentions .mean. and 2 mentions"),
     ],
 )

@@ -45,10 +45,12 @@ def split_rows(rows: Sequence[Row], share: float, seed: int) -> tuple[list[Row],
         share: Share of the terms for the choice of theta, between 0 and 1.
 
     Raises:
-        InputError: A share out of range.
+        InputError: A share out of range, or no rows.
     """
     if not 0 < share < 1:
         raise InputError(f"validation must lie between 0 and 1, found {share}")
+    if not rows:
+        raise InputError("validation: expected terms of at least min_length characters, found none")
     terms, concepts = (list(dict.fromkeys(column)) for column in zip(*rows))
     term_of = {term: i for i, term in enumerate(terms)}
     concept_of = {concept: len(terms) + i for i, concept in enumerate(concepts)}

@@ -24,6 +24,8 @@ from st_biomed.neighbors import RunningNearest
 if TYPE_CHECKING:
     from st_biomed.linking_data.records import LinkingDataset, Mention
 
+KS, RECALL_KS = (1, 5), (20, 64)
+
 logger = logging.getLogger(__name__)
 
 
@@ -93,8 +95,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         dataset: LinkingDataset,
         split: str = "test",
         *,
-        ks: Sequence[int] = (1, 5),
-        recall_ks: Sequence[int] = (20, 64),
+        ks: Sequence[int] = KS,
+        recall_ks: Sequence[int] = RECALL_KS,
         rank_unit: str = "name",
         similarity: str | None = None,
         align_parts: bool | None = None,
@@ -255,6 +257,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             "split": self.split,
             "steps": list(self.dataset.steps),
             **asdict(self.scoring),
+            **({"ks": sorted(self.ks)} if set(self.ks) != set(KS) else {}),
+            **({"recall_ks": sorted(self.recall_ks)} if set(self.recall_ks) != set(RECALL_KS) else {}),
             "depth": self.depth,
             "dictionary": {"entries": len(dictionary), "names": len(self.names.texts), "ids": len(dictionary.ids)},
             "dictionary_sha256": dictionary.digest,

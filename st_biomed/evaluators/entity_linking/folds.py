@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
-from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.evaluators.embedders import Embed, EmbedOnce
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.metrics.significance import Units
 
@@ -18,23 +19,24 @@ from st_biomed.metrics.significance import Units
 class FoldsEvaluator(EmbeddingEvaluator):
     """Mean over folds of the metrics of :class:`~st_biomed.evaluators.EntityLinkingEvaluator` (CADEC, PsyTAR).
 
-    Counts (``n_...``) are sums. The units are the mentions, each in its fold. Every fold has the same weight,
-    regardless of its number of mentions.
+    Counts (``n_...``) are sums. The units are the mentions, each in its fold, or their documents. Every fold has the
+    same weight, regardless of its number of mentions.
 
     Args:
-        folds: The evaluator of each fold, with the same ``ks``.
+        folds: The evaluator of each fold, with the same ``ks`` and ``by_document``.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: No fold, or folds with different ``ks``.
+        InputError: No fold, or folds with different ``ks`` or ``by_document``.
     """
 
     def __init__(self, folds: Sequence[EntityLinkingEvaluator], **options: Unpack[EvaluatorOptions]) -> None:
         super().__init__(primary="acc@1", **options)
         if not folds:
             raise InputError("folds: expected at least one, found none")
-        if len({fold.ks for fold in folds}) > 1:
-            raise InputError(f"folds: expected the same ks in each, found {sorted({fold.ks for fold in folds})}")
+        for argument in ("ks", "by_document"):
+            if len(values := {getattr(fold, argument) for fold in folds}) > 1:
+                raise InputError(f"folds: expected the same {argument} in each, found {sorted(values)}")
         self.folds = list(folds)
 
     def observe(self, embed: EmbedOnce) -> Observation:
@@ -42,11 +44,13 @@ class FoldsEvaluator(EmbeddingEvaluator):
         times = Counter(name for fold in self.folds for name in fold.names.texts)
         if shared := [name for name, n in times.items() if n > 1]:
             embed(shared)  # and keep them: a fold would let the names of its dictionary go
-        metrics, units = zip(*(fold.observe(embed) for fold in self.folds))
-        return Observation(
-            mean_of_folds(metrics),
-            {metric: _in_folds([fold_units[metric] for fold_units in units]) for metric in units[0]},
-        )
+        return _mean([fold.observe(embed) for fold in self.folds])
+
+    def measure_folds(self, embed_of: Callable[[EntityLinkingEvaluator], Embed]) -> dict[str, float]:
+        """The prefixed metrics with a way to embed for each fold, such as one that is fitted on its dictionary."""
+        self._announce(-1, -1)
+        observed = _mean([fold.observe(EmbedOnce(embed_of(fold))) for fold in self.folds])
+        return self._report(observed, None, -1, -1)
 
     @property
     def n_texts(self) -> int:
@@ -68,6 +72,13 @@ class FoldsEvaluator(EmbeddingEvaluator):
         return self.folds[0].citation
 
 
+def _mean(observations: Sequence[Observation]) -> Observation:
+    """The mean of the metrics, and the units of all folds."""
+    metrics, units = zip(*observations)
+    in_folds = {metric: _in_folds([fold_units[metric] for fold_units in units]) for metric in units[0]}
+    return Observation(mean_of_folds(metrics), in_folds)
+
+
 def mean_of_folds(metrics: Sequence[Mapping[str, float]], prefix: str = "") -> dict[str, float]:
     """Mean of each metric that every fold has; counts (``n_...`` after the prefix) are sums."""
     common = [key for key in metrics[0] if all(key in fold for fold in metrics)]
@@ -79,9 +90,6 @@ def mean_of_folds(metrics: Sequence[Mapping[str, float]], prefix: str = "") -> d
 
 def _in_folds(units: Sequence[Units]) -> Units:
     """The units of all folds: (value, 1) in the two columns of their own."""
-    rows = np.zeros((sum(map(len, units)), 2 * len(units)))
-    start = 0
-    for fold, fold_units in enumerate(units):
-        rows[start : start + len(fold_units), 2 * fold : 2 * fold + 2] = fold_units.rows
-        start += len(fold_units)
-    return Units(units[0].unit, rows, "macro_mean")
+    rows = block_diag(*(fold_units.rows for fold_units in units))
+    documents = [fold_units.clusters for fold_units in units if fold_units.clusters is not None]
+    return Units(units[0].unit, rows, "macro_mean", np.concatenate(documents) if documents else None)

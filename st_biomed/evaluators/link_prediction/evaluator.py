@@ -92,6 +92,7 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
         every = np.concatenate(list(triples.values()))
         _refuse_repeats(every, np.repeat(_PARTS, [len(part) for part in triples.values()]))
         self.train, self.triples = triples["train"], triples[split]
+        self._unmeasured = triples["test" if split == "valid" else "valid"]
         if not len(self.triples):
             raise InputError(f"{split}: expected at least one triple to measure, found none")
         n_relations = int(every[:, 1].max()) + 1 if relations is None else len(relations)
@@ -115,9 +116,9 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the texts of the entities and of all triples, measured ones first."""
+        """SHA-256 of the texts of the entities, the relations and all triples, which filter the ranks; measured first."""
         sha = hashlib.sha256("\0".join([*self.entities, *self.relations]).encode())
-        for triples in (self.triples, self.train):
+        for triples in (self.triples, self.train, self._unmeasured):
             sha.update(triples.tobytes())
         return sha.hexdigest()
 
@@ -200,6 +201,7 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
             "n_train": len(self.train),
             "n_triples": len(self.triples),
             "ks": list(self.ks),
+            "per_relation": self.per_relation,
             "similarity": self.similarity,
             "translate": self.translate,
             **super().get_config_dict(),

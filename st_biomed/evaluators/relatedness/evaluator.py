@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
@@ -105,12 +106,15 @@ class RelatednessEvaluator(EmbeddingEvaluator):
             path, [tuple("_".join(name.lower().split()) for name in names) for names in wanted]
         ):
             try:
-                scores.append(float(number))
+                value = float(number)
             except ValueError:
+                value = math.nan
+            if not math.isfinite(value):
                 if unscored == "skip":
                     n_unscored += 1
                     continue
-                raise InputError(f"{path}:{line}: score {number!r} is not a number") from None
+                raise InputError(f"{path}:{line}: score {number!r} is not a number")
+            scores.append(value)
             first.append(first_term)
             second.append(second_term)
         options.setdefault("name", path.name.split(".")[0].lower())

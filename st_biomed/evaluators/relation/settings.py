@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Unpack
 
 from st_biomed.errors import InputError, unknown_name
@@ -30,7 +30,7 @@ class RelationSettings(RelationDraw):
         relations: Names of the relations; empty for all with at least ``min_pairs``.
         relation_list: ``"hiprbert_28"`` or ``"hiprbert_clinical"`` in place of names.
         negatives, n_negatives, power, max_pairs, min_pairs, keys, names_per_pair, seed: See
-            :class:`~st_biomed.evaluators.relation.draw.RelationDraw`.
+            :class:`~st_biomed.evaluators.relation.draw.RelationDraw`; of a terminology alone.
     """
 
     name: str
@@ -45,8 +45,9 @@ class RelationSettings(RelationDraw):
         """The evaluator; the published scoring is the same.
 
         Raises:
-            InputError: Neither a terminology nor a file, or both; relations in two places; an unknown list; or an
-                error of :class:`~st_biomed.evaluators.relation.evaluator.RelationEvaluator`.
+            InputError: Neither a terminology nor a file, or both; relations in two places; an unknown list; settings
+                of the draw with a file; or an error of
+                :class:`~st_biomed.evaluators.relation.evaluator.RelationEvaluator`.
         """
         if bool(self.sources) == bool(self.pairs):
             raise InputError(f"{self.name}: expected either a terminology (sources) or a file (pairs) of relations")
@@ -57,6 +58,8 @@ class RelationSettings(RelationDraw):
         relations = LISTS[self.relation_list] if self.relation_list else self.relations or None
         options["name"] = self.name
         if self.pairs:
+            if drawn := [part.name for part in fields(RelationDraw) if getattr(self, part.name) != part.default]:
+                raise InputError(f"{self.name}: pairs of a file are not drawn; remove {', '.join(drawn)}")
             named = None if relations is None else list(relations)
             return [RelationEvaluator.from_file(data_path(self.pairs), relations=named, **options)]
         return [RelationEvaluator.from_terminology(open_terminology(self.sources), relations, self, **options)]

@@ -56,14 +56,17 @@ def read(
             ``a "flat" mood``. A cell without surrounding quotes stays unchanged.
 
     Raises:
-        InputError: No such fold, an unknown column, no column for the mention or the id, a line with another number of
-            cells, an empty mention or name, or bytes of another encoding.
+        InputError: No such fold, a pattern without ``{fold}`` or ``{split}``, an unknown column, no column for the
+            mention or the id, a line with another number of cells, an empty mention or name, or bytes of another
+            encoding.
     """
     cells_of = [name.strip() for name in (columns.split(",") if isinstance(columns, str) else columns)]
     listed("column", cells_of, COLUMNS)
     for needed in ("mention", "id"):
         if cells_of.count(needed) != 1:
             raise InputError(f"columns: one of them must be {needed!r}, found {', '.join(cells_of)}")
+    if "{fold}" not in pattern or "{split}" not in pattern or Path(pattern).is_absolute():
+        raise InputError(f"pattern: expected a path below the folder with {{fold}} and {{split}}, found {pattern!r}")
     corpus = Corpus(variant=f"fold-{fold}")
     form = _Form(encoding, quoted, tally)
     if names:

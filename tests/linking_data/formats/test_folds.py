@@ -112,6 +112,16 @@ def test_other_encodings_are_asked_for_or_recognized(tmp_path: Path) -> None:
         ({"columns": "mention,code"}, r"unknown column 'code': allowed are 'id', 'ignored', 'mention', 'name'"),
         ({"columns": "mention,name"}, r"columns: one of them must be 'id', found mention, name"),
         ({"columns": "mention,id,name"}, r"fold-0.train.txt:1: 2 cells, expected 3 \(mention, id, name\)"),
+        (
+            {"pattern": "*fold-{fold}.train.txt"},
+            r"pattern: expected a path below the folder with {fold} and {split}, found '\*fold-{fold}",
+        ),
+        (
+            {"pattern": "{split}.txt"},
+            r"pattern: expected a path below the folder with {fold} and {split}, found '{split}.txt'",
+        ),
+        ({"pattern": "/{fold}/{split}.txt"}, r"pattern: expected a path below the folder"),
+        ({"pattern": "{fold}_{split}_{x}"}, r"contains no file of a split; looked for 0_train\|dev\|test_{x}"),
         ({"encoding": "utf-nine"}, r"encoding: 'utf-nine' is unknown to Python"),
     ],
 )

@@ -120,6 +120,12 @@ def test_the_settings_of_a_card_name_sizes_and_digests():
     assert (config["gold_match"], config["n_nil"], config["missing_ids"]) == ("first", 1, 2)
 
 
+@pytest.mark.parametrize("other", [{"ks": (1, 3)}, {"recall_ks": (3, 20)}], ids=str)
+def test_the_configuration_tells_which_accuracies_are_measured(other):
+    """Catches a kept result that is taken although it lacks the accuracies that are asked for."""
+    assert hand_made().get_config_dict() != hand_made(**other).get_config_dict()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -78,10 +78,11 @@ def test_published_tables_are_read_and_what_is_missing_is_counted(tmp_path: Path
     assert (evaluator.n_missing, evaluator.name) == (1, name.split(".")[0])
 
 
-def test_a_row_without_a_score_is_refused_or_counted(tmp_path: Path):
-    """Catches a term that a stray comma cut in two, read as a pair, and a row that is gone without a count."""
-    (tmp_path / "x.csv").write_text("term1,term2,score\na,b,1\nc,d,Agents\ne,f,3\ng,h,2\n")
-    with pytest.raises(InputError, match=r"x\.csv:3: score 'Agents' is not a number"):
+@pytest.mark.parametrize("score", ["Agents", "", "NaN", "inf"])
+def test_a_row_without_a_score_is_refused_or_counted(tmp_path: Path, score: str):
+    """Catches a term that a stray comma cut in two, read as a pair, a row that is gone without a count, and NaN."""
+    (tmp_path / "x.csv").write_text(f"term1,term2,score\na,b,1\nc,d,{score}\ne,f,3\ng,h,2\n")
+    with pytest.raises(InputError, match=rf"x\.csv:3: score '{score}' is not a number"):
         RelatednessEvaluator.from_file(tmp_path / "x.csv")
     evaluator = RelatednessEvaluator.from_file(tmp_path / "x.csv", unscored="skip")
     assert (evaluator.scores.tolist(), evaluator.n_missing) == ([1, 3, 2], 1)
