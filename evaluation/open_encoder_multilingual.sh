@@ -40,7 +40,7 @@ train) # a run of each seed; the release is the average of their trained weights
     # shellcheck disable=SC2046
     st-biomed average $(for seed in $seeds; do echo $out/multilingual-"$seed"-training/trained; done) --output $out/runs --overwrite
     share=$(python -c "
-from st_biomed.settings.recipe import read_yaml; print(read_yaml('recipes/configs/open_encoder_english.yaml')['average'])")
+import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['average'])")
     st-biomed average "$base" $out/runs --weights "$(python -c "print(1 - $share)"),$share" --output $out/released --overwrite
     ;;
 english) # the control: the same settings, steps and held-out concepts, without a name or definition in another language
