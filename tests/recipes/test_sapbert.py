@@ -16,6 +16,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from transformers import AutoModel, AutoTokenizer
 
 from recipes import sapbert
+from st_biomed.errors import InputError
 from st_biomed.losses.by_name import LOSSES
 from st_biomed.settings.recipe import read_settings, run_recipe
 
@@ -143,6 +144,15 @@ def test_several_seeds_are_several_releases_and_their_mean(run, capsys: pytest.C
     assert "seed 1: finished in an earlier run" in capsys.readouterr().out
     again = json.loads((folder / "seeds.json").read_text())["results"]
     assert again[0]["held-out-names"] == pytest.approx(figures[0]["held-out-names"])
+    for changed, named in (
+        (("--learning_rate", 0.5), "learning_rate"),
+        (("--base_model", folder / "seed-2"), "base_model"),
+        (("--miner", "ms"), "miner 'triplet', found 'ms'"),
+        (("--terminology", "toy", f"obo:{FIXTURES.parent}/readers/zorb.obo"), "terminology"),
+    ):
+        with pytest.raises(InputError, match=f"seed-1: was trained with {named}"):
+            run("--seeds", 3, 1, *changed)
+    assert not (folder / "seed-3").exists(), "nothing is trained before the finished seeds are compared"
 
 
 @pytest.mark.parametrize(
@@ -169,6 +179,7 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
         (["--loss", "circle", "--mini_batch_size", "4"], "loss 'circle' has no cached form"),
         (["--loss_options", "beta"], "loss_options must have the form NAME=NUMBER,..., found 'beta'"),
         (["--seeds", "1", "1"], "each is run once, found 1 1"),
+        (["--seeds", "1", "2", "--resume_from_checkpoint", "."], r"with --seeds it takes true, found \."),
         (["--linking", "nowhere.yaml"], "nowhere.yaml: no such file"),
         (["--pivot_language", "xx"], "xx"),
         (["--pivot_language", "en", "--neighbors", "5"], "pivot_language: batches with hard negatives have none"),
