@@ -52,7 +52,21 @@ from st_biomed.training.output import OutputFolders, is_main, output_folders, re
 from st_biomed.training.readings import italian_readings
 from st_biomed.training_data.context_arguments import ContextArguments
 
-SHARED = ("corpus", "corpus_license", "text_form", "text_field", "language", "processes", "overwrite", "smoke")
+SHARED = (
+    "corpus",
+    "corpus_license",
+    "text_form",
+    "text_field",
+    "language",
+    "processes",
+    "overwrite",
+    "smoke",
+    "cache_dir",
+)
+"""Arguments that every stage takes."""
+
+CHOSEN = ("license", "precision", "trust_remote_code")
+"""Arguments that every stage takes if they are not the defaults; otherwise its settings file decides."""
 
 
 @dataclass
@@ -142,7 +156,8 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
 def other_recipe(stage: str, recipe: ItalianArguments, seed: int, folder: Path, left: StageFolders) -> None:
     """Run a stage that is a separate recipe, with its settings file and the arguments that both recipes share."""
     output = folder / ("injected" if stage == "inject" else stage)
-    shared = {name: getattr(recipe, name) for name in SHARED} | {"seed": seed, "output_dir": str(output)}
+    chosen = [name for name in CHOSEN if getattr(recipe, name) != getattr(ItalianArguments, name)]
+    shared = {name: getattr(recipe, name) for name in (*SHARED, *chosen)} | {"seed": seed, "output_dir": str(output)}
     terminology = str(left.terminology)
     if stage == "vocabulary":
         module = bundled_recipe("extend_bert")
