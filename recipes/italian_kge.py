@@ -37,6 +37,7 @@ from st_biomed.losses import TerminologyDigestCallback
 from st_biomed.losses.italian_arguments import ItalianLossArguments
 from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.release.fold_modules import fold_modules
+from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import corpus_data
 from st_biomed.samplers import HardNegativeBatches, HardNegativeCallback
 from st_biomed.settings.bundled import bundled_recipe
@@ -146,7 +147,7 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
         raise InputError(f"earlier: is for --stage {', '.join(STAGES[1:])}, found --stage {recipe.stage}")
     if recipe.earlier and not left.terminology.is_dir():
         raise InputError(f"earlier: {recipe.earlier} is not the output_dir of a run; it has no folder terminology")
-    if training.push_to_hub and recipe.stage not in ("contrastive", "pipelined"):
+    if recipe.stage not in ("contrastive", "pipelined") and push_target(training) is not None:
         raise InputError(
             f"push_to_hub: a run of stage {recipe.stage} has not one release; give --stage contrastive or pipelined, or "
             "publish the folder that you choose: st-biomed release FOLDER owner/name"

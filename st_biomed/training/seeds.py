@@ -13,6 +13,7 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 
 from st_biomed.errors import InputError
 from st_biomed.files import check_writable, lock, replace_text
+from st_biomed.release.push_target import push_target
 from st_biomed.release.run_data import read_run
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments
@@ -104,7 +105,7 @@ def seed_runs(
     """
     if len(set(seeds)) < len(seeds):
         raise InputError(f"seeds: each is run once, found {' '.join(map(str, seeds))}")
-    if training.push_to_hub:
+    if push_target(training) is not None:
         raise InputError(
             "push_to_hub: with --seeds, publish the run that you choose: st-biomed release FOLDER owner/name"
         )

@@ -54,7 +54,7 @@ def outcome(tiny_bert_folder: Path, texts: Path, tmp_path_factory: pytest.TempPa
         patch.setattr("builtins.print", lambda *parts, **_: printed.append(" ".join(map(str, parts))))
         run(
             "--base_model", tiny_bert_folder, "--corpus", texts, "--benchmarks", folder / "toy_pairs.yaml",
-            "--output_dir", folder / "out",
+            "--output_dir", folder / "out", "--push_to_hub", "false",
         )  # fmt: skip
     return folder / "out", "\n".join(printed)
 
@@ -101,7 +101,7 @@ def test_one_stage_alone_with_another_loss(loss: str, tiny_bert_folder: Path, te
     """Catches a stage that needs what only an earlier one has."""
     run(
         "--stage", "contrastive", "--base_model", tiny_bert_folder, "--corpus", texts, "--loss", loss,
-        "--pooling", "cls", "--output_dir", tmp_path / "out",
+        "--pooling", "cls", "--output_dir", tmp_path / "out", "--push_to_hub", "false",
     )  # fmt: skip
     assert SentenceTransformer(str(tmp_path / "out" / "contrastive"), device="cpu").encode("flumpa").shape == (16,)
 

@@ -131,7 +131,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
 
 def test_several_seeds_are_several_releases_and_their_mean(run, capsys: pytest.CaptureFixture[str]):
     """Catches runs that share a seed, a folder or a model."""
-    folder = run("--seeds", 1, 2)
+    folder = run("--seeds", 1, 2, "--push_to_hub", "false")
     records = [json.loads((folder / f"seed-{seed}" / "run.json").read_text()) for seed in (1, 2)]
     assert [record["seed"] for record in records] == [1, 2]
     weights = [load_file(folder / f"seed-{seed}" / "model.safetensors") for seed in (1, 2)]
