@@ -56,8 +56,8 @@ def check_same(
     found, wanted = (_settings(run, {*_FREE, *free}) for run in (earlier, now))
     before, given = earlier["training_arguments"], plain(training.to_dict())
     best = _BEST if before.get("eval_strategy") != "no" and (_keeps_best(before) or _keeps_best(given)) else ()
-    for name in (*_TRAINER, *best):
-        found[name], wanted[name] = before.get(name), given.get(name)
+    found |= {name: before.get(name) for name in (*_TRAINER, *best)}
+    wanted |= deciding(training) | {name: given.get(name) for name in best}
     found["loss"] = {name: loss for name, loss in earlier["losses"].items() if name in now["losses"]}
     wanted["loss"] = now["losses"]
     for name, value in wanted.items():
@@ -65,6 +65,12 @@ def check_same(
             raise InputError(
                 f"{folder}: was trained with {name} {shown(found[name])}, found {shown(value)}; give the same, or {instead}"
             )
+
+
+def deciding(training: TrainingArguments) -> dict[str, Any]:
+    """The arguments of the trainer that decide the weights, as they are in a record."""
+    arguments = training.to_dict()
+    return {name: plain(arguments.get(name)) for name in _TRAINER}
 
 
 def _settings(run: RunData, free: Collection[str]) -> dict[str, Any]:
