@@ -38,7 +38,7 @@ from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, ShuffledBatches
 from st_biomed.samplers.prototypes import texts_named_by
-from st_biomed.settings.checks import PATH, SIZE, about
+from st_biomed.settings.checks import PATH, WEIGHT, about
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, measured_in_training
 from st_biomed.training.distillation import DistillationArguments
@@ -65,12 +65,6 @@ class FinetuningArguments(DistillationArguments, HardNegativeArguments, Comparis
         default="cambridgeltl/SapBERT-from-PubMedBERT-fulltext", metadata=about("Hub id or folder to start from", PATH)
     )
     train_splits: list[str] = field(default_factory=lambda: ["train"], metadata={"help": "splits to train on"})
-    epochs: int = field(
-        default=0,
-        metadata=about(
-            "number of epochs; by default that of the paper for the data set (4.1), 3 for other data sets", SIZE
-        ),
-    )
     decay_all: bool = field(
         default=True, metadata={"help": "weight decay also for biases and layer norms, as in the published code"}
     )
@@ -87,11 +81,20 @@ class FinetuningArguments(DistillationArguments, HardNegativeArguments, Comparis
     )
 
 
-_HOST_EPOCHS = 3.0  # the trainer's default; another value was set by the user
+@dataclass
+class FinetuningTraining(SentenceTransformerTrainingArguments):
+    """The trainer's arguments, with another default."""
+
+    num_train_epochs: float = field(
+        default=0.0,
+        metadata=about(
+            "number of epochs; by default that of the paper for the data set (4.1), 3 for other data sets", WEIGHT
+        ),
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    train(*read_settings((FinetuningArguments, SentenceTransformerTrainingArguments), argv))
+    train(*read_settings((FinetuningArguments, FinetuningTraining), argv))
 
 
 def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArguments) -> None:
@@ -102,8 +105,7 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     if recipe.neighbors:
         recipe.hard_negative_plan()
     protocol = read_benchmark_settings(recipe.linking, LinkingSettings)
-    if training.max_steps < 0 and (recipe.epochs or training.num_train_epochs == _HOST_EPOCHS):
-        training.num_train_epochs = recipe.epochs or EPOCHS.get(protocol.format, 3)
+    training.num_train_epochs = training.num_train_epochs or EPOCHS.get(protocol.format, 3)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
         if recipe.neighbors:

@@ -19,7 +19,7 @@ from recipes.kge import KGEArguments
 from recipes.knowledge_injection import InjectionArguments
 from recipes.open_encoder import OpenEncoderArguments
 from recipes.sapbert import SapBERTArguments
-from recipes.sapbert_finetune import FinetuningArguments
+from recipes.sapbert_finetune import FinetuningArguments, FinetuningTraining
 from st_biomed.errors import InputError
 from st_biomed.kge import KGESettings
 from st_biomed.settings.recipe import extended_yaml, read_settings
@@ -36,7 +36,7 @@ ARGUMENTS: dict[str, tuple[type[Any], ...]] = {  # the longest beginning counts
     "knowledge_injection": (InjectionArguments, SentenceTransformerTrainingArguments),
     "open_encoder": (OpenEncoderArguments, SentenceTransformerTrainingArguments),
     "sapbert": (SapBERTArguments, SentenceTransformerTrainingArguments),
-    "sapbert_finetune": (FinetuningArguments, SentenceTransformerTrainingArguments),
+    "sapbert_finetune": (FinetuningArguments, FinetuningTraining),
 }
 
 
