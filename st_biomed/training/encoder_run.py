@@ -21,7 +21,7 @@ from st_biomed.training.checkpoints import whole_checkpoints
 from st_biomed.training.finish import Measured
 from st_biomed.training.loss_warmup import LossWarmupCallback
 from st_biomed.training.moving_average import MovingAverageCallback
-from st_biomed.training.optimizer import decay_layers, decaying_all, set_loss_rate
+from st_biomed.training.optimizer import decay_all, decay_layers, set_loss_rate
 from st_biomed.training.output import resume_point
 
 if TYPE_CHECKING:
@@ -103,8 +103,6 @@ def train_encoder(
     """
     if recipe.adapter == "lora":
         add_lora(model)
-    decaying = model if isinstance(loss, Mapping) else loss
-    optimizers: Any = (decaying_all(decaying, training), None) if recipe.decay_all else (None, None)
     averages = [] if recipe.ema_decay is None else [MovingAverageCallback(recipe.ema_decay)]
     trainer = SentenceTransformerTrainer(
         model=model,
@@ -112,12 +110,13 @@ def train_encoder(
         train_dataset=rows,
         loss=dict(loss) if isinstance(loss, Mapping) else loss,
         evaluator=dev,
-        optimizers=optimizers,
         data_collator=collator,
         callbacks=whole_checkpoints(record.callback(), *callbacks, *averages),
     )
     if collator is None:
         trainer.data_collator.preprocess_fn = limited_preprocess(model, recipe.max_length)
+    if recipe.decay_all:
+        decay_all(trainer.create_optimizer(), training.weight_decay)
     if recipe.layer_decay != 1:
         decay_layers(trainer.create_optimizer(), model, recipe.layer_decay)
     if recipe.loss_learning_rate is not None or recipe.loss_warmup_steps is not None:
