@@ -243,7 +243,9 @@ def run(
         headline=suite.headline,
     )
     refresh = HardNegativeCallback(recipe.refresh_steps or None, max_length=recipe.max_length)
-    trainer = train_encoder(model, recipe, training, rows, loss, record, TerminologyDigestCallback(loss), refresh)
+    trainer = train_encoder(
+        model, recipe, training, rows, loss, record, TerminologyDigestCallback(loss), refresh, dev=suite.dev
+    )
 
     # Measure and release.
     measure_and_release(

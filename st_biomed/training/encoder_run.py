@@ -15,7 +15,7 @@ from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import EncoderArguments
+from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.attention import eager_attention
 from st_biomed.training.checkpoints import whole_checkpoints
 from st_biomed.training.finish import Measured
@@ -91,6 +91,7 @@ def train_encoder(
         rows: The dataset, or name to dataset.
         loss: The loss, or name of the dataset to loss.
         record: The record to which the trainer's arguments and figures are added.
+        dev: The evaluator in training. Without one, evaluation is switched off and a line is printed.
         *callbacks: Additional callbacks; the files that they write into a checkpoint belong to it.
         collator: Replaces the trainer's data collator, and cuts its texts itself.
 
@@ -101,6 +102,7 @@ def train_encoder(
         InputError: An error of :func:`~st_biomed.modules.lora.add_lora` or
             :func:`~st_biomed.training.optimizer.decay_layers`.
     """
+    dev = measured_in_training(training, dev)
     if recipe.adapter == "lora":
         add_lora(model)
     averages = [] if recipe.ema_decay is None else [MovingAverageCallback(recipe.ema_decay)]

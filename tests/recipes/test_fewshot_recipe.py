@@ -197,7 +197,18 @@ def test_a_table_of_whole_names_is_not_released(run, tmp_path: Path, capsys):
 
 
 def test_a_random_projection_widens_the_input(run):
-    folder = run(*SMALL, "D=toy", "--width", 24)
+    folder = run(
+        *SMALL,
+        "D=toy",
+        "--width",
+        24,
+        "--eval_strategy",
+        "epoch",
+        "--load_best_model_at_end",
+        "true",
+        "--save_strategy",
+        "epoch",
+    )
     assert SentenceTransformer(str(folder), device="cpu").encode("disease").shape == (24,)
 
 

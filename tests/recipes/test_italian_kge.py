@@ -101,7 +101,7 @@ def test_one_stage_alone_with_another_loss(loss: str, tiny_bert_folder: Path, te
     """Catches a stage that needs what only an earlier one has."""
     run(
         "--stage", "contrastive", "--base_model", tiny_bert_folder, "--corpus", texts, "--loss", loss,
-        "--pooling", "cls", "--output_dir", tmp_path / "out", "--push_to_hub", "false",
+        "--pooling", "cls", "--output_dir", tmp_path / "out", "--push_to_hub", "false", "--eval_strategy", "epoch",
     )  # fmt: skip
     assert SentenceTransformer(str(tmp_path / "out" / "contrastive"), device="cpu").encode("flumpa").shape == (16,)
 
