@@ -72,9 +72,7 @@ class SapBERTArguments(
     )
     pivot_language: str | None = field(
         default=None,
-        metadata={
-            "help": "make pairs within each language and between it and this one, e.g. en; all pairs by default"
-        },
+        metadata={"help": "make pairs within each language and between it and this one, e.g. en; empty: all pairs"},
     )
     linking: list[str] = field(
         default_factory=list,
@@ -128,7 +126,7 @@ def check(recipe: SapBERTArguments) -> None:
         raise InputError("terminology: is needed, nothing was given")
     if recipe.neighbors:
         recipe.hard_negative_plan()
-        if recipe.pivot_language is not None:
+        if recipe.pivot_language:
             raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
     recipe.check_loss()
     for path in recipe.relatedness:
@@ -184,7 +182,10 @@ def run(
         training.batch_sampler = HardNegativeBatches.of(train, kept, plan=recipe.hard_negative_plan())
     else:
         training.batch_sampler = SynonymBatches.of(
-            train, kept, max_pairs_per_concept=recipe.max_pairs_per_concept, pivot_language=recipe.pivot_language
+            train,
+            kept,
+            max_pairs_per_concept=recipe.max_pairs_per_concept,
+            pivot_language=recipe.pivot_language or None,
         )
 
     # Loss.

@@ -87,6 +87,7 @@ def test_every_loss_of_the_comparison_trains(loss: str, run, tiny_bert_folder: P
         ("--loss_options", "beta=50,base=0.6"),
         ("--adapter", "bottleneck", "--adapter_size", "small"),
         ("--pooling", "mean", "--decay_all", "false"),
+        ("--pivot_language", ""),
         ("--held_out_names", 0, "--smoke", "false", "--per_device_train_batch_size", 16, "--max_steps", 1),
     ],
     ids=lambda arguments: arguments[0].strip("-") + "_" + str(arguments[1]),
