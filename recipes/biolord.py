@@ -23,6 +23,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from transformers import set_seed
 
 from st_biomed.averaging.average_encoders import average_encoders
+from st_biomed.encoder import find_model
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
@@ -156,6 +157,7 @@ def run(
     phases: Phases,
 ) -> None:
     """All phases, from the terminologies to the release folder."""
+    find_model(recipe.base_model)
     whole, train, suite = read(recipe, training)
     set_seed(training.seed)
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
 
+from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.data_folder import data_path
@@ -108,6 +109,7 @@ def train(recipe: SapBERTArguments, training: SentenceTransformerTrainingArgumen
             run(recipe, training, folders, read(recipe, training))
         return
     with seed_runs(training, recipe.seeds, Path(training.output_dir or "out/sapbert")) as runs:
+        find_model(recipe.base_model)
         data, before = read(recipe, training), None
         for seeded in runs.unfinished(recipe, [data.whole]):
             with output_folders(seeded, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:

@@ -113,18 +113,18 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     training = recipe.training_arguments(training)
     folds = folds_to_train(recipe, protocol, training)
     output = Path(training.output_dir or "out/sapbert_finetuned")
-    # All folds are read, and their folders are checked and locked, before the first training.
-    datasets = {fold: protocol.open(fold) for fold in folds}
+    # The folders of all folds are checked and locked, and all folds are read, before the first training.
     with ExitStack() as held:
         runs = []
-        for fold, dataset in datasets.items():
+        for fold in folds:
             own = deepcopy(training)
             own.output_dir = str(output / f"fold-{fold}" if len(folds) > 1 else output)
             folders = held.enter_context(
                 output_folders(own, "sapbert_finetuned", recipe.overwrite, base_model=recipe.base_model)
             )
-            runs.append((replace(recipe, fold=fold), own, folders, protocol, dataset))
-        results = [run(*arguments) for arguments in runs]
+            runs.append((replace(recipe, fold=fold), own, folders, protocol))
+        datasets = [protocol.open(fold) for fold in folds]
+        results = [run(*arguments, dataset) for arguments, dataset in zip(runs, datasets)]
     if len(results) > 1 and training.should_log:
         print(f"\n{mean_table(results)}")
 

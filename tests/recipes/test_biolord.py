@@ -244,14 +244,15 @@ def test_students_learn_the_main_components(tiny_bert_folder: Path, tmp_path: Pa
         (["--average", "0.5"], "average: must be none, found 0.5: the students are averaged here"),
         (["--resume_from_checkpoint", "true"], "holds no finished phase and no whole checkpoint to resume from"),
         (["--resume_from_checkpoint", "."], r"resume_from_checkpoint: a run of several phases takes true, found \."),
+        (["--base_model", "nowhere/at/all"], "base model 'nowhere/at/all' is not a local folder"),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_read(
-    arguments: list[object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[object], message: str, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(biolord, "read_terminology", None)
     with pytest.raises(InputError, match=message):
-        run("nowhere/at/all", tmp_path / "out", *arguments)
+        run(tiny_bert_folder, tmp_path / "out", *arguments)
 
 
 def test_a_terminology_without_definitions_is_refused(tiny_bert_folder: Path, tmp_path: Path):

@@ -173,6 +173,10 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
     [
         (["--terminology", "nowhere/at/all"], "terminology 'nowhere/at/all': no such folder"),
         (["--base_model", "nobody/nothing"], "base model 'nobody/nothing' is not a local folder"),
+        (
+            ["--seeds", "1", "--base_model", "nobody/nothing", "--terminology", "nowhere"],
+            "base model 'nobody/nothing'",
+        ),
         (["--loss", "mss"], "unknown loss 'mss'|loss must be one of|'ms'"),
         (["--miner", "triplets"], "did you mean 'triplet'"),
         (["--adapter", "lorra"], "unknown adapter 'lorra'.*did you mean 'lora'"),

@@ -130,6 +130,7 @@ def test_one_fold_may_be_asked_for(run):
             "resume_from_checkpoint: zorb has 2 folds; --fold says which one, e.g. --fold 1",
         ),
         ([], FOLDS.replace("[1, 2]", "[1, 7]"), "fold_7/standard.txt: no such file"),
+        (["--base_model", "no/thing"], FOLDS.replace("[1, 2]", "[1, 7]"), "base model 'no/thing' is not a local"),
     ],
 )
 def test_what_a_fold_lacks_is_said_before_the_first_training(
