@@ -97,8 +97,9 @@ def module_folders(folder: Path) -> set[str]:
             for settings in _json(folder / path / file, dict):
                 routes = settings.get("types")
                 paths += (
-                    ["/".join(filter(None, (path, str(key)))) for key in routes] if isinstance(routes, dict) else []
+                    ["/".join(filter(None, (path.rstrip("/"), str(key)))) for key in routes] if isinstance(routes, dict) else []
                 )
+    paths = [path.rstrip("/") for path in paths]
     return set(paths) | {"/".join(filter(None, (path, "knowledge_injection"))) for path in paths}
 
 
