@@ -36,6 +36,7 @@ from st_biomed.kge import KGESettings
 from st_biomed.losses import TerminologyDigestCallback
 from st_biomed.losses.italian_arguments import ItalianLossArguments
 from st_biomed.modules.markers import add_markers, pool_mentions
+from st_biomed.modules.mention_pooling import MentionPooling
 from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import corpus_data
@@ -239,7 +240,7 @@ def run(
         language=[recipe.language] if recipe.language else terminology.languages,
         corpora=[] if coverage is None else [corpus_data(recipe, coverage)],
         description="An encoder of biomedical terms trained on mentions in context, with margins from a knowledge graph.",
-        readings=italian_readings(recipe, pipelined),
+        readings=italian_readings(recipe, pipelined, isinstance(model[1], MentionPooling)),
         headline=suite.headline,
     )
     refresh = HardNegativeCallback(recipe.refresh_steps or None, max_length=recipe.max_length)
