@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def train(recipe: KGEArguments, settings: KGESettings) -> None:
-    """Train all models into one folder, which is replaced as a whole."""
+    """Train all models into one folder, which is replaced at the end; earlier models that are not trained again stay."""
     if recipe.smoke:
         settings = replace(settings, epochs=min(settings.epochs, 2))
     models = recipe.models or [settings.model]
