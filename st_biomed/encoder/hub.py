@@ -91,15 +91,15 @@ def module_folders(folder: Path) -> set[str]:
     """The folders of the weights of a model's modules, as far as listed; errors are reported on loading."""
     if not (folder / "modules.json").is_file():
         return {""}
-    paths = [path for module in _json(folder / "modules.json", list) if isinstance(path := module.get("path"), str)]
+    listed = [module.get("path") for module in _json(folder / "modules.json", list)]
+    paths = [path.rstrip("/") for path in listed if isinstance(path, str)]
     for path in paths:  # grows: a route may have further routes
         for file in ("router_config.json", "config.json"):
             for settings in _json(folder / path / file, dict):
                 routes = settings.get("types")
                 paths += (
-                    ["/".join(filter(None, (path.rstrip("/"), str(key)))) for key in routes] if isinstance(routes, dict) else []
+                    ["/".join(filter(None, (path, str(key)))) for key in routes] if isinstance(routes, dict) else []
                 )
-    paths = [path.rstrip("/") for path in paths]
     return set(paths) | {"/".join(filter(None, (path, "knowledge_injection"))) for path in paths}
 
 
