@@ -30,7 +30,7 @@ from st_biomed.losses.bergamot_arguments import BergamotLossArguments
 from st_biomed.samplers import EpochCallback, GraphBatches, GraphCollator
 from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.training.arguments import EncoderArguments, measured_in_training
+from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
@@ -201,7 +201,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
         LossParametersCallback(loss),
         TerminologyDigestCallback(loss),
         EpochCallback(),
-        dev=measured_in_training(training, suite.dev),
+        dev=suite.dev,
         collator=collator,
     )
 

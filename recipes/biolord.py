@@ -23,6 +23,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from transformers import set_seed
 
 from st_biomed.averaging.average_encoders import average_encoders
+from st_biomed.encoder import find_model
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
@@ -44,6 +45,9 @@ from st_biomed.training.phases import Phases
 from st_biomed.training.principal_components import main_components
 from st_biomed.training.readings import biolord_readings
 from st_biomed.training.teacher import TeacherVectors
+
+STUDENTS = ("student_learning_rates", "student_batch_size", "student_epochs", "student_steps")
+"""Arguments that a student takes as those of its trainer."""
 
 
 @dataclass
@@ -98,7 +102,7 @@ def train(recipe: BioLORDArguments, training: SentenceTransformerTrainingArgumen
     with output_folders(
         training, "biolord", recipe.overwrite, base_model=recipe.base_model, in_phases=True
     ) as folders:
-        run(recipe, training, folders, Phases(folders, training))
+        run(recipe, training, folders, Phases(folders, training, free=STUDENTS))
 
 
 def check(recipe: BioLORDArguments) -> None:
@@ -153,6 +157,7 @@ def run(
     phases: Phases,
 ) -> None:
     """All phases, from the terminologies to the release folder."""
+    find_model(recipe.base_model)
     whole, train, suite = read(recipe, training)
     set_seed(training.seed)
 
@@ -191,6 +196,7 @@ def run(
         TerminologyDigestCallback(part.loss),
         EpochCallback(),
         dev=dev,
+        free=["components"],
         batch_sampler=part.batches,
     )
 

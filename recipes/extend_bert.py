@@ -32,9 +32,10 @@ from st_biomed.errors import InputError
 from st_biomed.release.privacy import may_leave
 from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import corpus_data
-from st_biomed.settings.checks import PATH, about, at_least, within
+from st_biomed.settings.checks import PATH, about, at_least, one_of, within
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
+from st_biomed.training.arguments import PRECISIONS, with_precision
 from st_biomed.training.checkpoints import whole_checkpoints
 from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import check_finite, finish
@@ -77,6 +78,13 @@ class ExtendBERTArguments(CorpusArguments):
         default=0.02,
         metadata=about("share of the documents that are held out of training and measured", within("(0, 1)")),
     )
+    precision: str = field(
+        default="as given",
+        metadata=about(
+            "auto: bf16 if the CPU or the GPU supports it; as given: --bf16 and --fp16 decide",
+            one_of(*PRECISIONS),
+        ),
+    )
     license: str = field(default="other", metadata={"help": "license of the model"})
     overwrite: bool = field(default=False, metadata={"help": "replace the model of an earlier run in output_dir"})
     smoke: bool = field(default=False, metadata={"help": "two small steps, for tests"})
@@ -91,6 +99,7 @@ def train(recipe: ExtendBERTArguments, training: TrainingArguments) -> None:
     check(recipe, training)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
+    training = with_precision(training, recipe.precision)
     with output_folders(
         training, "extend_bert", recipe.overwrite, base_model=recipe.base_model, is_own=is_of_bert
     ) as folders:

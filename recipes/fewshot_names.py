@@ -42,6 +42,7 @@ from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.readings import few_shot_readings
+from st_biomed.training.same_run import deciding
 from st_biomed.training_data.few_shot import few_shot_names
 
 
@@ -151,6 +152,7 @@ def run(
     )
     record.add_training_arguments(training, changed_arguments(training))
     experiment = Experiment(sets, encoder, recipe, training)
+    settings = {**asdict(recipe), **deciding(training)}
     tuning = experiment.tuning(recipe.hidden, shots=max(recipe.shots), seeds=recipe.seeds)
     hidden = {name: best_width(tuning.get(name, {recipe.hidden[0]: 0.0})) for name in sets}
 
@@ -167,7 +169,7 @@ def run(
                 print(outcomes.runs[-1], flush=True)
                 if (chain.sets, seed, shots) == wanted:
                     kept.append((chain, outcomes.runs[-1]))
-            outcomes.save(folders.work / "results.json", configuration=asdict(recipe), tuning=tuning)
+            outcomes.save(folders.work / "results.json", configuration=settings, tuning=tuning)
 
     # Measure: tables, figure and rankings.
     chain, outcome = kept[0]

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sentence_transformers import SentenceTransformerTrainingArguments
+from transformers import set_seed
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EvaluatorOptions
@@ -101,6 +102,8 @@ def shrink(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgum
 
 def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments, folders: OutputFolders) -> None:
     """One run, from the terminologies to the release folder."""
+    set_seed(training.seed)
+
     # Read.
     whole = recipe.with_relations(read_terminology(recipe.terminology))
     if not whole.parents.num_rows:

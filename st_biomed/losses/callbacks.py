@@ -72,9 +72,13 @@ class LossParametersCallback(TrainerCallback):
     Raises:
         InputError: When training begins: fp16 on several processes (its overflow check, made before the average, would
             let one process skip a step that another takes; use bf16), or a resumed checkpoint without these parameters.
+            At once: a name of a loss with a dot, which the trainer cannot take either.
     """
 
     def __init__(self, loss: nn.Module | Mapping[str, nn.Module]) -> None:
+        for name in loss if isinstance(loss, Mapping) else ():
+            if "." in name:
+                raise InputError(f"losses: the name of a dataset must have no dot, found {name!r}")
         self.loss = nn.ModuleDict(loss) if isinstance(loss, Mapping) else loss
 
     def on_train_begin(

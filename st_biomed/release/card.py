@@ -68,7 +68,7 @@ class BiomedCard(SentenceTransformerModelCardData):
         )
         card.add_tags(["generated_from_trainer", *(f"loss:{loss['loss']}" for loss in run["losses"].values())])
         began = began_from(run)
-        if began.count("/") == 1 and not Path(began).exists():  # a folder would be a dead link
+        if began.count("/") == 1 and not began.startswith("./"):  # a folder would be a dead link
             card.base_model = began
         return card
 

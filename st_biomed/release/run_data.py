@@ -138,7 +138,7 @@ class RunData(TypedDict):
     recipe: str  # name of the recipe
     description: str  # description of the model, in a sentence or two
     model_id: str  # its repository; empty if unpublished
-    base_model: str
+    base_model: str  # a folder below the working directory begins with "./", an id of the Hub does not
     license: str  # license of the released files; identifier of the Hub
     language: list[str]  # ISO 639-1
     command: list[str]

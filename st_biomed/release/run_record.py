@@ -85,6 +85,8 @@ class RunRecord:
         for argument in fields(self):
             if argument.name != "terminologies":
                 self._run[argument.name] = plain(getattr(self, argument.name))  # type: ignore[literal-required]
+        if "/" in self._run["base_model"] and Path(self.base_model).exists():
+            self._run["base_model"] = f"./{self._run['base_model']}"
         self._run["command"] = plain_command(self.command)
         self._run["terminologies"] = [_terminology_data(terminology) for terminology in self.terminologies]
         self._run["earlier"] = _earlier(self.base_model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import torch
 from torch import nn
@@ -22,6 +22,9 @@ from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZ
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
     from sentence_transformers.base.evaluation import BaseEvaluator
+    from transformers import TrainingArguments
+
+Given = TypeVar("Given", bound="TrainingArguments")
 
 ADAPTERS = ("none", "lora")
 PRECISIONS = ("auto", "as given")
@@ -192,9 +195,7 @@ class HardNegativeArguments:
         )
 
 
-def with_precision(
-    training: SentenceTransformerTrainingArguments, precision: str
-) -> SentenceTransformerTrainingArguments:
+def with_precision(training: Given, precision: str) -> Given:
     """The trainer's arguments, with bf16 if requested and supported.
 
     They are constructed again, since the trainer's arguments read the precision in their constructor.

@@ -15,13 +15,13 @@ from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import EncoderArguments
+from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.attention import eager_attention
 from st_biomed.training.checkpoints import whole_checkpoints
 from st_biomed.training.finish import Measured
 from st_biomed.training.loss_warmup import LossWarmupCallback
 from st_biomed.training.moving_average import MovingAverageCallback
-from st_biomed.training.optimizer import decay_layers, decaying_all, set_loss_rate
+from st_biomed.training.optimizer import decay_all, decay_layers, set_loss_rate
 from st_biomed.training.output import resume_point
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def train_encoder(
         rows: The dataset, or name to dataset.
         loss: The loss, or name of the dataset to loss.
         record: The record to which the trainer's arguments and figures are added.
+        dev: The evaluator in training. Without one, evaluation is switched off and a line is printed.
         *callbacks: Additional callbacks; the files that they write into a checkpoint belong to it.
         collator: Replaces the trainer's data collator, and cuts its texts itself.
 
@@ -101,10 +102,9 @@ def train_encoder(
         InputError: An error of :func:`~st_biomed.modules.lora.add_lora` or
             :func:`~st_biomed.training.optimizer.decay_layers`.
     """
+    dev = measured_in_training(training, dev)
     if recipe.adapter == "lora":
         add_lora(model)
-    decaying = model if isinstance(loss, Mapping) else loss
-    optimizers: Any = (decaying_all(decaying, training), None) if recipe.decay_all else (None, None)
     averages = [] if recipe.ema_decay is None else [MovingAverageCallback(recipe.ema_decay)]
     trainer = SentenceTransformerTrainer(
         model=model,
@@ -112,12 +112,13 @@ def train_encoder(
         train_dataset=rows,
         loss=dict(loss) if isinstance(loss, Mapping) else loss,
         evaluator=dev,
-        optimizers=optimizers,
         data_collator=collator,
         callbacks=whole_checkpoints(record.callback(), *callbacks, *averages),
     )
     if collator is None:
         trainer.data_collator.preprocess_fn = limited_preprocess(model, recipe.max_length)
+    if recipe.decay_all:
+        decay_all(trainer.create_optimizer(), training.weight_decay)
     if recipe.layer_decay != 1:
         decay_layers(trainer.create_optimizer(), model, recipe.layer_decay)
     if recipe.loss_learning_rate is not None or recipe.loss_warmup_steps is not None:

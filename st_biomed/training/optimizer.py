@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from sentence_transformers import SentenceTransformer
 from torch import nn
 
 from st_biomed.errors import InputError
@@ -19,23 +19,15 @@ _EMBEDDINGS = re.compile(r"(?:^|\.)(?:\w*embeddings?|embed_\w+|wte|wpe|relative_
 """``relative_attention_bias`` is the position embedding of MPNet, which all layers share."""
 
 
-def decaying_all(loss: nn.Module, training: SentenceTransformerTrainingArguments) -> torch.optim.Optimizer:
-    """AdamW with weight decay also for biases and layer norms, as in the published code of SapBERT.
-
-    The trainer's own optimizer does not decay them.
+def decay_all(optimizer: torch.optim.Optimizer, weight_decay: float) -> None:
+    """Let biases and layer norms decay too, as in the published code of SapBERT; the trainer does not decay them.
 
     Args:
-        loss: The module to train; it contains the encoder.
-        training: The trainer's arguments: learning rate, betas, epsilon and weight decay.
+        optimizer: The trainer's optimizer before its first step.
+        weight_decay: The weight decay of all groups.
     """
-    weights = [weight for weight in loss.parameters() if weight.requires_grad]
-    return torch.optim.AdamW(
-        weights,
-        lr=training.learning_rate,
-        betas=(training.adam_beta1, training.adam_beta2),
-        eps=training.adam_epsilon,
-        weight_decay=training.weight_decay,
-    )
+    for group in optimizer.param_groups:
+        group["weight_decay"] = weight_decay
 
 
 def decay_layers(optimizer: torch.optim.Optimizer, model: SentenceTransformer, decay: float) -> None:

@@ -165,9 +165,7 @@ class MixedPartArguments(DefinitionArguments, PartArguments):
     )
     pivot_language: str | None = field(
         default=None,
-        metadata={
-            "help": "make pairs within each language and between it and this one, e.g. en; all pairs by default"
-        },
+        metadata={"help": "make pairs within each language and between it and this one, e.g. en; empty: all pairs"},
     )
 
     def check_shares(self, parts: list[str]) -> None:
@@ -198,7 +196,7 @@ class MixedPartArguments(DefinitionArguments, PartArguments):
         """As :meth:`PartArguments.synonym_batches`, with the pivot language."""
         plan: dict[str, Any] = {
             "max_pairs_per_concept": self.max_pairs_per_concept,
-            "pivot_language": self.pivot_language,
+            "pivot_language": self.pivot_language or None,
         }
         return SynonymBatches.of(train, folder, dataset=rows, **plan)
 

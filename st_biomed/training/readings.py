@@ -5,6 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from st_biomed.losses.by_name import parse_loss_options
+from st_biomed.losses.miners import TripletMarginMiner
+from st_biomed.losses.multi_similarity import PRESETS
+
+_KEPT = {
+    "all": "not at least the margin farther than the positive",
+    "hard": "not farther than the positive",
+    "semihard": "farther than the positive, by no more than the margin",
+    "easy": "farther than the positive by more than the margin",
+    "violate": "nearer than the positive by at least the margin",
+}
+"""Triplets by the mode of :class:`~st_biomed.losses.miners.TripletMarginMiner`."""
 _WEIGHTED = {"depth": "all hierarchies", "hierarchy": "its own hierarchy"}
 
 
@@ -12,9 +24,10 @@ def sapbert_readings(recipe: Any) -> list[str]:
     """Sentences on SapBERT's loss and miner, and on batches that are not the paper's."""
     sentences = []
     if recipe.loss == "ms":
+        options = {**PRESETS["sapbert"], **parse_loss_options(recipe.loss_options)}
         sentences.append(
-            "Equation 2 prints alpha and beta with exchanged roles; alpha (1) is the steepness of positives and beta (60) "
-            "that of negatives, as in the published code and in the paper the loss comes from."
+            f"Equation 2 prints alpha and beta with exchanged roles; alpha ({options['alpha']:g}) is the steepness of positives "
+            f"and beta ({options['beta']:g}) that of negatives, as in the published code and in the paper the loss comes from."
         )
     if recipe.miner == "triplet":
         sentences.append(
@@ -33,11 +46,7 @@ def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
     """Sentences on HiPrBERT's hard pairs, distances and ordinal loss, for the trained parts."""
     sentences = []
     if "synonyms" in parts or "relations" in parts:
-        sentences.append(
-            "Hard pairs are mined from the embeddings of the current step. The paper's sentence, read literally, keeps "
-            "triplets that are separated already; kept here are those whose negative is not at least the margin "
-            f"farther than the positive{'' if recipe.mining in (None, 'all') else f' (mode {recipe.mining})'}."
-        )
+        sentences.append(_hard_pairs(recipe, parts))
     if "hierarchy" in parts:
         own = "".join(f", by {d} for {s}" for s, d in sorted(recipe.definitions_by_source().items()))
         levels = ", ".join(f"{level.replace('_', ' ')} {i}" for i, level in enumerate(recipe.levels, 1))
@@ -57,6 +66,20 @@ def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
             f"weights of the cuts {recipe.cut_weights or 1}; the paper has 2, 2, .5 and equal weights.",
         ]
     return sentences
+
+
+def _hard_pairs(recipe: Any, parts: Collection[str]) -> str:
+    """The pairs of synonyms and relations that mining keeps."""
+    kinds = {"synonyms": recipe.synonym_preset, "relations": recipe.relation_preset}
+    miners = [PRESETS[preset]["miner"] for part, preset in kinds.items() if part in parts]
+    of_triplets = (recipe.margin, recipe.mining, recipe.mine) != (None, None, None)
+    sentence = "Hard pairs are mined from the embeddings of the current step."
+    if of_triplets or all(isinstance(miner, TripletMarginMiner) for miner in miners):
+        sentence += (
+            " The paper's sentence, read literally, keeps triplets that are separated already; kept here are those whose "
+            f"negative is {_KEPT[recipe.mining or 'all']}."
+        )
+    return sentence + (" All positives are kept." if recipe.mine == "negatives" else "")
 
 
 def open_encoder_readings(recipe: Any) -> list[str]:
@@ -136,20 +159,25 @@ def bergamot_readings(recipe: Any) -> list[str]:
 
 def injection_readings(recipe: Any) -> list[str]:
     """Sentences on the injection of a graph between two layers."""
+    scaled = "unscaled" if recipe.temperature == 1 else f"divided by {recipe.temperature:g}"
     return [
         "bare terms are one mention as a whole",
-        f"the {recipe.candidates} nearest entities are mixed, their similarities unscaled",
+        f"the {recipe.candidates} nearest entities are mixed, their similarities {scaled}",
         "mentions of ambiguous terms are injected but not linked",
     ]
 
 
-def italian_readings(recipe: Any, pipelined: bool) -> list[str]:
-    """Sentences on the Italian paper's contrastive training, in one of its two stages."""
-    sentences = [
-        f"at most {recipe.prototypes_per_concept} prototypes of a concept",
-        "bare terms are pooled over all their tokens",
-        "contexts of one and the same term are positives",
-    ]
+def italian_readings(recipe: Any, pipelined: bool, pools_mentions: bool) -> list[str]:
+    """Sentences on the Italian paper's contrastive training, in one of its two stages.
+
+    Args:
+        pools_mentions: Whether the vector is a mean over the tokens of the mention, not the first token.
+    """
+    sentences = [f"at most {recipe.prototypes_per_concept} prototypes of a concept"]
+    if pools_mentions:
+        sentences.append("bare terms are pooled over all their tokens")
+    if recipe.loss != "barlow_twins":
+        sentences.append("contexts of one and the same term are positives")
     if recipe.loss == "v3":
         margin = "a number without a gradient" if recipe.detach_margin else "differentiated as it is printed"
         sentences.append(f"Eq. 3's margin is {margin}; pairs without a vector have the thresholds of {recipe.missing}")
@@ -157,7 +185,7 @@ def italian_readings(recipe: Any, pipelined: bool) -> list[str]:
             sentences.append("a control: the vectors of the graph are exchanged among concepts at random")
         if recipe.graph_vectors == "zeros":
             sentences.append("a control: the similarity in the graph of any two concepts with a vector is 0")
-    if not pipelined:
+    if pools_mentions and not pipelined:
         sentences.append("the released model pools all tokens of a text: it is that of the training for bare terms")
     return [*sentences, *distillation_readings(recipe, "mentions in context")]
 

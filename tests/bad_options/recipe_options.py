@@ -218,7 +218,7 @@ RECIPES: list[tuple[str, str, str]] = [
     ("italian_kge", "--prototypes 0", "prototypes"),
     ("italian_kge", "--terminology toy --stage kge --kge_settings nowhere.yaml --output_dir {new}", "nowhere.yaml"),
     ("sapbert_finetune", "--linking nonsense", "nonsense"),
-    ("sapbert_finetune", "--epochs -1", "epochs"),
+    ("sapbert_finetune", "--num_train_epochs -1", "num_train_epochs"),
     ("sapbert_finetune", "--loss mss", "loss"),
     ("sapbert_finetune", "--miner tripled", "miner"),
     ("sapbert_finetune", "--loss_form both", "loss_form"),

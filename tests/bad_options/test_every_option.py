@@ -14,6 +14,7 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import TrainingArguments
 from typer.models import ArgumentInfo, OptionInfo
 
+from recipes.sapbert_finetune import FinetuningTraining
 from st_biomed.cli import app, kge, picture
 from st_biomed.cli._options import written
 from st_biomed.errors import InputError
@@ -34,7 +35,7 @@ OWN = {
     "sapbert_finetune": "FinetuningArguments",
 }
 CLASSES: list[Any] = [getattr(import_module(f"recipes.{recipe}"), name) for recipe, name in OWN.items()]
-CLASSES += [SentenceTransformerTrainingArguments, TrainingArguments, KGESettings]
+CLASSES += [SentenceTransformerTrainingArguments, FinetuningTraining, TrainingArguments, KGESettings]
 
 REQUIRED = {
     "read": "toy -o {new}",

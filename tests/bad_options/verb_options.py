@@ -65,6 +65,8 @@ VERBS: list[tuple[str, str, str]] = [
     ("link", "{missing} {file} --abbreviations", "--abbreviations: needs --context COLUMN"),
     ("link", "{missing} {file} --rerank m", "--rerank: needs --context COLUMN"),
     ("link", "{missing} {file} --rerank-weight 1.5", "--rerank-weight"),
+    ("link", "{missing} {file} --rerank-weight 0.2", "--rerank-weight: needs --rerank MODEL"),
+    ("link", "{missing} {file} --context near --abbreviations --candidates 5", "--candidates: needs --rerank MODEL"),
     ("link", "{missing} {file} --candidates 0", "--candidates"),
     ("link", "{missing} {file} --overwrite", "--overwrite: no file is written"),
     ("link", "{missing} {file} --rejects {new}", "--rejects: no row is left out with --on-error stop"),

@@ -28,7 +28,9 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
     return folders[0], folders[1]
 
 
-def test_merge_unites_by_crosswalk_and_reports_conflicts(run: Callable, two: tuple[Path, Path], tmp_path: Path):
+def test_merge_unites_by_crosswalk_and_reports_conflicts(
+    run: Callable, refused: Callable[..., str], two: tuple[Path, Path], tmp_path: Path
+):
     """Catches links left out without a word."""
     out, table = tmp_path / "merged", tmp_path / "conflicts.tsv"
     result = run("merge", *two, "-o", out, "--crosswalk", "xref,exactMatch", "--conflicts", table)
@@ -36,6 +38,8 @@ def test_merge_unites_by_crosswalk_and_reports_conflicts(run: Callable, two: tup
     assert "crosswalk read" in result.stdout
     assert Terminology.load(out).n_concepts == 4
     assert len(table.read_text().splitlines()) == 4
+    line = refused("merge", *two, "-o", tmp_path / "other", "--conflicts", table)
+    assert f"{table}: already exists; --overwrite replaces it" in line and not (tmp_path / "other").exists()
     exact = run("merge", *two, "-o", out, "--crosswalk", "exactMatch", "--overwrite")
     assert exact.exit_code == 0, exact.output
     assert Terminology.load(out, verify=True).codes == ["A:1", "A:2", "B:1"]

@@ -64,6 +64,9 @@ def test_cells_of_other_settings_or_the_same_draw_are_refused(cells: list[Path],
     other = saved(tmp_path / "2.json", [run_of(1, 2, 0.6, 0.1)], margin=0.2)
     with pytest.raises(InputError, match=r"2.json: differs from .*0.json in margin"):
         merged_outcomes([cells[0], other])
+    rate = saved(tmp_path / "4.json", [run_of(1, 2, 0.6, 0.1)], learning_rate=0.1)
+    with pytest.raises(InputError, match=r"4.json: differs from .*0.json in learning_rate"):
+        merged_outcomes([cells[0], rate])
     with pytest.raises(InputError, match=r"A → B, 1 names, seed 0 is in two files"):
         merged_outcomes([cells[0], saved(tmp_path / "3.json", [replace(run_of(1, 0, 0.6, 0.03))])])
     with pytest.raises(InputError, match="expected at least one results.json"):

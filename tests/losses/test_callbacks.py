@@ -172,6 +172,12 @@ def test_own_parameters_are_those_beside_the_encoder(tiny_bert):
     assert not own_parameters(MultiSimilarityLoss(tiny_bert))
 
 
+def test_a_name_with_a_dot_is_refused_in_one_line(tiny_bert):
+    """Catches a KeyError of torch, which has no such name of a module."""
+    with pytest.raises(InputError, match="losses: the name of a dataset must have no dot, found 'icd.10'"):
+        LossParametersCallback({"mesh": RelationLoss(tiny_bert), "icd.10": RelationLoss(tiny_bert)})
+
+
 def test_several_processes_need_the_callback(monkeypatch, tiny_bert):
     """Catches tables that drift apart between processes without a word."""
     monkeypatch.setattr(callbacks, "get_world_size", lambda: 2)

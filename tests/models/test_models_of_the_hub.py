@@ -102,7 +102,7 @@ def test_a_hub_that_fails_is_one_line_and_the_cache_is_enough(
 
 def test_names_without_an_owner_are_those_of_the_libraries() -> None:
     assert repositories("all-MiniLM-L6-v2") == ["sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"]
-    assert repositories("org/tiny") == ["org/tiny"]
+    assert repositories("org/tiny") == repositories("org/tiny/") == ["org/tiny"]
 
 
 def test_weights_are_those_of_the_modules(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_weights_are_those_of_the_modules(tmp_path: Path) -> None:
         "onnx/model.safetensors",
     ]
     assert needed_weights(files, tmp_path) == files[:2]
-    listed = [{"path": ""}, {"path": "0_Router"}, {"path": "2_Dense"}, {"path": None}]
+    listed = [{"path": ""}, {"path": "0_Router"}, {"path": "2_Dense/"}, {"path": None}]
     (tmp_path / "modules.json").write_text(json.dumps(listed))
     edit(tmp_path / "0_Router" / "router_config.json", types={"query_0_Transformer": "x"})
     assert set(needed_weights(files, tmp_path)) == {*files[:2], *files[5:8]}

@@ -197,8 +197,11 @@ def test_a_new_run_takes_nothing_of_an_earlier_one(release: Path, tiny_bert_fold
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--learning_rate", 2e-3], "contrastive: was trained with learning_rate 0.001, found 0.002; resume with the"),
-        (["--definition_temperature", 0.1], "contrastive: was trained with loss .*; resume with the same"),
+        (["--learning_rate", 2e-3], "contrastive: was trained with learning_rate 0.001, found 0.002; give the same"),
+        (["--definition_temperature", 0.1], "contrastive: was trained with definition_temperature .*; give the same"),
+        (["--siblings", 0.3], "contrastive: was trained with siblings 0.*, found 0.3"),
+        (["--adam_beta2", 0.9], "contrastive: was trained with adam_beta2 0.999, found 0.9"),
+        (["--components", 2], "student-1: was trained with components 0, found 2"),
         (["--seed", 7], "contrastive: was trained with seed 42, found 7"),
         (["--held_out_names", 4], "was trained on another terminology or split than this run"),
         (["--student_learning_rates", 5e-3], "student-1: was trained with learning_rate 0.001, found 0.005"),
@@ -241,14 +244,15 @@ def test_students_learn_the_main_components(tiny_bert_folder: Path, tmp_path: Pa
         (["--average", "0.5"], "average: must be none, found 0.5: the students are averaged here"),
         (["--resume_from_checkpoint", "true"], "holds no finished phase and no whole checkpoint to resume from"),
         (["--resume_from_checkpoint", "."], r"resume_from_checkpoint: a run of several phases takes true, found \."),
+        (["--base_model", "nowhere/at/all"], "base model 'nowhere/at/all' is not a local folder"),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_read(
-    arguments: list[object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[object], message: str, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(biolord, "read_terminology", None)
     with pytest.raises(InputError, match=message):
-        run("nowhere/at/all", tmp_path / "out", *arguments)
+        run(tiny_bert_folder, tmp_path / "out", *arguments)
 
 
 def test_a_terminology_without_definitions_is_refused(tiny_bert_folder: Path, tmp_path: Path):

@@ -19,10 +19,10 @@ from recipes.kge import KGEArguments
 from recipes.knowledge_injection import InjectionArguments
 from recipes.open_encoder import OpenEncoderArguments
 from recipes.sapbert import SapBERTArguments
-from recipes.sapbert_finetune import FinetuningArguments
+from recipes.sapbert_finetune import FinetuningArguments, FinetuningTraining
 from st_biomed.errors import InputError
 from st_biomed.kge import KGESettings
-from st_biomed.settings.recipe import read_settings
+from st_biomed.settings.recipe import extended_yaml, read_settings
 
 CONFIGS = Path(__file__).parents[2] / "recipes" / "configs"
 ARGUMENTS: dict[str, tuple[type[Any], ...]] = {  # the longest beginning counts
@@ -36,7 +36,7 @@ ARGUMENTS: dict[str, tuple[type[Any], ...]] = {  # the longest beginning counts
     "knowledge_injection": (InjectionArguments, SentenceTransformerTrainingArguments),
     "open_encoder": (OpenEncoderArguments, SentenceTransformerTrainingArguments),
     "sapbert": (SapBERTArguments, SentenceTransformerTrainingArguments),
-    "sapbert_finetune": (FinetuningArguments, SentenceTransformerTrainingArguments),
+    "sapbert_finetune": (FinetuningArguments, FinetuningTraining),
 }
 
 
@@ -49,5 +49,6 @@ def test_a_configuration_is_one_of_its_recipe(path: Path):
     kinds = arguments_of(path)
     precision = ["--bf16", "false", "--use_cpu", "true"] if kinds[1] is not KGESettings else []
     read_settings(kinds, [str(path), *precision])
+    assert "use_cpu" not in extended_yaml(path), "a configuration leaves the device to the machine"
     with pytest.raises(InputError, match="--no_such_argument"):
         read_settings(kinds, [str(path), *precision, "--no_such_argument", "1"])

@@ -39,6 +39,7 @@ def test_every_parameter_decays_where_it_is_asked_for(
     monkeypatch.setattr(SentenceTransformerTrainer, "train", stop)
     given = ["--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", "--decay_all", all_of_them]
     words = [str(CONFIGS / f"{name}_smoke.yaml"), *map(str, given), "--weight_decay", "0.01", "--use_cpu", "true"]
+    words += ["--optim", "adagrad", "--learning_rate_mapping", '{"embeddings": 0.125}']
     monkeypatch.setattr(sys, "argv", [f"{name}.py", *words])
     with pytest.raises(Made):
         recipe.main()
@@ -46,6 +47,7 @@ def test_every_parameter_decays_where_it_is_asked_for(
     held = {id(parameter): group["weight_decay"] for group in optimizer.param_groups for parameter in group["params"]}
     decays = {key: held.get(id(parameter)) for key, parameter in modules.named_parameters() if parameter.requires_grad}
     assert None not in decays.values()
+    assert isinstance(optimizer, torch.optim.Adagrad) and 0.125 in {group["lr"] for group in optimizer.param_groups}
     assert any(value == 0.01 for value in decays.values())
     assert any(value == 0 for value in decays.values()) is not all_of_them
     assert any("graph_encoder" in key for key in decays) is (recipe is bergamot)

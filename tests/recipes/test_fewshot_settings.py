@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -23,6 +24,15 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
     )
     assert (recipe.dropout, recipe.margin, recipe.hinge) == (0.5, 0.1, "per_triplet")
     assert path.stem == "fewshot_names_smoke" or training.per_device_train_batch_size == 16
+
+
+def test_what_the_paper_s_settings_say_of_a_run_without_snomed_is_so():
+    """Catches a release of two training sets, of which one is removed."""
+    path = CONFIGS / "fewshot_names_paper.yaml"
+    (words,) = re.findall(r"without it: (.+)", path.read_text("utf-8"))
+    given = [str(path), "--benchmarks", "none", *shlex.split(words)]
+    recipe, _ = read_settings((fewshot_names.FewShotArguments, SentenceTransformerTrainingArguments), given)
+    assert fewshot_names.check(recipe) == [("ICD-10",)]
 
 
 AMBIGUOUS = {**NAMES, "Bone": [*NAMES["Bone"], "Heart attack"]}

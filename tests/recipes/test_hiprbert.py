@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 
 from recipes import hiprbert
@@ -16,6 +17,7 @@ from st_biomed.hierarchy import Hierarchy
 from st_biomed.release.privacy import check_release, check_training_arguments
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
+from st_biomed.training import encoder_run
 from st_biomed.training_data import draw_related, split_by_subtree
 
 CONFIGS = Path(hiprbert.__file__).parent / "configs"
@@ -50,6 +52,25 @@ def outcome(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 def test_the_release_loads_with_plain_sentence_transformers(outcome: tuple[Path, str]):
     assert SentenceTransformer(str(outcome[0]), device="cpu").encode(["acute disease"]).shape == (1, 16)
+
+
+def test_low_rank_updates_begin_the_same_in_every_run(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
+    """Catches weights that are drawn before the seed is set."""
+    pytest.importorskip("peft")
+    begun: list[dict[str, torch.Tensor]] = []
+    real = encoder_run.add_lora
+
+    def added(model: SentenceTransformer) -> None:
+        begun.append({name: weight.clone() for name, weight in real(model).named_parameters() if "lora_A" in name})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(encoder_run, "add_lora", added)
+    for i in range(2):
+        torch.manual_seed(i)
+        given = ("--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", "--adapter", "lora")
+        with pytest.raises(KeyboardInterrupt):
+            run(monkeypatch, *given, "--parts", "synonyms")
+    assert begun[0] and all(torch.equal(begun[0][name], begun[1][name]) for name in begun[0])
 
 
 def test_the_table_shows_before_and_after_on_held_out_trees(outcome: tuple[Path, str]):

@@ -17,8 +17,10 @@ from st_biomed.kge import KGETable
 from st_biomed.modules.mention_pooling import MentionPooling
 from st_biomed.release.run_data import read_run
 from st_biomed.samplers import HardNegativeCallback
+from st_biomed.settings.bundled import bundled_recipe
 from st_biomed.settings.recipe import read_settings
 from st_biomed.terminology import Terminology
+from st_biomed.training.italian_stage_folders import StageFolders
 
 CONFIGS = Path(italian_kge.__file__).parent / "configs"
 PAIRS = """term1,term2,mean
@@ -52,7 +54,7 @@ def outcome(tiny_bert_folder: Path, texts: Path, tmp_path_factory: pytest.TempPa
         patch.setattr("builtins.print", lambda *parts, **_: printed.append(" ".join(map(str, parts))))
         run(
             "--base_model", tiny_bert_folder, "--corpus", texts, "--benchmarks", folder / "toy_pairs.yaml",
-            "--output_dir", folder / "out",
+            "--output_dir", folder / "out", "--push_to_hub", "false",
         )  # fmt: skip
     return folder / "out", "\n".join(printed)
 
@@ -99,7 +101,7 @@ def test_one_stage_alone_with_another_loss(loss: str, tiny_bert_folder: Path, te
     """Catches a stage that needs what only an earlier one has."""
     run(
         "--stage", "contrastive", "--base_model", tiny_bert_folder, "--corpus", texts, "--loss", loss,
-        "--pooling", "cls", "--output_dir", tmp_path / "out",
+        "--pooling", "cls", "--output_dir", tmp_path / "out", "--push_to_hub", "false", "--eval_strategy", "epoch",
     )  # fmt: skip
     assert SentenceTransformer(str(tmp_path / "out" / "contrastive"), device="cpu").encode("flumpa").shape == (16,)
 
@@ -137,6 +139,29 @@ def test_neighbors_are_updated_during_a_run_of_the_configured_length(
         "--refresh_steps", 1, "--output_dir", tmp_path / "out",
     )  # fmt: skip
     assert refreshed == [0, 1]
+
+
+@pytest.mark.parametrize("stage", ["vocabulary", "kge", "inject"])
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_stage_takes_the_shared_arguments(
+    stage: str, chosen: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a stage that runs its whole length in a smoke run, and a choice that does not reach it."""
+    given = (
+        {"license": "cc0-1.0", "precision": "auto", "cache_dir": "vectors", "trust_remote_code": True}
+        if chosen
+        else {}
+    )
+    module = bundled_recipe({"vocabulary": "extend_bert", "inject": "knowledge_injection"}.get(stage, stage))
+    taken: list[Any] = []
+    monkeypatch.setattr(module, "train", lambda recipe, training: taken.append(recipe))
+    settings = tmp_path / "stage.yaml"
+    settings.write_text(f"output_dir: x\n{'' if stage == 'kge' else 'precision: auto'}\n")
+    recipe = italian_kge.ItalianArguments(**given, smoke=True, **{f"{stage}_settings": str(settings)})
+    italian_kge.other_recipe(stage, recipe, 0, tmp_path, StageFolders(tmp_path))
+    assert taken[0].smoke
+    assert stage == "kge" or taken[0].precision == "auto"
+    assert all(getattr(taken[0], name, value) == value for name, value in given.items())
 
 
 def test_a_control_of_the_margin_says_so_in_its_record(outcome: tuple[Path, str], texts: Path, tmp_path: Path) -> None:

@@ -96,6 +96,12 @@ def test_a_graph_without_test_triples_is_trained_on(run, tmp_path: Path):
     assert len(KGETable.load(folder / "rotate")) == len(graph.entities)
 
 
+def test_a_smoke_run_has_two_epochs(run, capsys: pytest.CaptureFixture[str]):
+    run("--models", "complex", "--patience", 0, "--epochs", 9, "--smoke", "true")
+    output = capsys.readouterr().out
+    assert "complex: epoch 2" in output and "complex: epoch 3" not in output
+
+
 def test_a_run_goes_on_for_longer(run, capsys: pytest.CaptureFixture[str]):
     run("--models", "complex", "--patience", 0)
     capsys.readouterr()

@@ -16,6 +16,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from transformers import AutoModel, AutoTokenizer
 
 from recipes import sapbert
+from st_biomed.errors import InputError
 from st_biomed.losses.by_name import LOSSES
 from st_biomed.settings.recipe import read_settings, run_recipe
 
@@ -86,6 +87,7 @@ def test_every_loss_of_the_comparison_trains(loss: str, run, tiny_bert_folder: P
         ("--loss_options", "beta=50,base=0.6"),
         ("--adapter", "bottleneck", "--adapter_size", "small"),
         ("--pooling", "mean", "--decay_all", "false"),
+        ("--pivot_language", ""),
         ("--held_out_names", 0, "--smoke", "false", "--per_device_train_batch_size", 16, "--max_steps", 1),
     ],
     ids=lambda arguments: arguments[0].strip("-") + "_" + str(arguments[1]),
@@ -130,7 +132,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
 
 def test_several_seeds_are_several_releases_and_their_mean(run, capsys: pytest.CaptureFixture[str]):
     """Catches runs that share a seed, a folder or a model."""
-    folder = run("--seeds", 1, 2)
+    folder = run("--seeds", 1, 2, "--push_to_hub", "false")
     records = [json.loads((folder / f"seed-{seed}" / "run.json").read_text()) for seed in (1, 2)]
     assert [record["seed"] for record in records] == [1, 2]
     weights = [load_file(folder / f"seed-{seed}" / "model.safetensors") for seed in (1, 2)]
@@ -143,6 +145,15 @@ def test_several_seeds_are_several_releases_and_their_mean(run, capsys: pytest.C
     assert "seed 1: finished in an earlier run" in capsys.readouterr().out
     again = json.loads((folder / "seeds.json").read_text())["results"]
     assert again[0]["held-out-names"] == pytest.approx(figures[0]["held-out-names"])
+    for changed, named in (
+        (("--learning_rate", 0.5), "learning_rate"),
+        (("--base_model", folder / "seed-2"), "base_model"),
+        (("--miner", "ms"), "miner 'triplet', found 'ms'"),
+        (("--terminology", "toy", f"obo:{FIXTURES.parent}/readers/zorb.obo"), "terminology"),
+    ):
+        with pytest.raises(InputError, match=f"seed-1: was trained with {named}"):
+            run("--seeds", 3, 1, *changed)
+    assert not (folder / "seed-3").exists(), "nothing is trained before the finished seeds are compared"
 
 
 @pytest.mark.parametrize(
@@ -162,6 +173,10 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
     [
         (["--terminology", "nowhere/at/all"], "terminology 'nowhere/at/all': no such folder"),
         (["--base_model", "nobody/nothing"], "base model 'nobody/nothing' is not a local folder"),
+        (
+            ["--seeds", "1", "--base_model", "nobody/nothing", "--terminology", "nowhere"],
+            "base model 'nobody/nothing'",
+        ),
         (["--loss", "mss"], "unknown loss 'mss'|loss must be one of|'ms'"),
         (["--miner", "triplets"], "did you mean 'triplet'"),
         (["--adapter", "lorra"], "unknown adapter 'lorra'.*did you mean 'lora'"),
@@ -169,6 +184,7 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
         (["--loss", "circle", "--mini_batch_size", "4"], "loss 'circle' has no cached form"),
         (["--loss_options", "beta"], "loss_options must have the form NAME=NUMBER,..., found 'beta'"),
         (["--seeds", "1", "1"], "each is run once, found 1 1"),
+        (["--seeds", "1", "2", "--resume_from_checkpoint", "."], r"with --seeds it takes true, found \."),
         (["--linking", "nowhere.yaml"], "nowhere.yaml: no such file"),
         (["--pivot_language", "xx"], "xx"),
         (["--pivot_language", "en", "--neighbors", "5"], "pivot_language: batches with hard negatives have none"),

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from sentence_transformers import SentenceTransformer
 
 from recipes import sapbert_finetune
 from st_biomed.linking_data import open_linking
@@ -130,6 +130,7 @@ def test_one_fold_may_be_asked_for(run):
             "resume_from_checkpoint: zorb has 2 folds; --fold says which one, e.g. --fold 1",
         ),
         ([], FOLDS.replace("[1, 2]", "[1, 7]"), "fold_7/standard.txt: no such file"),
+        (["--base_model", "no/thing"], FOLDS.replace("[1, 2]", "[1, 7]"), "base model 'no/thing' is not a local"),
     ],
 )
 def test_what_a_fold_lacks_is_said_before_the_first_training(
@@ -153,14 +154,29 @@ def test_the_back_off_finds_training_mentions(run):
 
 
 @pytest.mark.parametrize(("form", "epochs"), [("askapatient", 15), ("cometa", 10), ("ncbi_disease", 3)])
-def test_epochs_are_the_papers(form: str, epochs: int):
-    assert sapbert_finetune.EPOCHS[form] == epochs
+@pytest.mark.parametrize("given", [None, 3, 7])
+def test_epochs_are_the_papers_unless_given(
+    form: str, epochs: int, given: int | None, run, monkeypatch: pytest.MonkeyPatch
+):
+    """Catches a number that is given and is the library's default, taken for none."""
+    found: list[float] = []
+
+    def epochs_of(recipe, protocol, training) -> list[int]:
+        found.append(training.num_train_epochs)
+        return []
+
+    monkeypatch.setattr(sapbert_finetune, "folds_to_train", epochs_of)
+    run(
+        *(() if given is None else ("--num_train_epochs", given)),
+        protocol=PROTOCOL.replace("ncbi_disease\n", f"{form}\n", 1),
+    )
+    assert found == [given or epochs]
 
 
 def test_the_configuration_is_made_of_arguments():
     arguments = [str(CONFIG), "--linking", "ncbi_disease", "--bf16", "false"]
     recipe, training = read_settings(
-        (sapbert_finetune.FinetuningArguments, SentenceTransformerTrainingArguments), arguments
+        (sapbert_finetune.FinetuningArguments, sapbert_finetune.FinetuningTraining), arguments
     )
     assert (recipe.loss, training.per_device_train_batch_size) == ("ms", 128)
 

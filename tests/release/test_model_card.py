@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,6 +17,7 @@ from st_biomed.modules.markers import pool_mentions
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.run_data import empty_run
+from st_biomed.release.run_record import RunRecord
 
 STRINGS = [text for pair in PAIRS for text in pair]
 
@@ -114,6 +117,40 @@ def test_the_head_tells_the_hub_what_it_reads(card: str) -> None:
         "auc_0v1": 0.57721566,
         "auc_0v3": 0.875,
     }
+
+
+def test_the_current_folder_does_not_decide_what_the_base_model_is(
+    trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a dead link to a folder, and an id of the Hub that is lost beside a folder of this name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out" / "first").mkdir(parents=True)
+    arguments: dict[str, Any] = {"recipe": "sapbert", "configuration": {}, "seed": 0, "terminologies": []}
+    local = RunRecord(base_model="out/first", **arguments).to_dict()
+    (tmp_path / "elsewhere" / "example" / "tiny-bert").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert local["base_model"] == "./out/first" and BiomedCard.from_run(local).base_model is None
+    assert BiomedCard.from_run(trained.run).base_model == "example/tiny-bert"
+
+
+def test_a_cell_holds_its_text_whatever_is_in_it(trained, tiny_bert) -> None:
+    """Catches a bar or a line break of a title, a command or an argument that makes a cell or a row of its own."""
+    odd = "a|b\nc"
+    run = deepcopy(trained.run)
+    (source,) = run["terminologies"][0]["sources"]
+    source.update(title=odd, version=odd, license=odd, url=odd)
+    run["configuration"]["alpha"] = run["losses"]["synonyms"]["config"]["x"] = odd
+    run["losses"] = {odd: run["losses"]["synonyms"]}
+    stage = {"recipe": "r", "description": "", "base_model": odd, "command": ["x", odd], "seed": 0, "losses": ["L"]}
+    run["earlier"] = [{**stage, "terminologies": run["terminologies"], "corpora": []}]
+    card = BiomedCard.from_run(run).render(tiny_bert)
+    flat = "a|b c"
+    data, began = rows(card, "Training data")[2], rows(card, "What it started from")[2]
+    assert data[:2] == [f"{source['name']}: {flat}", flat] and data[3] == flat and len(data) == 5
+    assert began[:3] == ["r", flat, "L"] and began[4:] == [f"`x {flat}`"]
+    assert ["`alpha`", flat] in rows(card, "Arguments of the recipe")
+    objective = rows(card, "Objectives")[2]
+    assert (objective[0], len(objective)) == (flat, 3) and objective[2].endswith(f"`x` {flat}")
 
 
 def test_a_card_without_a_run_still_renders(tiny_bert) -> None:

@@ -15,7 +15,7 @@ from torch import nn
 
 from st_biomed.errors import InputError
 from st_biomed.losses import MultiSimilarityLoss
-from st_biomed.training.optimizer import decay_layers, decaying_all, layer_factors, set_loss_rate
+from st_biomed.training.optimizer import decay_all, decay_layers, layer_factors, set_loss_rate
 
 SMALL = {"vocab_size": 30, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 16, "num_hidden_layers": 3}
 ENCODERS: dict[str, dict[str, Any]] = {
@@ -53,9 +53,10 @@ def made(tiny_bert: SentenceTransformer, all_of_them: bool, decay: float, **opti
     arguments = SentenceTransformerTrainingArguments(
         "unused", use_cpu=True, learning_rate=0.1, weight_decay=0.5, report_to="none", **options
     )
-    optimizers: Any = (decaying_all(loss, arguments), None) if all_of_them else (None, None)
-    trainer = SentenceTransformerTrainer(tiny_bert, arguments, loss=loss, optimizers=optimizers)
+    trainer = SentenceTransformerTrainer(tiny_bert, arguments, loss=loss)
     optimizer = trainer.create_optimizer()
+    if all_of_them:
+        decay_all(optimizer, arguments.weight_decay)
     decay_layers(optimizer, tiny_bert, decay)
     return loss, optimizer
 
@@ -84,9 +85,13 @@ def test_layers_and_decay_make_groups_together(all_of_them: bool, tiny_bert: Sen
     assert found["model.0.model.encoder.layer.1.output.dense.bias"] == (0.1, spared)
 
 
-def test_a_learning_rate_of_one_s_own_is_scaled_as_well(tiny_bert: SentenceTransformer):
-    """Catches a mapping that is overwritten."""
-    found = settings(*made(tiny_bert, False, 0.5, learning_rate_mapping={"embeddings": 1.0, "scale": 0.7}))
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_a_learning_rate_of_one_s_own_is_scaled_as_well(all_of_them: bool, tiny_bert: SentenceTransformer):
+    """Catches a mapping or an optimizer of the trainer that is overwritten."""
+    options: dict[str, Any] = {"learning_rate_mapping": {"embeddings": 1.0, "scale": 0.7}, "optim": "adagrad"}
+    loss, optimizer = made(tiny_bert, all_of_them, 0.5, **options)
+    found = settings(loss, optimizer)
+    assert isinstance(optimizer, torch.optim.Adagrad)
     assert found["model.0.model.embeddings.word_embeddings.weight"] == (0.25, 0.5)
     assert found["scale"] == (0.7, 0.5)
 

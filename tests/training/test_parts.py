@@ -29,12 +29,13 @@ def test_a_pivot_language_reaches_the_synonyms(tiny_bert: SentenceTransformer, t
     every = MixedPartArguments(max_length=16)
     pairs = {
         pivot: replace(every, pivot_language=pivot).part("synonyms", tiny_bert, TERMINOLOGY, tmp_path / str(pivot), 0)
-        for pivot in (None, "en")
+        for pivot in (None, "", "en")
     }
     assert {
         pivot: part.batches.pivot_language for pivot, part in pairs.items() if isinstance(part.batches, SynonymBatches)
     } == {
         None: None,
+        "": None,
         "en": "en",
     }
 

@@ -1,0 +1,98 @@
+"""Whether a finished run or phase was trained as the present one: what decides its weights is in its ``run.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from transformers import TrainingArguments
+
+from st_biomed.errors import InputError, shown
+from st_biomed.release.portable import plain
+from st_biomed.release.run_data import RunData
+
+_TRAINER = (
+    *("learning_rate", "learning_rate_mapping", "lr_scheduler_type", "lr_scheduler_kwargs", "warmup_steps"),
+    *("warmup_ratio", "optim", "optim_args", "adam_beta1", "adam_beta2", "adam_epsilon", "weight_decay"),
+    *("max_grad_norm", "label_smoothing_factor", "neftune_noise_alpha", "bf16", "fp16", "data_seed"),
+    *("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps"),
+)
+"""Arguments of the trainer that decide the weights."""
+
+_BEST = ("load_best_model_at_end", "metric_for_best_model", "greater_is_better", "eval_strategy", "eval_steps")
+"""Arguments of the trainer that decide which weights are kept, if the best are."""
+
+_FREE = {
+    *("base_model", "terminology"),  # compared by themselves
+    *("benchmarks", "linking", "relatedness"),  # measured only
+    *("cache_dir", "corpus_license", "license", "overwrite", "processes", "seeds", "trust_remote_code"),
+}
+"""Arguments of recipes that may differ."""
+
+
+def check_same(
+    earlier: RunData,
+    now: RunData,
+    training: TrainingArguments,
+    folder: Path,
+    *,
+    free: Collection[str] = (),
+    instead: str = "leave --resume_from_checkpoint out to begin anew",
+) -> None:
+    """Raise InputError if a finished run was trained with other settings than the present one.
+
+    Args:
+        earlier: The record of the finished run.
+        now: The record of the present run; those of its losses that it has already are compared.
+        training: The trainer's arguments of the present run.
+        folder: The folder of the finished run.
+        free: Arguments of the recipe that may differ, in addition to those that never decide the weights.
+        instead: What else can be done, for the message.
+
+    Raises:
+        InputError: With the first setting that differs and its two values.
+    """
+    found, wanted = (_settings(run, {*_FREE, *free}) for run in (earlier, now))
+    before, given = earlier["training_arguments"], plain(training.to_dict())
+    best = _BEST if before.get("eval_strategy") != "no" and (_keeps_best(before) or _keeps_best(given)) else ()
+    found |= {name: before.get(name) for name in (*_TRAINER, *best)}
+    wanted |= deciding(training) | {name: given.get(name) for name in best}
+    found["loss"] = {name: loss for name, loss in earlier["losses"].items() if name in now["losses"]}
+    wanted["loss"] = now["losses"]
+    for name, value in wanted.items():
+        if name in found and not _equal(found[name], value):
+            raise InputError(
+                f"{folder}: was trained with {name} {shown(found[name])}, found {shown(value)}; give the same, or {instead}"
+            )
+
+
+def deciding(training: TrainingArguments) -> dict[str, Any]:
+    """The arguments of the trainer that decide the weights, as they are in a record."""
+    arguments = training.to_dict()
+    return {name: plain(arguments.get(name)) for name in _TRAINER}
+
+
+def _settings(run: RunData, free: Collection[str]) -> dict[str, Any]:
+    return {
+        "base_model": run["base_model"],
+        "seed": run["seed"],
+        "terminology (SHA-256)": [terminology["digest"] for terminology in run["terminologies"]],
+        "corpus (documents)": [corpus["documents"] for corpus in run["corpora"]],
+        **{name: value for name, value in run["configuration"].items() if name not in free},
+    }
+
+
+def _keeps_best(arguments: Mapping[str, Any]) -> bool:
+    return bool(arguments.get("load_best_model_at_end"))
+
+
+def _equal(found: Any, wanted: Any) -> bool:
+    """Whether two values are equal; a path is that which ends with the same parts (a record has no location)."""
+    if isinstance(found, str) and isinstance(wanted, str):
+        parts, others = PurePath(found).parts, PurePath(wanted).parts
+        n = min(len(parts), len(others))
+        return parts[-n:] == others[-n:]
+    if isinstance(found, list) and isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(_equal, found, wanted))
+    return bool(found == wanted)
