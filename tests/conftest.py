@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+import jinja2
 import pytest
 from hypothesis import settings
 
@@ -31,9 +33,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Make trainings and releases of all tests quick.
 
-    Modules and classes are left out of every later collection of garbage: each training collects some. The proof of a
-    release that carries code takes a fork, not a new interpreter (:func:`new_interpreter`).
+    Modules and classes are left out of every later collection of garbage: each training collects some. The template of
+    cards is compiled once. The proof of a release that carries code takes a fork, not a new interpreter
+    (:func:`new_interpreter`).
     """
+    jinja2.Template = cache(jinja2.Template)
     if (own_code := sys.modules.get("st_biomed.release.own_code")) is not None:
         own_code.run_elsewhere, own_code.run_in_new_interpreter = run_fresh, own_code.run_elsewhere
     gc.collect()
