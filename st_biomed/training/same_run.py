@@ -26,7 +26,8 @@ _BEST = ("load_best_model_at_end", "metric_for_best_model", "greater_is_better",
 _FREE = {
     *("base_model", "terminology"),  # compared by themselves
     *("benchmarks", "linking", "relatedness"),  # measured only
-    *("cache_dir", "corpus_license", "license", "overwrite", "processes", "seeds", "trust_remote_code"),
+    *("cache_dir", "corpus_license", "keep_trained", "license"),
+    *("overwrite", "processes", "seeds", "trust_remote_code"),
 }
 """Arguments of recipes that may differ."""
 
