@@ -45,6 +45,9 @@ from st_biomed.training.principal_components import main_components
 from st_biomed.training.readings import biolord_readings
 from st_biomed.training.teacher import TeacherVectors
 
+STUDENTS = ("student_learning_rates", "student_batch_size", "student_epochs", "student_steps")
+"""Arguments that a student takes as those of its trainer."""
+
 
 @dataclass
 class BioLORDArguments(HeldOutNameArguments, DefinitionArguments):
@@ -98,7 +101,7 @@ def train(recipe: BioLORDArguments, training: SentenceTransformerTrainingArgumen
     with output_folders(
         training, "biolord", recipe.overwrite, base_model=recipe.base_model, in_phases=True
     ) as folders:
-        run(recipe, training, folders, Phases(folders, training))
+        run(recipe, training, folders, Phases(folders, training, free=STUDENTS))
 
 
 def check(recipe: BioLORDArguments) -> None:
@@ -191,6 +194,7 @@ def run(
         TerminologyDigestCallback(part.loss),
         EpochCallback(),
         dev=dev,
+        free=["components"],
         batch_sampler=part.batches,
     )
 

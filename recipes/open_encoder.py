@@ -107,7 +107,7 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
     with output_folders(
         training, "open_encoder", recipe.overwrite, base_model=recipe.base_model, in_phases=True
     ) as folders:
-        run(recipe, training, folders, Phases(folders, training))
+        run(recipe, training, folders, Phases(folders, training, free=("runs",)))
 
 
 def check(recipe: OpenEncoderArguments) -> None:

@@ -103,13 +103,15 @@ def train(recipe: SapBERTArguments, training: SentenceTransformerTrainingArgumen
         if recipe.neighbors:
             recipe.prototypes, recipe.positives, recipe.neighbors = 2, 2, min(recipe.neighbors, 2)
     training = recipe.training_arguments(training)
+    if recipe.neighbors:
+        training.per_device_train_batch_size = recipe.hard_negative_plan().batch_size
     if not recipe.seeds:
         with output_folders(training, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
             run(recipe, training, folders, read(recipe, training))
         return
     with seed_runs(training, recipe.seeds, Path(training.output_dir or "out/sapbert")) as runs:
         data, before = read(recipe, training), None
-        for seeded in runs.unfinished(recipe.overwrite):
+        for seeded in runs.unfinished(recipe, [data.whole]):
             with output_folders(seeded, "sapbert", recipe.overwrite, base_model=recipe.base_model) as folders:
                 before, runs.results[seeded.seed] = run(recipe, seeded, folders, data, before)
         runs.report()
@@ -179,9 +181,7 @@ def run(
     # Data.
     rows, kept = names_dataset(train), folders.work / "terminology"
     if recipe.neighbors:
-        plan = recipe.hard_negative_plan()
-        training.per_device_train_batch_size = plan.batch_size
-        training.batch_sampler = HardNegativeBatches.of(train, kept, plan=plan)
+        training.batch_sampler = HardNegativeBatches.of(train, kept, plan=recipe.hard_negative_plan())
     else:
         training.batch_sampler = SynonymBatches.of(
             train, kept, max_pairs_per_concept=recipe.max_pairs_per_concept, pivot_language=recipe.pivot_language

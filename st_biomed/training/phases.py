@@ -8,8 +8,8 @@ an earlier run, and removes them when its first phase is finished.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,12 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 from torch import nn
 from transformers import TrainerCallback, set_seed
 
+from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.released import require_this_package
-from st_biomed.errors import InputError, shown
+from st_biomed.errors import InputError
 from st_biomed.files import replacing, settle
-from st_biomed.release.portable import plain
-from st_biomed.release.run_data import RunData, read_run
+from st_biomed.release.run_data import read_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments
@@ -31,19 +31,10 @@ from st_biomed.training.checkpoints import last_whole, set_aside, step_of
 from st_biomed.training.encoder_run import train_encoder
 from st_biomed.training.finish import check_finite
 from st_biomed.training.output import OutputFolders, resume_point
+from st_biomed.training.same_run import check_same
 
-_DECIDES = (
-    "learning_rate",
-    "lr_scheduler_type",
-    "warmup_steps",
-    "weight_decay",
-    "max_grad_norm",
-    "per_device_train_batch_size",
-    "gradient_accumulation_steps",
-    "num_train_epochs",
-    "max_steps",
-)
-"""Arguments of the trainer that must be equal when a run takes a finished phase of an earlier run."""
+_AVERAGING = {argument.name for argument in fields(AveragingArguments)}
+"""The average with the base is made of finished phases."""
 
 
 @dataclass
@@ -53,6 +44,8 @@ class Phases:
     Args:
         folders: The output folders of the run, prepared with ``in_phases=True``.
         training: The trainer's arguments; :meth:`train` replaces some of them in a phase.
+        free: Arguments of the recipe that may change when a run is resumed: they decide nothing in a finished phase, or
+            are arguments of the trainer in it.
 
     Raises:
         InputError: ``resume_from_checkpoint`` names a checkpoint, or there is nothing to resume from.
@@ -60,6 +53,7 @@ class Phases:
 
     folders: OutputFolders
     training: SentenceTransformerTrainingArguments
+    free: Collection[str] = ()
 
     def __post_init__(self) -> None:
         point = resume_point(self.training)
@@ -115,6 +109,7 @@ class Phases:
         record: RunRecord,
         *callbacks: TrainerCallback,
         dev: BaseEvaluator | None = None,
+        free: Collection[str] = (),
         **changed: Any,
     ) -> None:
         """Train a model in place, or load the weights of the phase if the resumed run has finished it.
@@ -124,6 +119,7 @@ class Phases:
             recipe, rows, loss, callbacks, dev: As for :func:`~st_biomed.training.encoder_run.train_encoder`.
             record: The record of the run; the loss is added to it as ``name`` (the losses of several parts under their own
                 names), and the figures of training as ``name/loss`` etc.
+            free: Arguments of the recipe that may change after this phase, in addition to those of the run.
             **changed: Arguments of the trainer that replace those of the run in this phase.
 
         Raises:
@@ -139,7 +135,8 @@ class Phases:
         own.add_losses(losses)
         record.add_losses(losses)
         if self.resumes and (finished / "run.json").is_file():
-            _check_same(read_run(finished / "run.json"), own, training, finished)
+            earlier = read_run(finished / "run.json")
+            check_same(earlier, own.to_dict(), training, finished, free={*self.free, *_AVERAGING, *free})
             if training.should_log:
                 print(f"{name}: finished in an earlier run ({finished})", flush=True)
             model.load_state_dict(load_encoder(finished, device=str(model.device)).state_dict())
@@ -186,21 +183,3 @@ def _set_aside(folder: Path) -> None:
     while new.exists():
         new, number = folder.with_name(f"earlier-{folder.name}-{number}"), number + 1
     print(f"until a phase of this run is finished, what was there is kept: {folder.rename(new)}")
-
-
-def _check_same(run: RunData, own: RunRecord, training: SentenceTransformerTrainingArguments, finished: Path) -> None:
-    """Raise InputError if a finished phase was trained with other settings than those of this run."""
-    now = own.to_dict()
-    settings = training.to_dict()
-    found, wanted = (
-        {"base_model": Path(record["base_model"]).name, "seed": record["seed"], "loss": record["losses"]}
-        for record in (run, now)
-    )
-    found |= {name: run["training_arguments"].get(name) for name in _DECIDES}
-    wanted |= {name: plain(settings[name]) for name in _DECIDES}
-    for name, value in wanted.items():
-        if found[name] != value:
-            raise InputError(
-                f"{finished}: was trained with {name} {shown(found[name])}, found {shown(value)}; resume with the same, "
-                "or leave --resume_from_checkpoint out to begin anew"
-            )

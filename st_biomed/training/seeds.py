@@ -14,9 +14,13 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from st_biomed.errors import InputError
 from st_biomed.files import check_writable, lock, replace_text
 from st_biomed.release.run_data import read_run
+from st_biomed.terminology import Terminology
+from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.checkpoints import checkpoints_in
+from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import Measured
 from st_biomed.training.output import is_main, resume_point
+from st_biomed.training.same_run import check_same
 
 _METRICS = ("acc@1", "acc@5", "spearman")
 
@@ -35,17 +39,31 @@ class SeedRuns:
     runs: Sequence[SentenceTransformerTrainingArguments]
     results: dict[int, Measured] = field(default_factory=dict)
 
-    def unfinished(self, overwrite: bool) -> Iterator[SentenceTransformerTrainingArguments]:
+    def unfinished(
+        self, recipe: EncoderArguments, terminologies: Sequence[Terminology]
+    ) -> Iterator[SentenceTransformerTrainingArguments]:
         """The arguments of each unfinished run; the results of finished runs are read.
 
         Args:
-            overwrite: Whether to repeat finished runs.
+            recipe: The recipe's arguments; with ``overwrite``, finished runs are repeated.
+            terminologies: Those of training, as a run records them.
+
+        Raises:
+            InputError: A finished run was trained with other settings; nothing is trained.
         """
+        finished_runs = {}
+        for training in self.runs if not recipe.overwrite else ():
+            finished = Path(str(training.output_dir), "run.json")
+            if finished.is_file():
+                now = record_run("", recipe, training, {}, terminologies=terminologies).to_dict()
+                instead = "take another --output_dir; --overwrite true repeats finished seeds"
+                check_same(read_run(finished), now, training, finished.parent, instead=instead)
+                finished_runs[training.seed] = finished
         for training in self.runs:
             if resume_point(training) is True and not checkpoints_in(Path(f"{training.output_dir}-training")):
                 training.resume_from_checkpoint = None  # this seed has not been started
-            finished = Path(str(training.output_dir), "run.json")
-            if finished.is_file() and not overwrite:
+            if training.seed in finished_runs:
+                finished = finished_runs[training.seed]
                 print(f"seed {training.seed}: finished in an earlier run ({finished.parent})")
                 self.results[training.seed] = results_of(finished)
             else:
@@ -81,7 +99,8 @@ def seed_runs(
         folder: The folder in which the folders of the runs are made.
 
     Raises:
-        InputError: A seed is given twice, ``push_to_hub`` is set, or another process writes to the folder.
+        InputError: A seed is given twice, ``push_to_hub`` is set, ``resume_from_checkpoint`` names a checkpoint, or
+            another process writes to the folder.
     """
     if len(set(seeds)) < len(seeds):
         raise InputError(f"seeds: each is run once, found {' '.join(map(str, seeds))}")
@@ -89,6 +108,8 @@ def seed_runs(
         raise InputError(
             "push_to_hub: with --seeds, publish the run that you choose: st-biomed release FOLDER owner/name"
         )
+    if isinstance(point := resume_point(training), str):
+        raise InputError(f"resume_from_checkpoint: with --seeds it takes true, found {point}")
     runs = [replace(training, seed=seed, output_dir=str(folder / f"seed-{seed}")) for seed in seeds]
     check_writable(folder)
     with lock(folder) if is_main(training) else nullcontext():
