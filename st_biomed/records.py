@@ -73,6 +73,10 @@ class Xref(NamedTuple):
     source: str = ""
 
 
+FORMER_CODE = "former_code"
+"""The predicate of a code that a concept had before a merge made it one with another."""
+
+
 class Definition(NamedTuple):
     """A sentence or more that says what a concept is.
 

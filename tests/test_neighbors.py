@@ -173,6 +173,11 @@ def test_fewer_vectors_than_asked_for_and_no_query():
         ((np.ones(2), np.eye(2), 1), {}, r"queries: expected \[N, D\], found shape \[2\]"),
         ((np.eye(2), np.full((1, 2), np.nan), 1), {}, "vectors: NaN or infinity"),
         ((np.full((1, 2), np.inf), np.eye(2), 1), {}, "queries: NaN or infinity"),
+        (
+            (np.eye(2), np.full((1, 2), 1e20), 1),
+            {"similarity": "dot"},
+            r"vectors: a vector of length 1.4e\+20; the largest",
+        ),
     ],
 )
 def test_bad_arguments_are_refused(arguments, options, message):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import json
 import tarfile
 import unicodedata
 import zlib
@@ -16,6 +15,7 @@ from xml.etree import ElementTree
 
 from st_biomed.corpus.tokens import SEPARATOR
 from st_biomed.errors import InputError, check_name
+from st_biomed.readers._json import json_object
 from st_biomed.records import Tally
 
 FORMS = {
@@ -41,7 +41,7 @@ class Document(NamedTuple):
     Attributes:
         name: Its id in the file, or ``file:line``, ``archive/member`` or similar.
         text: Its text in Unicode's composed form (NFC), not empty.
-        offset: Position of the piece in the document, in characters.
+        offset: Position of the piece in the document, in characters of the composed form.
     """
 
     name: str
@@ -70,12 +70,16 @@ def documents(
             without the field; an unknown form; or no path.
     """
     tally = Tally() if tally is None else tally
+    end = 0
     for path in files_of(paths, form, tally):
-        for name, text, offset in _in_file(path, form, field, tally):
+        for name, piece, offset in _in_file(path, form, field, tally):
             tally.read()
+            text = unicodedata.normalize("NFC", piece).replace(SEPARATOR, " ")
+            start = end if offset else 0
+            end = start + len(text)
             if text.strip():
                 tally.keep()
-                yield Document(name, unicodedata.normalize("NFC", text).replace(SEPARATOR, " "), offset)
+                yield Document(name, text, start)
             else:
                 tally.drop("empty documents")
 
@@ -170,7 +174,7 @@ def _in_stream(raw: IO[bytes], where: str, name: str, form: str, field: str) -> 
     if form == "jsonl":
         for line, text in _whole_lines(raw, where):
             if text.strip():
-                yield from _pieces(*_in_object(text, f"{where}:{line}", f"{name}:{line}", field))
+                yield from _pieces(*_in_object(where, line, text, f"{name}:{line}", field))
         return
     yield from _in_text(raw, where, name, form)
 
@@ -222,16 +226,12 @@ def _whole_lines(raw: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
         yield line, "".join(held)
 
 
-def _in_object(text: str, where: str, name: str, field: str) -> tuple[str, str]:
+def _in_object(path: str, line: int, text: str, name: str, field: str) -> tuple[str, str]:
     """Name and text of the document in a line of JSON."""
-    try:
-        row = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"{where}: not JSON: {error}") from error
-    if not isinstance(row, dict) or not isinstance(row.get(field), str):
-        content = f"the keys {sorted(row)}" if isinstance(row, dict) else type(row).__name__
-        raise InputError(f"{where}: expected an object with text under {field!r}, found {content}")
-    return str(row.get("id") or name), row[field]
+    row = json_object(path, text, line)
+    if not isinstance(row.get(field), str):
+        raise InputError(f"{path}:{line}: expected an object with text under {field!r}, found the keys {sorted(row)}")
+    return name if row.get("id") in (None, "") else str(row["id"]), row[field]
 
 
 def _in_xmi(raw: IO[bytes], where: str, name: str) -> Iterator[Document]:
@@ -246,6 +246,8 @@ def _in_xmi(raw: IO[bytes], where: str, name: str) -> Iterator[Document]:
             element.clear()
     except ElementTree.ParseError as error:
         raise InputError(f"{where}:{error.position[0]}: not XML: {error}") from error
+    except (LookupError, ValueError) as error:  # an encoding that Python or the parser does not know
+        raise InputError(f"{where}:1: cannot be decoded as XML ({error}); use UTF-8") from error
     if not n_views:
         raise InputError(f"{where}: no view with a text (sofaString), so it is not UIMA XMI")
 

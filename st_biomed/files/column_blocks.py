@@ -15,7 +15,7 @@ import pyarrow.csv
 from tqdm import tqdm
 
 from st_biomed.errors import InputError
-from st_biomed.files.delimited import Dialect
+from st_biomed.files.delimited import Dialect, refuse_nul
 from st_biomed.files.gzipped import opened
 
 ENCODED = pa.dictionary(pa.int32(), pa.string())
@@ -65,7 +65,7 @@ def column_blocks(
 
     Raises:
         InputError: With file and line: another number of cells, bytes that are not UTF-8, a cell of a column of
-            integers that is no number from 0 to ``largest``. Also a damaged gzip file.
+            integers that is no number from 0 to ``largest``, a NUL character. Also a damaged gzip file.
     """
     every, types = [*names, *([_END] if form.closed else [])], dict(types)
     # In a pool of one thread (OMP_NUM_THREADS=1) Arrow's parallel reading may deadlock.
@@ -97,6 +97,7 @@ def column_blocks(
             whole = whole and block.count(b"\r") in (0, n_lines)
             numbers = [table[name] for name, kind in types.items() if pa.types.is_integer(kind)]
             whole = whole and all(_in_range(column, largest) for column in numbers)
+            whole = whole and b"\0" not in block and not (numbers and _has_hexadecimal(block, form.separator.encode()))
         except pa.ArrowInvalid:
             whole = False
         if whole:
@@ -137,6 +138,14 @@ def block_of(
 def _in_range(column: pa.ChunkedArray, largest: int) -> bool:
     ends = pc.min_max(column).as_py()
     return ends["min"] is None or (ends["min"] >= 0 and ends["max"] <= largest)
+
+
+def _has_hexadecimal(block: bytes, separator: bytes) -> bool:
+    """Whether a cell may begin like 0x10, which Arrow takes for a number."""
+    return any(
+        marked in block and (block.startswith(marked) or any(c + marked in block for c in (separator, b" ", b"\n")))
+        for marked in (b"0x", b"0X")
+    )
 
 
 def _one(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
@@ -187,9 +196,11 @@ def _line_by_line(
     texts = block.removesuffix(b"\n").split(b"\n")
     for at, text in enumerate(texts, line):
         try:
-            cells = text.removesuffix(b"\r").decode("utf-8").split(form.separator)
+            content = text.removesuffix(b"\r").decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"{where}:{at}: is not UTF-8; convert the file") from error
+        refuse_nul(where, at, content)
+        cells = content.split(form.separator)
         if cells == [""]:
             continue
         if len(cells) != len(names) + form.closed or (form.closed and cells[-1]):

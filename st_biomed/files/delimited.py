@@ -144,7 +144,7 @@ def read_lines(path: str | Path, *, encoding: str = UTF_8) -> Iterator[tuple[int
     path = check_file(path)
     with _open(path, quoted=False, encoding=encoding) as (stream, _):
         for line, text in enumerate(stream, 1):
-            _refuse_nul(path, line, text)
+            refuse_nul(path, line, text)
             yield line, text.rstrip("\r\n")
 
 
@@ -190,7 +190,7 @@ def _split(path: Path, stream: IO[str], form: Dialect, comment: str | None = Non
             for row in reader:
                 line = skipped + reader.line_num
                 if row:
-                    _refuse_nul(path, line, "".join(row))
+                    refuse_nul(path, line, "".join(row))
                     yield line, row
         except csv.Error as error:
             # An unclosed quote is detected at the end of the file: name the line at which its row begins.
@@ -199,11 +199,11 @@ def _split(path: Path, stream: IO[str], form: Dialect, comment: str | None = Non
         for line, text in enumerate(lines, skipped + 1):
             text = text.rstrip("\r\n")
             if text:
-                _refuse_nul(path, line, text)
+                refuse_nul(path, line, text)
                 yield line, text.split(separator)
 
 
-def _refuse_nul(path: Path, line: int, text: str) -> None:
+def refuse_nul(path: str | Path, line: int, text: str) -> None:
     """Reject a NUL character, which no valid table has: the file is damaged or has another encoding."""
     if "\0" in text:
         raise InputError(f"{path}:{line}: contains a NUL character; the file is damaged or has another encoding")

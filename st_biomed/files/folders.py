@@ -153,7 +153,8 @@ def read_whole(folder: str | Path, load: Callable[[Path], Loaded]) -> Loaded:
 
     Args:
         folder: The folder; see :func:`settle`.
-        load: Reads the folder, and raises an :class:`InputError` for invalid files.
+        load: Reads the folder, and raises an :class:`InputError` for invalid files or an :class:`OSError` for those that
+            are gone.
     """
     folder = Path(folder)
     while True:
@@ -161,7 +162,7 @@ def read_whole(folder: str | Path, load: Callable[[Path], Loaded]) -> Loaded:
         before = _version(folder)
         try:
             content = load(folder)
-        except InputError:
+        except (InputError, OSError):
             if _version(folder) == before:
                 raise
         else:

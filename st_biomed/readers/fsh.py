@@ -21,8 +21,10 @@ SOURCE = SourceInfo(
 _CODE = r'#(?:"(?P<{0}_quoted>[^"\\]*)"|(?P<{0}>[^\s"]+))'
 _STRING = r'"(?:[^"\\]|\\.)*"'
 # "* #parent #code "display" "definition"": the codes above come first (FHIR Shorthand 3.0, section 3.5.4).
+_CODES = r'(?:#(?:"[^"\\]*"|[^\s"]+)\s+)*'
+_METADATA = re.compile(rf"\*\s+{_CODES}\^")
 _CONCEPT = re.compile(
-    rf"\*\s+(?P<above>(?:#(?:\"[^\"\\]*\"|[^\s\"]+)\s+)*){_CODE.format('code')}"
+    rf"\*\s+(?P<above>{_CODES}){_CODE.format('code')}"
     rf"(?:\s+(?P<display>{_STRING})(?:\s+(?:{_STRING}|\"\"\".*\"\"\"))?)?"
 )
 _HEADER = re.compile(r"(\w+):\s*(.*)")
@@ -73,7 +75,7 @@ def records(
         tally.read()
         if version := _VERSION.fullmatch(rule):
             about["version"] = version[1]
-        if re.match(r"\*\s+(?:#.*\s)?\^", rule):
+        if _METADATA.match(rule):
             tally.drop("metadata and properties")
             continue
         code, display, above = _concept(where, rule)

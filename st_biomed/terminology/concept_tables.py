@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
-from st_biomed.records import SourceInfo, Tally
+from st_biomed.records import FORMER_CODE, SourceInfo, Tally
 from st_biomed.terminology.storage import TABLES, digest_of
 from st_biomed.terminology.subset import on_cycles
 
@@ -76,13 +76,22 @@ class TerminologyTables:
         """The string of each text id, ``[T]``."""
         return self.texts["text"].to_pylist()
 
+    @cached_property
+    def former_codes(self) -> dict[str, str]:
+        """Codes that a merge replaced, to the codes that replaced them."""
+        rows = self.xrefs.filter(pc.equal(self.xrefs["predicate"], FORMER_CODE))
+        codes = self._code_column.take(rows["concept"].combine_chunks())
+        return dict(zip(rows["target"].to_pylist(), codes.to_pylist()))
+
     def concept(self, code: str) -> int:
-        """The index of a code.
+        """The index of a code, or of the code that replaced it in a merge.
 
         Raises:
             InputError: No concept has this code.
         """
         i = int(np.searchsorted(self._code_array, code))
+        if (i == self.n_concepts or self.codes[i] != code) and code in self.former_codes:
+            return self.concept(self.former_codes[code])
         if i == self.n_concepts or self.codes[i] != code:
             raise InputError(f"no concept has code {code!r}; codes look like {self.codes[0]!r}")
         return i

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
 from st_biomed.readers._normalizers import normalize
-from st_biomed.records import Tally
+from st_biomed.records import FORMER_CODE, Tally
 from st_biomed.terminology import Terminology
 
 
@@ -63,11 +63,17 @@ class Crosswalk:
         for at, terminology in enumerate(terminologies):
             for code in terminology.codes:
                 first.setdefault(code, at)
-        links = set(_by_xrefs(terminologies, predicates, through, first))
+        former = {
+            code: now
+            for terminology in terminologies
+            for code, now in terminology.former_codes.items()
+            if code not in first
+        }
+        links = set(_by_xrefs(terminologies, predicates, through, first, former))
         by_name = set() if same_name is None else set(_by_names(terminologies, same_name, preferred)) - links
         linked = {(code, _prefix(other)) for link in links for code, other in (link, link[::-1])}
         free = {link for link in by_name if not {(link[0], _prefix(link[1])), (link[1], _prefix(link[0]))} & linked}
-        found = _resolved(links | free, first)
+        found = _resolved(links | free, first, former)
         found.tally.read_dropped(
             "equal names of concepts that cross-references link otherwise", len(by_name) - len(free)
         )
@@ -75,20 +81,29 @@ class Crosswalk:
 
 
 def _by_xrefs(
-    terminologies: Sequence[Terminology], predicates: Sequence[str], through: Sequence[str], known: dict[str, int]
+    terminologies: Sequence[Terminology],
+    predicates: Sequence[str],
+    through: Sequence[str],
+    known: dict[str, int],
+    former: dict[str, str],
 ) -> Iterator[tuple[str, str]]:
-    """Links between known codes, and to those with a prefix of ``through``, the smaller first."""
+    """Links between known codes, and to those with a prefix of ``through``, the smaller first.
+
+    Args:
+        former: Codes that an earlier merge replaced, to those that replaced them. One that is known links the two.
+    """
     present = {name for terminology in terminologies for name in terminology.xrefs["predicate"].unique().to_pylist()}
     for predicate in predicates:
         if predicate not in present:
             raise InputError(f"no cross-reference has predicate {predicate!r}; there are {sorted(present)}")
-    wanted, met = pa.array(list(predicates), pa.string()), set()
+    wanted, met = pa.array([*predicates, FORMER_CODE], pa.string()), set()
     for terminology in terminologies:
         rows = terminology.xrefs.filter(pc.is_in(terminology.xrefs["predicate"], value_set=wanted))
         codes = terminology.codes
         for concept, target in zip(rows["concept"].to_pylist(), rows["target"].to_pylist()):
             outside = _prefix(target) in through
             met.add(_prefix(target))
+            target = former.get(target, target)
             if (outside or target in known) and target != codes[concept]:
                 yield min(codes[concept], target), max(codes[concept], target)
     for prefix in through:
@@ -120,8 +135,17 @@ def _concept_of_name(terminology: Terminology, normalizer: str, preferred: bool)
     return {strings[n]: codes[c] for n, c in zip(names[alone].tolist(), pairs[first[alone], 1].tolist()) if strings[n]}
 
 
-def _resolved(links: Iterable[tuple[str, str]], first: dict[str, int]) -> Crosswalk:
+def _resolved(links: Iterable[tuple[str, str]], first: dict[str, int], former: dict[str, str]) -> Crosswalk:
     found = Crosswalk()
+    prefixes: dict[str, set[str]] = defaultdict(set)
+    for code, now in former.items():
+        prefixes[now].add(_prefix(code))
+
+    def unlike(group: list[str]) -> bool:
+        """Whether no two concepts are of one source, those included that an earlier merge united with them."""
+        of_code = [{_prefix(code), *prefixes[code]} for code in group]
+        return len(set().union(*of_code)) == sum(map(len, of_code))
+
     ordered = sorted(links)
     found.tally.read(len(ordered))
     partners: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -145,13 +169,13 @@ def _resolved(links: Iterable[tuple[str, str]], first: dict[str, int]) -> Crossw
         group = united[left]
         if sum(code in first for code in group) < 2:
             found.tally.drop("links to a code that nothing else here is linked to")
-        elif len({_prefix(code) for code in group}) < len(group):
+        elif not unlike(group):
             found.conflicts.append((left, right, "two concepts of one source would become one"))
         else:
             found.tally.keep()
     for group in {id(group): group for group in united.values()}.values():
         here = [code for code in group if code in first]
-        if here and len({_prefix(code) for code in group}) == len(group):
+        if here and unlike(group):
             stays = min(here, key=lambda code: (first[code], code))
             found.codes.update({code: stays for code in here if code != stays})
     for _, _, reason in found.conflicts:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pyarrow as pa
 from st_biomed import __version__
 from st_biomed.errors import InputError
 from st_biomed.readers import check_options, parse_options, reader, reader_names, resolved_options
-from st_biomed.records import Record, Rows, SourceInfo, Tally
+from st_biomed.records import FORMER_CODE, Record, Rows, SourceInfo, Tally, Xref
 from st_biomed.terminology.build import assemble, sources_of
 from st_biomed.terminology.concept_tables import TerminologyTables
 from st_biomed.terminology.storage import read_tables, write_tables
@@ -152,7 +153,8 @@ class Terminology(TerminologyTables):
 
         Args:
             *terminologies: What to merge.
-            codes: Codes that become others, so that two concepts become one: :attr:`Crosswalk.codes`.
+            codes: Codes that become others, so that two concepts become one: :attr:`Crosswalk.codes`. Each stays as a
+                cross-reference ``former_code``, so that :meth:`concept` still finds it.
 
         Raises:
             InputError: No terminology was given, or one source in two versions.
@@ -176,7 +178,14 @@ class Terminology(TerminologyTables):
                     "others need names of their own"
                 )
         records = (record for terminology in terminologies for record in terminology.records(codes))
-        merged = cls(*assemble(records, next(iter(sources.values())), sources))
+        replaced = (
+            {code for terminology in terminologies for code in terminology.codes if code in codes} if codes else ()
+        )
+        former = (
+            Xref(codes[code], code, FORMER_CODE, prefix if (prefix := code.partition(":")[0]) in sources else "")
+            for code in replaced
+        )
+        merged = cls(*assemble(chain(records, former), next(iter(sources.values())), sources))
         stages: dict[str, Tally] = {}
         every = Counter(stage for terminology in terminologies for stage in terminology.tallies)
         for terminology in terminologies:

@@ -59,11 +59,11 @@ def test_empty_documents_and_files_are_counted(write):
 
 
 def test_json_lines_are_named_by_their_id(write):
-    rows = [{"id": "D1", "text": "flumpa"}, {"text": "mimi", "id": 7}, {"text": "terkia"}]
+    rows = [{"id": "D1", "text": "flumpa"}, {"text": "mimi", "id": 0}, {"text": "terkia"}]
     path = write("a.jsonl.gz", gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     assert list(documents(path)) == [
         Document("D1", "flumpa"),
-        Document("7", "mimi"),
+        Document("0", "mimi"),
         Document("a.jsonl.gz:3", "terkia"),
     ]
     assert texts(write("b.jsonl", '{"body": "zor"}'), field="body") == ["zor"]
@@ -115,6 +115,14 @@ def test_a_huge_document_comes_in_pieces_that_join_to_it(write, monkeypatch: pyt
     assert "".join(piece.text for piece in pieces) == long
 
 
+def test_positions_count_composed_characters(write, monkeypatch: pytest.MonkeyPatch):
+    """Catches pieces whose texts are composed and whose offsets are not, so that mentions lie behind their place."""
+    monkeypatch.setattr(raw_text, "LONGEST", 20)
+    pieces = list(documents(write("a.txt", "mimi\u0300 " * 9 + "\nzor")))
+    assert pieces.pop() == Document("a.txt:2", "zor", 0)
+    assert all(("mimì " * 9)[piece.offset :].startswith(piece.text) for piece in pieces)
+
+
 def test_a_cut_goes_through_no_character(write, monkeypatch: pytest.MonkeyPatch):
     """Catches half of a letter at the end of a piece, refused as what is not UTF-8."""
     monkeypatch.setattr(raw_text, "LONGEST", 7)
@@ -134,9 +142,13 @@ def test_text_is_composed_and_holds_no_separator(write):
     ("name", "content", "message"),
     [
         ("a.txt", b"ok\n\xff\n", "a.txt:2: is not UTF-8"),
-        ("a.jsonl", '{"text": "ok"}\n{"text": ', "a.jsonl:2: not JSON"),
+        ("a.jsonl", '{"text": "ok"}\n{"text": ', "a.jsonl:2: is not JSON"),
         ("a.jsonl", '{"body": "ok"}', "a.jsonl:1: expected an object with text under 'text', found the keys"),
-        ("a.jsonl", "[1]", "a.jsonl:1: expected an object with text under 'text', found list"),
+        ("a.jsonl", "[1]", r"a.jsonl:1: expected a JSON object, found '\[1\]'"),
+        ("a.jsonl", r'{"text": "\ud83d"}', "a.jsonl:1: is not readable JSON"),
+        ("a.jsonl", '{"text": ' + "[" * 100_000, "a.jsonl:1: is not readable JSON"),
+        ("a.xmi", '<?xml version="1.0" encoding="flumpa"?><x/>', "a.xmi:1: (not|cannot be decoded as) XML"),
+        ("a.xmi", '<?xml version="1.0" encoding="utf-7"?><x/>', "a.xmi:1: (not|cannot be decoded as) XML"),
         ("a.jsonl", '{"text": 3}', "a.jsonl:1: expected an object with text"),
         ("a.xml", "<x><y></x>", "a.xml:1: not XML"),
         ("a.xml", "<x/>", "a.xml: no view with a text"),

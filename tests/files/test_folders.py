@@ -185,6 +185,22 @@ def test_what_is_read_is_of_one_version(tmp_path: Path):
         read_whole(folder, load)
 
 
+def test_a_file_that_went_with_its_version_is_read_in_the_next_one(tmp_path: Path):
+    """Catches a traceback where a folder is replaced between two of its files."""
+    folder = tmp_path / "hp"
+    replace(folder, "old")
+
+    def load(folder: Path) -> str:
+        if version(folder) == "old":
+            replace(folder, "new")
+            raise FileNotFoundError
+        return version(folder)
+
+    assert read_whole(folder, load) == "new"
+    with pytest.raises(FileNotFoundError):
+        read_whole(folder, lambda folder: (folder / "third").read_text())
+
+
 def test_a_file_is_replaced_at_once(tmp_path: Path):
     file = tmp_path / "linked.tsv"
     file.write_text("old")

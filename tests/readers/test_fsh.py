@@ -68,6 +68,17 @@ def test_a_file_that_is_none_is_refused(content: str, message: str, tmp_path: Pa
         Terminology.read("fsh", tmp_path / "x.fsh")
 
 
+def test_a_caret_within_a_display_is_no_metadata(tmp_path: Path) -> None:
+    """Catches concepts dropped as metadata because their names or definitions contain a caret."""
+    text = (
+        'CodeSystem: X\n* #1 "Factor ^2"\n* #1 #2 "Flumpa" "of ^x"\n* #1 #2 ^property[0].code = #a\n* ^version = "1"\n'
+    )
+    (tmp_path / "x.fsh").write_text(text)
+    terminology = Terminology.read("fsh", tmp_path / "x.fsh")
+    assert terminology.codes == ["X:1", "X:2"]
+    assert terminology.tallies["fsh rows"].dropped == {"metadata and properties": 2}
+
+
 def test_bad_options_are_refused() -> None:
     with pytest.raises(InputError, match="replace of reader 'fsh' must be FROM=TO,..., found 'A'"):
         Terminology.read("fsh", CODES, replace="A")

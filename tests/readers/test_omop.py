@@ -287,6 +287,8 @@ def test_blank_lines_are_no_rows(copy: Path) -> None:
         ("CONCEPT", "Condition", " ", r"CONCEPT.csv:3: domain_id is empty"),
         ("CONCEPT", "99000001\t", "\t", r"CONCEPT.csv:3: concept_id must be a number up to 2147483647, found ''"),
         ("CONCEPT", "99000001\t", "-1\t", r"CONCEPT.csv:3: concept_id must be a number .*, found '-1'"),
+        ("CONCEPT", "99000001\t", "0x63\t", r"CONCEPT.csv:3: concept_id must be a number .*, found '0x63'"),
+        ("CONCEPT", "Condition", "Condi\0tion", r"CONCEPT.csv:3: contains a NUL character"),
         (
             "CONCEPT",
             "99000001\t",

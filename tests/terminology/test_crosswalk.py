@@ -127,3 +127,19 @@ def test_a_cross_reference_is_stronger_than_an_equal_name():
     assert walk.codes == {"B:2": "A:2", "B:3": "A:3"}
     assert walk.tally.dropped["equal names of concepts that cross-references link otherwise"] == 1
     assert walk.tally.adds_up()
+
+
+def test_links_lead_to_the_same_in_two_steps_as_in_one():
+    """Catches codes that a merge replaced and forgot: a later link to one was dropped, and joined two concepts of a source."""
+    a = terminology("A", {"1": ["a"], "2": ["b"]}, Xref("A:1", "B:1"))
+    b = terminology("B", {"1": ["c"], "2": ["d"]})
+    c = terminology("C", {"1": ["e"], "2": ["f"]}, Xref("C:1", "B:1"))
+    both = Terminology.merge(a, b, codes=Crosswalk.between(a, b, predicates=["xref"]).codes)
+    assert both.concept("B:1") == both.concept("A:1")
+    assert Crosswalk.between(both, c, predicates=["xref"]).codes == {"C:1": "A:1"}
+    assert Crosswalk.between(both, b).codes == {"B:1": "A:1"}
+    rival = terminology("C", {"1": ["e"]}, Xref("C:1", "A:1"), Xref("C:1", "B:2"))
+    for parts in ((a, b, rival), (both, rival)):
+        walk = Crosswalk.between(*parts, predicates=["xref"])
+        assert "C:1" not in walk.codes
+        assert ("B:2", "C:1", "two concepts of one source would become one") in walk.conflicts
