@@ -44,7 +44,7 @@ class SynonymMarginalizationLoss(PairLoss):
             is over mentions with a synonym.
 
     Inputs: as :class:`~st_biomed.losses.pair_loss.PairLoss`. The batches need mentions with their nearest names:
-    :class:`st_biomed.samplers.HardNegativeBatches` with ``prototype_sources``.
+    :class:`st_biomed.samplers.HardNegativeBatches` with ``prototype_sources`` and ``candidate_sources``.
 
     Raises:
         InputError: An argument out of its range, one of ``mentions`` and ``names`` without the other, or two lengths.

@@ -168,7 +168,9 @@ class HardNegativeCallback(EpochCallback):
             if first:
                 with text_limit(model, self.max_length):
                     vectors = self._vectors(sampler, model, folder)
-                rows = nearest_rows(vectors, sampler.prototypes, sampler.width, device=model.device)
+                rows = nearest_rows(
+                    vectors, sampler.prototypes, sampler.width, candidates=sampler.candidates, device=model.device
+                )
                 table = NeighborTable(rows, sampler.items, model_digest(model), step, epoch)
                 if folder is not None:
                     table.save(folder)
