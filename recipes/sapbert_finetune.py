@@ -215,11 +215,11 @@ def run(
     known, rows = pairs.terminology, pairs.dataset
     if recipe.neighbors:
         rows = names_dataset(known)
-        sources = {
-            "prototype_sources": (pairs.mention_source,),
-            "candidate_sources": (pairs.dictionary_source,),
-        }
-        plan = replace(recipe.hard_negative_plan(), **sources)
+        plan = replace(
+            recipe.hard_negative_plan(),
+            prototype_sources=(pairs.mention_source,),
+            candidate_sources=(pairs.dictionary_source,),
+        )
         training.per_device_train_batch_size = plan.batch_size
         training.batch_sampler = HardNegativeBatches.of(known, folders.work / "terminology", plan=plan)
     else:
