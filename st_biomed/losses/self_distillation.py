@@ -193,8 +193,10 @@ class DistilledLoss(nn.Module):
         self.rows, self.labels = rows, labels
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
+        from st_biomed.losses.callbacks import require_loss_parameters_callback
         from st_biomed.losses.embed import embed_columns
 
+        require_loss_parameters_callback(self.loss)  # its forward, which would say it, is not called
         return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)
 
     def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
