@@ -38,6 +38,7 @@ def load_masked_model(
     from st_biomed.encoder.weights import check_files, shown
 
     folder, inner = source.folder, _first_checkpoint(source.folder)
+    options: dict[str, Any]
     where, options = str(folder / inner), {"local_files_only": True, "trust_remote_code": False}
     try:
         if trust_remote_code and (named := code_of_others(source.folder)):
