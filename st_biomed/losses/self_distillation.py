@@ -68,8 +68,10 @@ class SelfDistillationLoss(nn.Module):
         gather_across_devices: bool = False,
     ) -> None:
         super().__init__()
-        if teacher.ndim != 2 or not len(teacher):
-            raise InputError(f"teacher must be vectors [N, D], found shape {list(teacher.shape)}")
+        if getattr(teacher, "ndim", None) != 2 or not len(teacher):
+            found = getattr(teacher, "shape", None)
+            what = type(teacher).__name__ if found is None else f"shape {list(found)}"
+            raise InputError(f"teacher must be vectors [N, D], found {what}")
         self.model: Any = model
         self.teacher = teacher
         self.weight = number("weight", weight, above=0.0)

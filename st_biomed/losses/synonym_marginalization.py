@@ -70,6 +70,9 @@ class SynonymMarginalizationLoss(PairLoss):
             mentions is not None and names is not None and mentions.shape != names.shape
         ):
             raise InputError("mentions and names must be masks of the same text ids, or both None")
+        for name, mask in (("mentions", mentions), ("names", names)):
+            if mask is not None and mask.dtype != torch.bool:
+                raise InputError(f"{name} must be a mask of booleans, found {mask.dtype}")
         self.register_buffer("mentions", mentions, persistent=False)
         self.register_buffer("names", names, persistent=False)
 

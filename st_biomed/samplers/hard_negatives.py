@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from st_biomed.errors import InputError, check_whole
+from st_biomed.losses.arguments import check_kind
 from st_biomed.samplers.arguments import TerminologyBatches, recall
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.neighbor_table import NeighborTable
@@ -56,6 +57,10 @@ class HardNegativePlan:
     def __post_init__(self) -> None:
         for name in ("prototypes", "positives", "neighbors", "prototypes_per_concept"):
             check_whole(name, getattr(self, name))
+        for name in ("prototype_sources", "candidate_sources"):
+            value = getattr(self, name)
+            if not isinstance(value, (tuple, list)) or not all(isinstance(source, str) for source in value):
+                raise InputError(f"{name} must be names of sources, found {value!r}")
 
     @property
     def batch_size(self) -> int:
@@ -113,6 +118,7 @@ class HardNegativeBatchSampler(EpochBatchSampler):
             )
         if len(dataset) < batch_size:
             raise InputError(f"batch_size {batch_size} is too large: the dataset has {len(dataset):,} rows")
+        check_kind("terminology", terminology, Terminology)
         self.rows = ConceptRows(dataset, terminology)
         rng = np.random.default_rng(self.seed)
         of_all = bool(plan.prototype_sources)

@@ -79,6 +79,10 @@ def test_a_miner_takes_cosines_whatever_the_similarity(miner: TripletMarginMiner
     [
         ({"scale": 0.0}, "scale"),
         ({"similarity": "cosine"}, "unknown similarity 'cosine'"),
+        (
+            {name: torch.ones(3) for name in ("mentions", "names")},
+            "mentions must be a mask of booleans, found torch.float32",
+        ),
         ({"mentions": torch.ones(3, dtype=torch.bool)}, "mentions and names must be masks of the same text ids"),
         (
             {"mentions": torch.ones(3, dtype=torch.bool), "names": torch.ones(4, dtype=torch.bool)},

@@ -273,12 +273,15 @@ def seven_levels(pairs):
         (lambda h: sampler(h, 7), "at least 8; found 7"),
         (lambda h: sampler(h, 16, partners=(1, 1, 1, 1, 1)), "each distance from 0 to 3"),
         (lambda h: sampler(h, 16, partners={4: 1}), "each distance from 0 to 3"),
-        (lambda h: sampler(h, 16, partners=(1, -1, 1, 1)), "each distance from 0 to 3"),
+        (lambda h: sampler(h, 16, partners=(1, -1, 1, 1)), "partners must be an integer of at least 0, found -1"),
         (lambda h: sampler(h, 16, partners=(0, 0, 0, 0)), "each distance from 0 to 3"),
         (lambda h: sampler(h, 16, synonym_anchors=1.2), "share from 0 to 1, found 1.2"),
         (lambda h: sampler(h, 16, anchor_repeats={"PHECODE": 70}), "source of anchor_repeats 'PHECODE'"),
-        (lambda h: sampler(h, 16, names_per_partner=0), "names_per_partner must be at least 1, found 0"),
-        (lambda h: sampler(h, 16, anchor_repeats={"TOY": 0}), "source 'TOY' must be at least 1, found 0"),
+        (lambda h: sampler(h, 16, names_per_partner=0), "names_per_partner must be an integer of at least 1, found 0"),
+        (
+            lambda h: sampler(h, 16, anchor_repeats={"TOY": 0}),
+            "anchor_repeats must be an integer of at least 1, found 0",
+        ),
         (lambda h: sampler(hierarchy_of([Term(f"X:{i}", f"t {i}") for i in range(20)]), 8), "hierarchy is empty"),
         (
             lambda h: sampler(hierarchy_of(tree(9)), 8, synonym_anchors=0.5),
