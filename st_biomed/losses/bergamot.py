@@ -109,12 +109,10 @@ class BergamotLoss(nn.Module):
     ) -> None:
         super().__init__()
         self.model: Any = model
-        for name, part, kind in (
-            ("graph_encoder", graph_encoder, nn.Module),
-            ("relation", relation, RelationMarginLoss),
-        ):
-            if part is not None:
-                check_kind(name, part, kind)
+        if graph_encoder is not None:
+            check_kind("graph_encoder", graph_encoder, nn.Module)
+        if relation is not None:
+            check_kind("relation", relation, RelationMarginLoss)
         number("relation_weight", relation_weight, least=0.0)
         weights = {"text": text_weight, "node": node_weight, "intermodal": intermodal_weight, "dgi": dgi_weight}
         if relation is not None:

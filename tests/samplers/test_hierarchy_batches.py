@@ -278,10 +278,7 @@ def seven_levels(pairs):
         (lambda h: sampler(h, 16, synonym_anchors=1.2), "share from 0 to 1, found 1.2"),
         (lambda h: sampler(h, 16, anchor_repeats={"PHECODE": 70}), "source of anchor_repeats 'PHECODE'"),
         (lambda h: sampler(h, 16, names_per_partner=0), "names_per_partner must be an integer of at least 1, found 0"),
-        (
-            lambda h: sampler(h, 16, anchor_repeats={"TOY": 0}),
-            "anchor_repeats must be an integer of at least 1, found 0",
-        ),
+        (lambda h: sampler(h, 16, anchor_repeats={"TOY": 0}), "anchor_repeats must be an integer of at least 1"),
         (lambda h: sampler(hierarchy_of([Term(f"X:{i}", f"t {i}") for i in range(20)]), 8), "hierarchy is empty"),
         (
             lambda h: sampler(hierarchy_of(tree(9)), 8, synonym_anchors=0.5),
