@@ -85,11 +85,12 @@ def check(recipe: HiPrBERTArguments) -> None:
 
     Raises:
         InputError: The terminology or the parts are empty, a part is repeated or unknown, a ``SOURCE=N`` is malformed,
-            or the benchmark does not exist.
+            a preset has no triplet miner to change, or the benchmark does not exist.
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.repeats_by_source()
     recipe.check_distances()
+    recipe.check_presets()
     recipe.protocol()
 
 

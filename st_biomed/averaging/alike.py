@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from sentence_transformers.base.modules import Router
+from sentence_transformers.sentence_transformer.modules.tokenizer import WordTokenizer
+
 from st_biomed.averaging.states import check_tensors
+from st_biomed.encoder.digest import tokenizer_settings
 from st_biomed.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -21,7 +24,6 @@ _OF_NO_VECTOR = {
     "vocab_size",  # the tokenizer has it
 }
 """Ignored settings of a transformer's configuration, together with all settings of dropout."""
-_LEFT_BY_A_CALL = ("padding", "truncation")  # settings of a tokenizer that depend on the last batch
 
 
 def check_alike(first: SentenceTransformer, other: SentenceTransformer, names: tuple[str, str]) -> None:
@@ -52,6 +54,9 @@ def _difference(first: Any, other: Any, called: str) -> str:
             return f"{where} has {difference}"
         if difference := _tokenizers(getattr(module, "tokenizer", None), getattr(its, "tokenizer", None), called):
             return difference
+        for route, parts in module.sub_modules.items() if isinstance(module, Router) else ():
+            if difference := _difference(parts, its.sub_modules[route], called):
+                return f"in route {route!r} {difference}"
     return ""
 
 
@@ -78,13 +83,11 @@ def _configuration(module: Any) -> dict[str, Any]:
 
 
 def _tokenizers(first: Any, second: Any, called: str) -> str:
-    if first is None or second is None or not hasattr(first, "get_vocab") or not hasattr(second, "get_vocab"):
-        return (
-            ""
-            if type(first) is type(second)
-            else f"its tokenizer is {type(second).__name__}, in {called} {type(first).__name__}"
-        )
-    mine, its = first.get_vocab(), second.get_vocab()
+    if type(first) is not type(second):
+        return f"its tokenizer is {type(second).__name__}, in {called} {type(first).__name__}"
+    if first is None:
+        return ""
+    mine, its = ({} if isinstance(of, WordTokenizer) else of.get_vocab() for of in (first, second))
     if mine != its:
         for smaller, larger, where in ((mine, its, "its"), (its, mine, f"the vocabulary of {called}")):
             if smaller.items() < larger.items():
@@ -93,16 +96,6 @@ def _tokenizers(first: Any, second: Any, called: str) -> str:
         place, piece = min((place, piece) for piece, place in mine.items() if its.get(piece) != place)
         here = next((piece for piece, id_ in its.items() if id_ == place), None)
         return f"another vocabulary: piece {place} is {here!r}, in {called} {piece!r}"
-    if difference := _setting(_backend(first), _backend(second), called):
+    if difference := _setting(tokenizer_settings(first), tokenizer_settings(second), called):
         return f"its tokenizer has {difference}"
     return ""
-
-
-def _backend(tokenizer: Any) -> dict[str, Any]:
-    """The settings of a tokenizer other than its vocabulary."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        return {"class": type(tokenizer).__name__}
-    written = json.loads(backend.to_str())
-    written["model"] = {name: value for name, value in written["model"].items() if name != "vocab"}
-    return {name: value for name, value in written.items() if name not in _LEFT_BY_A_CALL}

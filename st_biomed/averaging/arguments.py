@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from st_biomed.errors import InputError, shown
 from st_biomed.evaluators.benchmark import BENCHMARK
-from st_biomed.settings.checks import COUNT, WEIGHT, Check, about
+from st_biomed.settings.checks import COUNT, WEIGHT, Check, about, check_unused
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -69,9 +69,9 @@ class AveragingArguments:
         Raises:
             InputError: Settings of ``dev`` without it, or a benchmark without a dev part or without its data.
         """
-        for name in ("average_tolerance", "average_benchmarks"):
-            if getattr(self, name) and self.average != "dev":
-                raise InputError(f"{name}: is only used with --average dev, found --average {self.average}")
+        if self.average != "dev":
+            names = ("average_tolerance", "average_steps", "average_benchmarks")
+            check_unused(self, names, f"--average {self.average}, only with dev")
         if self.keep_trained and self.average == "none":
             raise InputError("keep_trained: with --average none the trained model is the release")
         if self.average_benchmarks:

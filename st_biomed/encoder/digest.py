@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from sentence_transformers.base.modules import Router
+from sentence_transformers.sentence_transformer.modules.tokenizer import WordTokenizer
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerBase
+
+from st_biomed.modules.name_vectors import NameVectors
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -20,6 +26,7 @@ _NOT_COMPUTED = {
     "dtype",
 }  # settings of a transformer's configuration
 _LEFT_BY_A_CALL = {"padding", "truncation"}  # settings of a tokenizer that depend on the last batch
+_PLACES = {"name_or_path", "vocab_file"}  # of a tokenizer's files
 
 
 def model_digest(model: SentenceTransformer) -> str:
@@ -53,16 +60,28 @@ def _module(module: Any) -> dict[str, Any]:
     if (config := getattr(getattr(module, "auto_model", None), "config", None)) is not None:
         described["config"] = {key: value for key, value in config.to_dict().items() if key not in _NOT_COMPUTED}
     if (tokenizer := getattr(module, "tokenizer", None)) is not None:
-        described["tokenizer"] = _tokenizer(tokenizer)
+        described["tokenizer"] = tokenizer_settings(tokenizer)
+    if isinstance(module, NameVectors):
+        described["table"] = table_digest(module.names, module.vectors.numpy())
+    if isinstance(module, Router):
+        described["routes"] = {
+            route: [_module(part) for part in parts.children()] for route, parts in module.sub_modules.items()
+        }
     return described
 
 
-def _tokenizer(tokenizer: Any) -> Any:
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        return [type(tokenizer).__name__, tokenizer.get_vocab(), getattr(tokenizer, "init_kwargs", {})]
-    written = json.loads(backend.to_str())
-    return {key: value for key, value in written.items() if key not in _LEFT_BY_A_CALL}
+def tokenizer_settings(tokenizer: Any) -> dict[str, Any]:
+    """Everything that determines the tokens of a text: of transformers, of tokenizers (static encoders) or of words."""
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if isinstance(backend, Tokenizer):
+        return {key: value for key, value in json.loads(backend.to_str()).items() if key not in _LEFT_BY_A_CALL}
+    if isinstance(wrapped := getattr(tokenizer, "tokenizer", None), PreTrainedTokenizerBase):
+        return tokenizer_settings(wrapped)
+    if isinstance(tokenizer, WordTokenizer):
+        values = {key: sorted(value) if isinstance(value, set) else value for key, value in vars(tokenizer).items()}
+        return {"class": type(tokenizer).__name__, **values}
+    given = {key: value for key, value in getattr(tokenizer, "init_kwargs", {}).items() if key not in _PLACES}
+    return {"class": type(tokenizer).__name__, "vocab": tokenizer.get_vocab(), "arguments": given}
 
 
 def table_digest(texts: list[str], matrix: np.ndarray) -> str:

@@ -41,7 +41,8 @@ def load_encoder(
         trust_remote_code, exported: As in :func:`load_model`.
 
     Raises:
-        InputError: As in :func:`load_model`; unknown pooling, or a length that leaves no room for a token.
+        InputError: As in :func:`load_model`; unknown pooling or a model without a pooling layer, a length that leaves
+            no room for a token or exceeds the encoder's positions, or one for an encoder that reads whole texts.
     """
     if pooling is not None and pooling not in POOLINGS:
         raise unknown_name("pooling", pooling, POOLINGS)
@@ -50,10 +51,14 @@ def load_encoder(
     model = load_model(name, device=device, card=card, trust_remote_code=trust_remote_code, exported=exported)
     from sentence_transformers.sentence_transformer.modules import Pooling
 
-    for i, module in enumerate(model):
-        if isinstance(module, Pooling) and pooling is not None:
-            model[i] = Pooling(module.embedding_dimension, pooling)
+    layers = [(i, module) for i, module in enumerate(model) if isinstance(module, Pooling) and pooling is not None]
+    if pooling is not None and not layers:
+        found = ", ".join(type(module).__name__ for module in model)
+        raise InputError(f"pooling {pooling!r}: {name} has no Pooling, its modules are {found}; keep its own")
+    for i, module in layers:
+        model[i] = Pooling(module.embedding_dimension, pooling, include_prompt=module.include_prompt)
     if max_length is not None:
+        check_limit(max_length, model)
         model.max_seq_length = max_length
     return model
 

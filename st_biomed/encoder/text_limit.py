@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,29 @@ if TYPE_CHECKING:
 LEAST = 3
 """Tokens of the shortest text that is not empty: [CLS], a token and [SEP]."""
 
+_POSITIONS = ("position_embeddings", "wpe")
+"""Names of tables of learned positions in encoders of transformers."""
 
-def check_limit(max_length: int) -> None:
-    """Raise InputError if a limit leaves no room for a token."""
+
+def check_limit(max_length: int, model: SentenceTransformer | None = None) -> None:
+    """Check a limit, and whether a model can have it.
+
+    Raises:
+        InputError: The limit leaves no room for a token or exceeds the encoder's positions, or the model reads whole
+            texts, as static encoders do.
+    """
     if max_length < LEAST:
         raise InputError(f"max_length must leave room for a token between [CLS] and [SEP], found {max_length}")
+    if model is None:
+        return
+    if model.max_seq_length == math.inf:
+        raise InputError(f"max_length {max_length}: {type(model[0]).__name__} reads whole texts and has no limit")
+    for name, module in model[0].named_modules():
+        if name.endswith(_POSITIONS) and (rows := getattr(module, "num_embeddings", None)) is not None:
+            padding = getattr(module, "padding_idx", None)
+            most = rows if padding is None else rows - padding - 1  # RoBERTa's positions start after the padding's
+            if max_length > most:
+                raise InputError(f"max_length: the encoder has positions for {most:,} tokens, found {max_length:,}")
 
 
 @contextmanager
@@ -30,12 +49,14 @@ def text_limit(model: SentenceTransformer, max_length: int | None) -> Iterator[N
         max_length: Maximum number of tokens of a text; ``None`` keeps the model's own limit.
 
     Raises:
-        InputError: The limit leaves no room for a token.
+        InputError: As in :func:`check_limit`.
     """
-    if max_length is not None:
-        check_limit(max_length)
+    if max_length is None:
+        yield
+        return
+    check_limit(max_length, model)
     own = model.max_seq_length
-    model.max_seq_length = own if max_length is None else max_length
+    model.max_seq_length = max_length
     try:
         yield
     finally:

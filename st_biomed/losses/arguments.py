@@ -48,6 +48,16 @@ def numbers(name: str, value: object, length: int, **bounds: float) -> tuple[flo
     return tuple(number(f"{name}[{i}]", entry, **bounds) for i, entry in enumerate(value))
 
 
+def check_kind(name: str, value: object, kind: type) -> None:
+    """Reject an object of another class.
+
+    Raises:
+        InputError: It is one.
+    """
+    if not isinstance(value, kind):
+        raise InputError(f"{name} must be a {kind.__name__}, found {type(value).__name__}")
+
+
 def concept_lookup(lookup: ConceptLookup | Terminology | None) -> ConceptLookup | None:
     """The lookup itself, or one made from a terminology.
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError, check_name, check_whole
-from st_biomed.losses.arguments import concept_lookup, number
+from st_biomed.losses.arguments import check_kind, concept_lookup, number
 from st_biomed.losses.deep_graph_infomax import CORRUPTIONS, DeepGraphInfomaxLoss, corrupted_edges
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.intermodal import IntermodalLoss
@@ -109,6 +109,11 @@ class BergamotLoss(nn.Module):
     ) -> None:
         super().__init__()
         self.model: Any = model
+        if graph_encoder is not None:
+            check_kind("graph_encoder", graph_encoder, nn.Module)
+        if relation is not None:
+            check_kind("relation", relation, RelationMarginLoss)
+        number("relation_weight", relation_weight, least=0.0)
         weights = {"text": text_weight, "node": node_weight, "intermodal": intermodal_weight, "dgi": dgi_weight}
         if relation is not None:
             weights["relation"] = relation_weight

@@ -10,7 +10,7 @@ from st_biomed.losses.cached_bergamot import CachedBergamotLoss
 from st_biomed.losses.deep_graph_infomax import CORRUPTIONS
 from st_biomed.losses.relation_margin import SCORES, RelationMarginLoss
 from st_biomed.modules.graph_arguments import GraphArguments
-from st_biomed.settings.checks import WEIGHT, about, one_of
+from st_biomed.settings.checks import WEIGHT, about, check_unused, one_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -41,6 +41,12 @@ class BergamotLossArguments(GraphArguments):
         metadata=about(f"additional relation loss of CODER: {', '.join(RELATION_LOSSES)}", one_of(*RELATION_LOSSES)),
     )
     relation_weight: float = field(default=1.0, metadata=about("weight of the relation loss", WEIGHT))
+
+    def check_graph(self) -> None:
+        """Reject also a weight of no relation loss."""
+        super().check_graph()
+        if self.relation_loss == "none":
+            check_unused(self, ("relation_weight",), "relation_loss none")
 
     def bergamot_loss(
         self,

@@ -42,6 +42,9 @@ MINERS: dict[str, Miner | None] = {
 }
 
 
+_NO_NUMBERS = ("name", "model", "miner", "form", "mini_batch_size", "lookup", "mentions", "names")
+
+
 def miner_by_name(name: str) -> Miner | None:
     """The miner with a name from :data:`MINERS`; ``None`` for ``"none"``, which uses all pairs.
 
@@ -114,7 +117,7 @@ def parse_loss_options(text: str) -> dict[str, float]:
     """``"beta=50,base=0.6"`` as keyword arguments of :func:`loss_by_name`.
 
     Raises:
-        InputError: A part that is not ``name=number`` with a finite number.
+        InputError: A part that is not ``name=number`` with a finite number, or an argument that is no number.
     """
     options = {}
     for pair in filter(None, text.split(",")):
@@ -125,4 +128,6 @@ def parse_loss_options(text: str) -> dict[str, float]:
             equals = ""
         if not equals or not math.isfinite(options[name.strip()]):
             raise InputError(f"loss_options must have the form NAME=NUMBER,..., found {pair!r}")
+        if name.strip() in _NO_NUMBERS:
+            raise InputError(f"loss_options: {name.strip()} is not a number of a loss")
     return options

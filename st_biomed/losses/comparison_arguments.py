@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from st_biomed.losses.by_name import LOSSES, MINERS, check_form, loss_by_name, parse_loss_options
+from st_biomed.losses.by_name import LOSSES, MINERS, loss_by_name, parse_loss_options
 from st_biomed.losses.published_form import FORMS
 from st_biomed.settings.checks import about, one_of
 
@@ -34,13 +34,14 @@ class ComparisonArguments:
     )
 
     def check_loss(self) -> None:
-        """Reject a form that the loss does not have with the miner, and options that are no numbers.
+        """Make the loss without a model, before anything is read.
 
         Raises:
-            InputError: There is no such form, or an option is malformed.
+            InputError: There is no such form with the miner, an extra is not installed, or an option is malformed, unknown
+                to the loss or out of its range.
         """
-        parse_loss_options(self.loss_options)
-        check_form(self.loss, self.miner, self.loss_form)
+        options: dict[str, Any] = parse_loss_options(self.loss_options)
+        loss_by_name(self.loss, None, miner=self.miner, form=self.loss_form, **options)
 
     def compared_loss(self, model: nn.Module, lookup: Terminology, **options: Any) -> nn.Module:
         """The loss of the arguments.

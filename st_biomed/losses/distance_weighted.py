@@ -13,7 +13,7 @@ _ROWS = 2048  # anchors at once, which bounds the memory
 def inverse_distance(cosines: np.ndarray, width: int) -> np.ndarray:
     """Log weights ``-log max(1 - cos, 1e-9)``: the draw of the code that Fivez et al. (2021) published.
 
-    A distance above 1, which occurs only between vectors of opposite direction, counts as 1.
+    Distances are from 0 to 2; one below 1e-9, of equal vectors, counts as 1e-9.
 
     Args:
         cosines: Of anchors to names, float64 ``[A, M]``.

@@ -15,7 +15,7 @@ from st_biomed.losses.kge_similarity import GRAPH_VECTORS
 from st_biomed.losses.miners import MultiSimilarityMiner
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
-from st_biomed.settings.checks import WEIGHT, about, above, one_of
+from st_biomed.settings.checks import WEIGHT, about, above, check_unused, one_of
 
 if TYPE_CHECKING:
     from torch import nn
@@ -56,8 +56,8 @@ class ItalianLossArguments:
         ),
     )
 
-    def check_graph_vectors(self) -> None:
-        """Reject a control of v3's margin with a loss that has no graph in its margin.
+    def check_loss(self) -> None:
+        """Reject a control of v3's margin, or a parameter, with a loss that does not have it.
 
         Raises:
             InputError: Such a loss.
@@ -66,6 +66,10 @@ class ItalianLossArguments:
             raise InputError(
                 f"graph_vectors: {self.graph_vectors} is a control of the margin of loss v3, found loss {self.loss}"
             )
+        if self.loss != "v3":
+            check_unused(self, ("detach_margin", "missing"), f"loss {self.loss}")
+        if self.loss == "barlow_twins":
+            check_unused(self, ("alpha", "beta", "epsilon"), "loss barlow_twins")
 
     def italian_loss(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name
+from st_biomed.errors import InputError, check_name, check_whole
 from st_biomed.losses.arguments import number, numbers
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.kernel import masked_log_sum_exp
@@ -85,8 +85,9 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         detach_margin: Whether no gradient flows through the margin.
         missing: Thresholds of a pair that has no K: ``"v2"`` (1 and 0.5), ``"v1"`` (0.5 and 0.5), or ``"skip"`` to leave
             the pair out.
-        kge_clip: Lowest and highest K, e.g. ``(0, 1)``; a negative K pushes pairs beyond orthogonality. Not clipped by
-            default. The K of a shared concept stays 1.
+        kge_clip: Lowest and highest K, e.g. ``(0, 1)``; K is not clipped by default. It is the cosine of two different
+            concepts: with a negative K, a negative is pushed until its cosine is below 0. The K of a shared concept stays 1;
+            a given ``kge_similarity`` is clipped as a whole.
         reduction: ``"mean_all"`` over all texts (the paper), ``"mean_nonzero"`` over those with a loss, ``"sum"``.
         lookup: The terminology whose text ids are the labels; with ``kge`` it must be the terminology itself, for its
             codes.
@@ -127,6 +128,7 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
     ) -> None:
         super().__init__(model, reduction=reduction, lookup=lookup, miner=miner, **pairs)
         check_name("graph_vectors", graph_vectors, GRAPH_VECTORS)
+        check_whole("shuffle_seed", shuffle_seed, 0)
         self.kge = None if kge is None else KGESimilarity(lookup, kge, graph_vectors, shuffle_seed)
         self.alpha = number("alpha", alpha, above=0.0)
         self.beta = number("beta", beta, above=0.0)

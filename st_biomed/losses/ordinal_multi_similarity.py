@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError, check_name, check_whole
-from st_biomed.losses.arguments import numbers
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.losses.arguments import check_kind, numbers
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.similarity import (
     REDUCTIONS,
@@ -21,9 +22,6 @@ from st_biomed.losses.similarity import (
     reduce_rows,
     unit_rows,
 )
-
-if TYPE_CHECKING:
-    from st_biomed.hierarchy import Hierarchy
 
 FORMS = ("ordinal", "pairwise_mean")
 SIMILARITIES = {"cos": (1.0, 0.0), "half": (0.5, 0.5)}
@@ -96,6 +94,8 @@ class OrdinalMultiSimilarityLoss(nn.Module):
         if form == "pairwise_mean" and (cuts is not None or cut_weights is not None):
             raise InputError("cuts and cut_weights belong to form='ordinal': 'pairwise_mean' compares all distances")
         self.model: Any = model
+        if hierarchy is not None:
+            check_kind("hierarchy", hierarchy, Hierarchy)
         self.hierarchy = hierarchy
         self.form = check_name("form", form, FORMS)
         self.cuts = _checked_cuts(cuts, None if hierarchy is None else hierarchy.max_distance)

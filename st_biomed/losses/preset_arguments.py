@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from st_biomed.errors import InputError, check_name
 from st_biomed.losses.cached import CachedMultiSimilarityLoss
 from st_biomed.losses.miners import MINED, MODES, TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS, MultiSimilarityLoss
@@ -46,6 +47,21 @@ class PresetArguments:
         ),
     )
 
+    def check_presets(self) -> None:
+        """Reject changes of the triplet miner for a preset with another miner.
+
+        Raises:
+            InputError: A preset has another miner.
+        """
+        changed = [name for name in ("margin", "mining", "mine") if getattr(self, name) is not None]
+        for option in ("synonym_preset", "relation_preset"):
+            miner = PRESETS[check_name("preset", getattr(self, option), PRESETS)]["miner"]
+            if changed and not isinstance(miner, TripletMarginMiner):
+                raise InputError(
+                    f"{changed[0]}: is of the triplet miner, and {option} {getattr(self, option)} has a "
+                    f"{type(miner).__name__}"
+                )
+
     def multi_similarity(
         self,
         model: nn.Module,
@@ -62,17 +78,17 @@ class PresetArguments:
             lookup: Determines the labels that belong together.
             mini_batch_size: Texts embedded at a time by the cached loss; not cached by default.
             gather_across_devices: Whether the texts of all processes form one batch.
+
+        Raises:
+            InputError: As in :meth:`check_presets`, or an unknown preset.
         """
+        self.check_presets()
+        check_name("preset", preset, PRESETS)
         options: dict[str, Any] = {"lookup": lookup, "gather_across_devices": gather_across_devices}
         if (self.margin, self.mining, self.mine) != (None, None, None):
-            miner = PRESETS[preset]["miner"] if preset in PRESETS else None
-            chosen = miner.get_config_dict() if isinstance(miner, TripletMarginMiner) else {}
-            options["miner"] = TripletMarginMiner(
-                margin=chosen.get("margin", 0.2) if self.margin is None else self.margin,
-                distance=chosen.get("distance", "l2_normalized"),
-                mode=self.mining or "all",
-                mine=self.mine or chosen.get("mine", "both"),
-            )
+            changes = {"margin": self.margin, "mode": self.mining, "mine": self.mine}
+            changes = {name: value for name, value in changes.items() if value is not None}
+            options["miner"] = replace(PRESETS[preset]["miner"], **changes)
         if mini_batch_size is None:
             return MultiSimilarityLoss.from_preset(model, preset, **options)
         return CachedMultiSimilarityLoss.from_preset(model, preset, mini_batch_size=mini_batch_size, **options)

@@ -68,8 +68,10 @@ class SelfDistillationLoss(nn.Module):
         gather_across_devices: bool = False,
     ) -> None:
         super().__init__()
-        if teacher.ndim != 2 or not len(teacher):
-            raise InputError(f"teacher must be vectors [N, D], found shape {list(teacher.shape)}")
+        if getattr(teacher, "ndim", None) != 2 or not len(teacher):
+            found = getattr(teacher, "shape", None)
+            what = type(teacher).__name__ if found is None else f"shape {list(found)}"
+            raise InputError(f"teacher must be vectors [N, D], found {what}")
         self.model: Any = model
         self.teacher = teacher
         self.weight = number("weight", weight, above=0.0)
@@ -193,8 +195,10 @@ class DistilledLoss(nn.Module):
         self.rows, self.labels = rows, labels
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
+        from st_biomed.losses.callbacks import require_loss_parameters_callback
         from st_biomed.losses.embed import embed_columns
 
+        require_loss_parameters_callback(self.loss)  # its forward, which would say it, is not called
         return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)
 
     def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:

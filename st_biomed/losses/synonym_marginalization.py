@@ -10,7 +10,14 @@ from torch import Tensor, nn
 from st_biomed.errors import InputError, check_name
 from st_biomed.losses.arguments import number
 from st_biomed.losses.pair_loss import PairLoss, concept_pairs
-from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, reduce_rows, unit_rows
+from st_biomed.losses.similarity import (
+    cosine_matrix,
+    full_precision,
+    join_embeddings,
+    join_labels,
+    reduce_rows,
+    unit_rows,
+)
 
 SIMILARITIES = ("dot", "cos")
 
@@ -37,7 +44,7 @@ class SynonymMarginalizationLoss(PairLoss):
             is over mentions with a synonym.
 
     Inputs: as :class:`~st_biomed.losses.pair_loss.PairLoss`. The batches need mentions with their nearest names:
-    :class:`st_biomed.samplers.HardNegativeBatches` with ``prototype_sources``.
+    :class:`st_biomed.samplers.HardNegativeBatches` with ``prototype_sources`` and ``candidate_sources``.
 
     Raises:
         InputError: An argument out of its range, one of ``mentions`` and ``names`` without the other, or two lengths.
@@ -63,6 +70,9 @@ class SynonymMarginalizationLoss(PairLoss):
             mentions is not None and names is not None and mentions.shape != names.shape
         ):
             raise InputError("mentions and names must be masks of the same text ids, or both None")
+        for name, mask in (("mentions", mentions), ("names", names)):
+            if mask is not None and mask.dtype != torch.bool:
+                raise InputError(f"{name} must be a mask of booleans, found {mask.dtype}")
         self.register_buffer("mentions", mentions, persistent=False)
         self.register_buffer("names", names, persistent=False)
 
@@ -74,9 +84,9 @@ class SynonymMarginalizationLoss(PairLoss):
             if self.mentions is not None and self.names is not None:
                 candidates = self.mentions[labels][:, None] & self.names[labels]
                 positives, negatives = positives & candidates, negatives & candidates
-            vectors = unit_rows(rows) if self.similarity == "cos" else rows
-            similarities = (vectors @ vectors.T).detach()
-            return self.loss_of_batch(rows, vectors, similarities, positives, negatives)
+            unit = unit_rows(rows)
+            cosines = cosine_matrix(unit)  # what a miner takes, whatever the similarity of the loss
+            return self.loss_of_batch(rows, unit if self.similarity == "cos" else rows, cosines, positives, negatives)
 
     def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         scores = self.scale * (unit @ unit.T)

@@ -9,9 +9,19 @@ from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphSAGE
 from st_biomed.modules.graph_layers import GraphEncoder
 from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
 from st_biomed.modules.saved_graph_encoder import GRAPH_ENCODERS
-from st_biomed.settings.checks import COUNT, DROPOUT, about, above, at_least, one_of
+from st_biomed.settings.checks import COUNT, DROPOUT, about, above, at_least, check_unused, one_of
 
 GRAPHS = (*GRAPH_ENCODERS, "none")
+_OF_SOME = {
+    "graph_residual": ("sage", "rgcn", "gat"),
+    "heads": ("gat", "published_gat"),
+    "attention_dropout": ("published_gat",),
+    "self_loops": ("published_gat",),
+    "relation_features": ("gat",),
+    "blocks": ("rgcn", "published_rgcn"),
+    "bases": ("rgcn", "published_rgcn"),
+}
+"""Options of some graph encoders, and these encoders."""
 
 
 @dataclass
@@ -66,6 +76,16 @@ class GraphArguments:
     def loss_warmup_steps(self) -> float | None:
         """That of the graph encoder and of the other parameters of the loss."""
         return self.graph_warmup_steps
+
+    def check_graph(self) -> None:
+        """Reject options of another graph encoder than the chosen one; without any, all of them have no effect.
+
+        Raises:
+            InputError: Such an option has another value than its default.
+        """
+        if self.graph != "none":
+            used = {name for name, graphs in _OF_SOME.items() if self.graph in graphs}
+            check_unused(self, _OF_SOME.keys() - used, f"graph {self.graph}")
 
     def graph_encoder(self, width: int, n_relations: int) -> GraphEncoder | None:
         """The graph encoder with new weights, or ``None`` for ``"none"``.

@@ -18,8 +18,6 @@ from st_biomed.modules.hub_arguments import hub_arguments
 
 _NAMES = "names.json"
 
-_NAMES = "names.json"
-
 
 class NameVectors(InputModule):
     """An input module that maps the names of a list to given vectors.

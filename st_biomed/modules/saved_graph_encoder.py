@@ -35,6 +35,9 @@ def load_graph_encoder(folder: str | Path) -> GraphEncoder:
         encoder.load_state_dict(load_file(file))
     except FileNotFoundError as error:
         raise InputError(f"{file}: missing") from error
-    except (SafetensorError, RuntimeError, KeyError, AttributeError, TypeError, json.JSONDecodeError) as error:
-        raise InputError(f"{file}: holds no graph encoder: {str(error).strip().splitlines()[0]}") from error
+    except InputError as error:
+        raise error if str(error).startswith(str(file)) else InputError(f"{file}: {error}") from error
+    except (SafetensorError, RuntimeError, LookupError, AttributeError, TypeError, ValueError, OSError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{file}: holds no graph encoder: {reason}") from error
     return encoder.eval()

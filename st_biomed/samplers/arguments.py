@@ -8,6 +8,7 @@ saved at its path.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_ROWS_READ = 65_536  # at once, to identify a dataset
 _TERMINOLOGIES: dict[str, Terminology] = {}
 
 
@@ -55,13 +57,18 @@ def recall(digest: str, path: str | None) -> Terminology:
 
 
 def training_rows(dataset: Dataset) -> str:
-    """Identifies a training dataset by its columns, its terminology, and its labels in order.
+    """Identifies a training dataset by its columns, its terminology, and its rows in order.
 
     Unlike a fingerprint, it survives changes by the host (formats, transforms, the added name).
     """
-    sha = hashlib.sha256(f"{sorted(dataset.column_names)} {dataset.info.description}".encode())
+    columns = sorted(dataset.column_names)
+    sha = hashlib.sha256(f"{columns} {dataset.info.description}".encode())
     if dataset.features.get(LABEL) in (NAMES.type, RELATIONS.type):
         sha.update(labels_of(dataset).tobytes())
+        columns.remove(LABEL)
+    if columns:
+        for rows in dataset.select_columns(columns).with_format("arrow").iter(_ROWS_READ):
+            sha.update(json.dumps(rows.to_pydict(), default=str).encode())
     return sha.hexdigest()[:16]
 
 
@@ -204,7 +211,8 @@ class BatchesByName:
         if name is not None:
             check_name("dataset", name, self.batches)
             return self.batches[name]
-        fitting = [name for name, batches in self.batches.items() if batches.is_training(dataset)]
+        rows = training_rows(dataset)
+        fitting = [name for name, batches in self.batches.items() if batches.rows == rows]
         if len(fitting) > 1:
             raise InputError(f"the datasets {fitting} have the same rows: give the losses as a dictionary by name")
         return self.batches[(fitting or list(self.batches))[0]]

@@ -10,6 +10,7 @@ import numpy as np
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
+from st_biomed.losses.arguments import check_kind, number
 from st_biomed.samplers.arguments import TerminologyBatches
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.rows import DefinitionRows
@@ -38,7 +39,7 @@ class DefinitionPlan:
     siblings: float = 0.25
 
     def __post_init__(self) -> None:
-        if not 0 <= self.siblings < 1:
+        if not 0 <= number("siblings", self.siblings) < 1:
             raise InputError(f"siblings must be at least 0 and less than 1, found {self.siblings}")
 
 
@@ -79,6 +80,7 @@ class DefinitionBatchSampler(EpochBatchSampler):
                 f"batch_size must be an even number of at least 4, a name and a definition each; found {batch_size}"
             )
         self.plan = plan
+        check_kind("terminology", terminology, Terminology)
         self.rows = DefinitionRows(dataset, terminology)
         both = (self.rows.names.counts > 0) & (self.rows.definitions.counts > 0)
         self.n_skipped = int((self.rows.names.counts > 0).sum() - both.sum())

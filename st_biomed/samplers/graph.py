@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
+from st_biomed.losses.arguments import check_kind
 from st_biomed.samplers.arguments import TerminologyBatches
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.language_pairs import PairStrata
@@ -42,8 +43,7 @@ class GraphPlan:
     pivot_language: str | None = PIVOT
 
     def __post_init__(self) -> None:
-        if self.max_pairs_per_concept < 1:
-            raise InputError(f"max_pairs_per_concept must be at least 1, found {self.max_pairs_per_concept}")
+        check_whole("max_pairs_per_concept", self.max_pairs_per_concept)
 
 
 class GraphBatchSampler(EpochBatchSampler):
@@ -83,6 +83,7 @@ class GraphBatchSampler(EpochBatchSampler):
                 f"batch_size must be an even number of at least 4 (two names of each concept), found {batch_size}"
             )
         self.plan = plan
+        check_kind("terminology", terminology, Terminology)
         self.rows = NameRows(dataset, terminology)
         self._strata = PairStrata(terminology, self.rows.names, plan.pivot_language)
         concepts, self._place = np.unique(self._strata.concepts, return_inverse=True)

@@ -17,7 +17,7 @@ from sentence_transformers.util import get_rank, get_world_size
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.encoder.digest import model_digest
-from st_biomed.encoder.text_limit import text_limit
+from st_biomed.encoder.text_limit import LEAST, text_limit
 from st_biomed.errors import InputError, check_whole
 from st_biomed.files import lock
 from st_biomed.samplers.epoch_callback import EpochCallback
@@ -77,6 +77,7 @@ class HardNegativeCallback(EpochCallback):
     ) -> None:
         check_whole("every", every, or_none=True)
         check_whole("batch_size", batch_size)
+        check_whole("max_length", max_length, LEAST, or_none=True)
         self.every, self.prompt, self.max_length, self.batch_size = every, prompt, max_length, batch_size
         self.folder = None if folder is None else Path(folder)
         self._held = ExitStack()
@@ -168,7 +169,9 @@ class HardNegativeCallback(EpochCallback):
             if first:
                 with text_limit(model, self.max_length):
                     vectors = self._vectors(sampler, model, folder)
-                rows = nearest_rows(vectors, sampler.prototypes, sampler.width, device=model.device)
+                rows = nearest_rows(
+                    vectors, sampler.prototypes, sampler.width, candidates=sampler.candidates, device=model.device
+                )
                 table = NeighborTable(rows, sampler.items, model_digest(model), step, epoch)
                 if folder is not None:
                     table.save(folder)

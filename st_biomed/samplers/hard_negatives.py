@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from st_biomed.errors import InputError, check_whole
+from st_biomed.losses.arguments import check_kind
 from st_biomed.samplers.arguments import TerminologyBatches, recall
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.neighbor_table import NeighborTable
@@ -38,6 +39,8 @@ class HardNegativePlan:
         lone_rows: Whether rows that share no concept with another row are also prototypes; they have only neighbors.
         prototype_sources: Sources of the terminology whose names alone are prototypes, all of them that share a concept with
             another row, such as the mentions of a linking data set; none for prototypes of every concept.
+        candidate_sources: Sources of the terminology whose names alone are positives and neighbors, such as the dictionary
+            of a linking data set; none for all rows.
 
     Raises:
         InputError: A number below 1.
@@ -49,10 +52,15 @@ class HardNegativePlan:
     prototypes_per_concept: int = 3
     lone_rows: bool = False
     prototype_sources: tuple[str, ...] = ()
+    candidate_sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("prototypes", "positives", "neighbors", "prototypes_per_concept"):
             check_whole(name, getattr(self, name))
+        for name in ("prototype_sources", "candidate_sources"):
+            value = getattr(self, name)
+            if not isinstance(value, (tuple, list)) or not all(isinstance(source, str) for source in value):
+                raise InputError(f"{name} must be names of sources, found {value!r}")
 
     @property
     def batch_size(self) -> int:
@@ -83,12 +91,13 @@ class HardNegativeBatchSampler(EpochBatchSampler):
 
     Attributes:
         prototypes: Rows that are prototypes, sorted, ``[P]``; they depend on the dataset and the seed.
-        items: Identifier of the dataset and the prototypes.
+        candidates: Rows that may be positives or neighbors, sorted; ``None`` for all.
+        items: Identifier of the dataset, the prototypes and the candidates.
         width: Number of neighbors per prototype that a table must have.
 
     Raises:
-        InputError: A ``batch_size`` other than the plan's, a dataset smaller than a batch, too few prototypes for a
-            batch, or an unknown source of prototypes. In iteration: no table of neighbors yet.
+        InputError: A ``batch_size`` other than the plan's, a dataset (or its candidates) smaller than a batch, too few
+            prototypes for a batch, or an unknown source of prototypes or candidates. In iteration: no table of neighbors yet.
     """
 
     def __init__(
@@ -109,6 +118,7 @@ class HardNegativeBatchSampler(EpochBatchSampler):
             )
         if len(dataset) < batch_size:
             raise InputError(f"batch_size {batch_size} is too large: the dataset has {len(dataset):,} rows")
+        check_kind("terminology", terminology, Terminology)
         self.rows = ConceptRows(dataset, terminology)
         rng = np.random.default_rng(self.seed)
         of_all = bool(plan.prototype_sources)
@@ -117,16 +127,28 @@ class HardNegativeBatchSampler(EpochBatchSampler):
         if of_all:
             texts = texts_named_by(terminology, plan.prototype_sources)
             self.prototypes = self.prototypes[texts[self.rows.labels[self.prototypes]]]
+        self.candidates: np.ndarray | None = None
+        if plan.candidate_sources:
+            named = texts_named_by(terminology, plan.candidate_sources)[self.rows.labels]
+            self.candidates = np.flatnonzero(named)
+            if len(self.candidates) < batch_size:
+                raise InputError(
+                    f"batch_size {batch_size} is too large: {len(self.candidates):,} of {len(dataset):,} rows are of "
+                    f"{', '.join(plan.candidate_sources)}"
+                )
         if len(self.prototypes) < plan.prototypes:
             raise InputError(
                 f"a batch has {plan.prototypes} prototypes, but only {len(self.prototypes)} of {len(dataset):,} rows "
                 "can be one: too few concepts have two rows"
             )
         sha = hashlib.sha256(f"{len(dataset)} {terminology.digest}".encode())
-        for part in (self.rows.labels, self.prototypes):
-            sha.update(part.astype(np.int64).tobytes())
+        for part in (self.rows.labels, self.prototypes, self.candidates):
+            sha.update(b"" if part is None else part.astype(np.int64).tobytes())
         self.items = sha.hexdigest()
-        self.width = min(plan.positives + plan.neighbors + SPARE, len(dataset) - 1)
+        self.width = min(
+            plan.positives + plan.neighbors + SPARE,
+            (len(dataset) if self.candidates is None else len(self.candidates)) - 1,
+        )
         self.table: NeighborTable | None = None
 
     def texts(self, rows: slice) -> list[str]:
@@ -163,7 +185,9 @@ class HardNegativeBatchSampler(EpochBatchSampler):
             raise InputError(
                 "no neighbors have been found yet: give the trainer callbacks=[HardNegativeCallback()], which finds them"
             )
-        taken = np.zeros(len(self.dataset), dtype=bool)
+        taken = np.full(len(self.dataset), self.candidates is not None)
+        if self.candidates is not None:
+            taken[self.candidates] = False
         taken[self.prototypes[chosen]] = True
         groups = []
         for prototype in self.prototypes[chosen]:

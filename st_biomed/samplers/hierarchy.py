@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, check_name
+from st_biomed.errors import InputError, check_name, check_whole
 from st_biomed.hierarchy import Hierarchy
+from st_biomed.losses.arguments import check_kind, number
 from st_biomed.samplers.arguments import TerminologyBatches, known_by, recall
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.groups import PartnerGroups
@@ -36,7 +37,8 @@ class HierarchyPlan:
         synonym_anchors: Share of anchors that must have a synonym, from 0 (no requirement) to 1.
         anchor_repeats: Mapping from source to the number of times each of its anchors occurs in an epoch; 1 for other
             sources. A concept belongs to the sources of its edges; if there are several, the largest number applies.
-        names_per_partner: Maximum number of names that a related concept contributes, if there is room.
+        names_per_partner: Maximum number of names of one related concept among the partners at its distance, which are
+            drawn together: fewer concepts are partners then. 1 draws each partner from a concept of its own.
 
     Raises:
         InputError: A number out of range.
@@ -48,10 +50,18 @@ class HierarchyPlan:
     names_per_partner: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.synonym_anchors <= 1:
+        if not 0 <= number("synonym_anchors", self.synonym_anchors) <= 1:
             raise InputError(f"synonym_anchors must be a share from 0 to 1, found {self.synonym_anchors}")
-        if self.names_per_partner < 1:
-            raise InputError(f"names_per_partner must be at least 1, found {self.names_per_partner}")
+        check_whole("names_per_partner", self.names_per_partner)
+        if self.partners is not None and not isinstance(self.partners, (Sequence, Mapping)):
+            raise InputError(f"partners must be a sequence or a mapping of integers, found {self.partners!r}")
+        counts = self.partners.values() if isinstance(self.partners, Mapping) else self.partners or ()
+        for count in counts:
+            check_whole("partners", count, 0)
+        if self.anchor_repeats is not None:
+            check_kind("anchor_repeats", self.anchor_repeats, Mapping)
+            for repeats in self.anchor_repeats.values():
+                check_whole("anchor_repeats", repeats)
 
 
 class HierarchyBatchSampler(EpochBatchSampler):
@@ -99,6 +109,7 @@ class HierarchyBatchSampler(EpochBatchSampler):
         **host: Unpack[HostArguments],
     ) -> None:
         super().__init__(dataset, batch_size, **host)
+        check_kind("hierarchy", hierarchy, Hierarchy)
         self.hierarchy = hierarchy
         self.partners = partners_per_distance(plan.partners, hierarchy.far)
         self.group_size = 1 + sum(self.partners)
@@ -246,13 +257,11 @@ def repeats_per_concept(hierarchy: Hierarchy, anchor_repeats: Mapping[str, int])
     """The number of times that the anchors of each concept occur in an epoch, ``[C]``.
 
     Raises:
-        InputError: A source that is not in the hierarchy, or a number below 1.
+        InputError: A source that is not in the hierarchy.
     """
     sources = list(hierarchy.terminology.sources)
-    for source, number in anchor_repeats.items():
+    for source in anchor_repeats:
         check_name("source of anchor_repeats", source, sources)
-        if number < 1:
-            raise InputError(f"anchor_repeats of source {source!r} must be at least 1, found {number}")
     repeats = np.ones(hierarchy.terminology.n_concepts, dtype=np.int32)
     if not anchor_repeats:
         return repeats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -13,6 +14,7 @@ from sentence_transformers.util import get_world_size
 from torch.utils.data import BatchSampler, SequentialSampler
 
 from st_biomed.errors import InputError
+from st_biomed.losses.arguments import number
 
 if TYPE_CHECKING:
     import torch
@@ -51,9 +53,8 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         temperature: float = 1.0,
         shares: Sequence[float] = (),
     ) -> None:
-        if not temperature >= 1:
-            raise InputError(f"temperature must be at least 1, found {temperature}")
-        if shares and (temperature != 1 or len(shares) != len(batch_samplers) or not min(shares) > 0):
+        number("temperature", temperature, least=1.0)
+        if shares and (temperature != 1 or len(shares) != len(batch_samplers) or not _positive(shares)):
             raise InputError(
                 f"shares must be {len(batch_samplers)} numbers above 0, one for each dataset, without a temperature; "
                 f"found {list(shares)} and temperature {temperature}"
@@ -106,6 +107,11 @@ class RankAlignedMixing:
     temperature: float = 1.0
     shares: tuple[float, ...] = ()
 
+    def __post_init__(self) -> None:
+        number("temperature", self.temperature, least=1.0)
+        if not isinstance(self.shares, (tuple, list)) or not _positive(self.shares):
+            raise InputError(f"shares must be numbers above 0, one for each dataset, found {self.shares!r}")
+
     def __call__(
         self,
         dataset: ConcatDataset,
@@ -117,6 +123,10 @@ class RankAlignedMixing:
         return RankAlignedBatchSampler(
             dataset, batch_samplers, generator, seed, temperature=self.temperature, shares=self.shares
         )
+
+
+def _positive(shares: Sequence[float]) -> bool:
+    return all(isinstance(share, (int, float)) and 0 < share < math.inf for share in shares)
 
 
 def _shared_out(blocks: np.ndarray, weights: np.ndarray) -> np.ndarray:

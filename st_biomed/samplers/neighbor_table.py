@@ -79,7 +79,12 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def nearest_rows(
-    vectors: np.ndarray, prototypes: np.ndarray, width: int, *, device: torch.device | str = "cpu"
+    vectors: np.ndarray,
+    prototypes: np.ndarray,
+    width: int,
+    *,
+    candidates: np.ndarray | None = None,
+    device: torch.device | str = "cpu",
 ) -> np.ndarray:
     """The rows with the largest inner products, exact, with ties in the order of the rows.
 
@@ -87,20 +92,23 @@ def nearest_rows(
         vectors: float32 ``[N, D]``, of length one; may be memory-mapped.
         prototypes: Rows to find neighbors of, ``[P]``.
         width: Number of neighbors, W.
+        candidates: Rows that may be neighbors, sorted, ``[M]``; ``None`` for all.
         device: Device of the comparison.
 
     Returns:
-        int32 ``[P, min(W, N - 1)]``, nearest first, no row its own neighbor.
+        int32 ``[P, min(W, N - 1)]`` (M - 1 with candidates), nearest first, no row its own neighbor.
 
     Raises:
         InputError: NaN or infinity among the vectors.
     """
-    width = min(width, len(vectors) - 1)
+    searched = vectors if candidates is None else vectors[candidates]
+    width = min(width, len(searched) - 1)
     out = np.empty((len(prototypes), width), dtype=np.int32)
     for start in range(0, len(prototypes), _QUERIES):
         rows = prototypes[start : start + _QUERIES]
         queries = torch.from_numpy(np.ascontiguousarray(vectors[rows])).to(device)
-        found = nearest(queries, vectors, width + 1, similarity="dot")[1].cpu().numpy()
+        found = nearest(queries, searched, width + 1, similarity="dot")[1].cpu().numpy()
+        found = found if candidates is None else candidates[found]
         others = found != rows[:, None]
         others[others.all(axis=1), -1] = False  # where equal vectors come first, the row itself is not among them
         out[start : start + len(rows)] = found[others].reshape(len(rows), width)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
+from st_biomed.losses.arguments import check_kind
 from st_biomed.samplers.arguments import TerminologyBatches
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.language_pairs import PairStrata
@@ -41,10 +42,8 @@ class SynonymPlan:
     pivot_language: str | None = None
 
     def __post_init__(self) -> None:
-        if self.names_per_concept < 2:
-            raise InputError(f"names_per_concept must be at least 2, found {self.names_per_concept}")
-        if self.max_pairs_per_concept < 1:
-            raise InputError(f"max_pairs_per_concept must be at least 1, found {self.max_pairs_per_concept}")
+        check_whole("names_per_concept", self.names_per_concept, 2)
+        check_whole("max_pairs_per_concept", self.max_pairs_per_concept)
         if self.pivot_language is not None and self.names_per_concept != 2:
             raise InputError(
                 f"pivot_language {self.pivot_language!r} needs names_per_concept=2, found {self.names_per_concept}"
@@ -96,6 +95,7 @@ class SynonymBatchSampler(EpochBatchSampler):
                 f"batch_size must hold two groups of {names_per_concept} names, so at least "
                 f"{2 * names_per_concept}; found {batch_size}"
             )
+        check_kind("terminology", terminology, Terminology)
         self.rows = NameRows(dataset, terminology)
         counts = self.rows.names.counts
         self.n_skipped = int((counts == 1).sum())

@@ -11,7 +11,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import MISSING as _NONE
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,23 @@ def check_fields(instance: Any) -> None:
     """
     for option in fields(instance):
         check_value(option.name, getattr(instance, option.name), option.metadata.get("check"))
+
+
+def check_unused(instance: Any, names: Collection[str], where: str) -> None:
+    """Reject options that have another value than their default although nothing reads them.
+
+    Args:
+        instance: A dataclass of options.
+        names: The options that are not read.
+        where: The choice by which they are not, e.g. ``"graph sage"``.
+
+    Raises:
+        InputError: With the first of them.
+    """
+    for option in fields(instance):
+        default = option.default if option.default_factory is _NONE else option.default_factory()
+        if option.name in names and (value := getattr(instance, option.name)) != default:
+            raise InputError(f"{option.name}: is not used with {where}, found {shown(value)}")
 
 
 def _never(name: str, value: Any) -> str | None:

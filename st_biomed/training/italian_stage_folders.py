@@ -118,7 +118,7 @@ def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None
     if {"inject", "contrastive", "pipelined"} & {*stages}:
         chosen_benchmarks(recipe.benchmarks)
     if {"contrastive", "pipelined"} & {*stages}:
-        recipe.check_graph_vectors()
+        recipe.check_loss()
     for stage in (stage for stage in STAGES[:3] if stage in stages):
         settings = getattr(recipe, f"{stage}_settings")
         if not Path(settings).is_file() and bundled(f"recipes/configs/{settings}") is None:

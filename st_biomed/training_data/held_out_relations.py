@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.terminology import Terminology
 
 _STAGE = "held-out relations"  # of the tallies
@@ -42,14 +42,18 @@ def without_relations_of(terminology: Terminology, codes: Collection[str]) -> Te
 
 
 def draw_related(terminology: Terminology, n: int, seed: int = 0) -> list[str]:
-    """Codes of the concepts of random relations, for :func:`without_relations_of`.
+    """Codes of the concepts of ``n`` random relations, for :func:`without_relations_of`.
 
     Raises:
-        InputError: Not enough relations to leave one for training.
+        InputError: A number below 0, or every relation has one of these concepts, so none is left for training.
     """
+    check_whole("n", n, 0)
     relations = terminology.relations
     if n >= relations.num_rows:
         raise InputError(f"{n:,} relations cannot be held out: the training terminology has {relations.num_rows:,}")
     rows = np.random.default_rng(seed).choice(relations.num_rows, n, replace=False)
-    concepts = np.unique(np.concatenate([relations[end].to_numpy()[rows] for end in ("head", "tail")]))
+    ends = np.stack([relations[end].to_numpy() for end in ("head", "tail")])
+    concepts = np.unique(ends[:, rows])
+    if np.isin(ends, concepts).any(axis=0).all():
+        raise InputError(f"{n:,} relations cannot be held out: all {relations.num_rows:,} have one of their concepts")
     return terminology.concepts["code"].take(pa.array(concepts)).to_pylist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow as pa
 from datasets import Dataset, DatasetInfo
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.records import LinkingDataset, Mention
+from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.records import Record, SourceInfo, Tally, Term
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.columns import description
@@ -42,6 +42,10 @@ def mention_pairs(dataset: LinkingDataset, splits: Sequence[str] = ("train",)) -
     (SapBERT, section 4.1). No other split is read. A part of a composite mention is paired if parts and groups of ids
     correspond one to one. A mention of several groups that was not split into parts is dropped and counted, because it
     names none of them alone. Equal mentions of one concept count once, and a name equal to the mention is not a pair.
+
+    Labels are texts, so one text with two concepts would pull the names of both together. The dictionary decides between
+    concepts where it has the mention as a name. A mention that it has as a name of other concepts alone is dropped and
+    counted, and so is one that it does not have and whose occurrences share no concept.
 
     Raises:
         InputError: No such split, or no pair in it.
@@ -85,20 +89,41 @@ def _dictionary_name(dataset: LinkingDataset) -> str:
 def _parts(mentions: Sequence[Mention], dataset: LinkingDataset, tally: Tally) -> Iterator[tuple[str, str]]:
     """Text and id of each part that can be paired."""
     known = dataset.dictionary.id_index
+    found: list[tuple[str, set[str]]] = []
     for mention in mentions:
         aligned = len(mention.parts) == len(mention.gold)
         for i, part in enumerate(mention.parts):
             tally.read()
-            ids = sorted(code for code in (mention.gold[i] if aligned else ()) if code in known)
+            ids = {code for code in (mention.gold[i] if aligned else ()) if code in known}
             if ids and part.strip():
-                tally.keep()
-                yield from ((part.strip(), code) for code in ids)
+                found.append((part.strip(), ids))
             elif not mention.gold:
                 tally.drop("mentions of no concept")
             elif not aligned:
                 tally.drop("composite mentions that are not taken apart")
             else:
                 tally.drop("mentions whose concept has no name in the dictionary")
+    named = _concepts_of_names(dataset.dictionary, {text for text, _ in found})
+    meant: dict[str, set[str]] = {}
+    for text, ids in found:
+        meant[text] = meant.get(text, ids) & ids
+    for text, ids in found:
+        if text in named and not ids & named[text]:
+            tally.drop("mentions that are a name of another concept in the dictionary")
+        elif text not in named and not meant[text]:
+            tally.drop("mentions of several concepts, none of which has the mention as a name")
+        else:
+            tally.keep()
+            yield from ((text, code) for code in sorted(ids & named.get(text, ids)))
+
+
+def _concepts_of_names(dictionary: LinkingDictionary, texts: Collection[str]) -> dict[str, set[str]]:
+    """The concepts of those texts that are names of a dictionary."""
+    concepts: dict[str, set[str]] = {}
+    for i, name in enumerate(dictionary.names):
+        if (name := name.strip()) in texts:
+            concepts.setdefault(name, set()).update(dictionary.entry(i)[1])
+    return concepts
 
 
 def _records(dataset: LinkingDataset, wanted: list[tuple[str, str]]) -> Iterator[Record]:

@@ -10,7 +10,10 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize
-from sentence_transformers.sentence_transformer.modules import Pooling
+from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.normalizers import BertNormalizer
 
 from st_biomed.averaging.average_encoders import average_encoders
 from st_biomed.encoder import load_encoder
@@ -102,6 +105,19 @@ def test_the_first_difference_is_named(change: Callable, difference: str, load: 
     change(other)
     with pytest.raises(InputError, match=f"^B: cannot be averaged with A: {difference}$"):
         average_encoders([load(), other], [0.5, 0.5], ["A", "B"])
+
+
+def static(**options: bool) -> SentenceTransformer:
+    tokenizer = Tokenizer(WordLevel({"gland": 0, "[UNK]": 1}, unk_token="[UNK]"))
+    tokenizer.normalizer = BertNormalizer(**options)
+    return SentenceTransformer(modules=[StaticEmbedding(tokenizer, np.eye(2, dtype=np.float32))], device="cpu")
+
+
+def test_static_encoders_of_other_normalizers_are_not_averaged():
+    """Catches a tokenizer of which the vocabulary alone is compared; and equal ones that are rejected."""
+    average_encoders([static(), static()], [0.5, 0.5])
+    with pytest.raises(InputError, match=r"B: cannot be averaged with A: its tokenizer has normalizer .*"):
+        average_encoders([static(), static(lowercase=False)], [0.5, 0.5], ["A", "B"])
 
 
 def test_the_first_one_may_be_the_extended_one(load: Callable[[], SentenceTransformer]):

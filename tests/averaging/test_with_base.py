@@ -136,8 +136,12 @@ def test_without_a_dev_split_it_is_refused_before_anything_is_trained(model: Sen
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"average_tolerance": 0.1}, "average_tolerance: is only used with --average dev, found --average none"),
-        ({"average": "0.5", "average_benchmarks": ["x"]}, "average_benchmarks: is only used with --average dev"),
+        ({"average_tolerance": 0.1}, "average_tolerance: is not used with --average none, only with dev, found 0.1"),
+        ({"average_steps": 4}, "average_steps: is not used with --average none, only with dev, found 4"),
+        (
+            {"average": "0.5", "average_benchmarks": ["x"]},
+            "average_benchmarks: is not used with --average 0.5, only with dev",
+        ),
         ({"keep_trained": True}, "keep_trained: with --average none the trained model is the release"),
     ],
 )

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import shutil
 
+import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
+from sentence_transformers.base.modules import Router
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, StaticEmbedding, WordEmbeddings
+from sentence_transformers.sentence_transformer.modules.tokenizer import WhitespaceTokenizer
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from st_biomed.encoder.digest import model_digest
+from st_biomed.modules.name_vectors import NameVectors
 
 
 def test_place_and_past_make_no_difference(tiny_bert, tiny_bert_folder, tmp_path):
@@ -72,6 +80,37 @@ def test_whatever_changes_a_vector_changes_the_digest(tiny_bert, change):
     before = model_digest(tiny_bert)
     change(tiny_bert)
     assert model_digest(tiny_bert) != before
+
+
+def static(normalizer=None) -> list:
+    words = Tokenizer(WordLevel({"gland": 0, "Gland": 1}, unk_token="gland"))
+    words.pre_tokenizer, words.normalizer = WhitespaceSplit(), normalizer
+    return [StaticEmbedding(words, np.eye(2, dtype=np.float32))]
+
+
+def of_words(**options) -> list:
+    return [WordEmbeddings(WhitespaceTokenizer(["gland", "Gland"], **options), np.eye(2, dtype=np.float32))]
+
+
+def routed(module: list) -> list:
+    return [Router.for_query_document(module, static())]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (static(), static(Lowercase())),
+        (of_words(), of_words(do_lower_case=True)),
+        (routed(static()), routed(static(Lowercase()))),
+        ([NameVectors(["a"], np.ones((1, 2)))], [NameVectors(["b"], np.ones((1, 2)))]),
+    ],
+    ids=["static", "words", "routes", "names"],
+)
+def test_encoders_without_a_transformer_are_told_apart(one, other):
+    """Would catch another normalizer of a static encoder, or other names of a table: stored vectors would be wrong."""
+    first, second = (SentenceTransformer(modules=modules, device="cpu") for modules in (one, other))
+    assert model_digest(first) == model_digest(SentenceTransformer(modules=one, device="cpu"))
+    assert model_digest(first) != model_digest(second)
 
 
 def test_a_prompt_that_is_empty_is_none(tiny_bert):

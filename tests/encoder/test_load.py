@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from st_biomed.encoder import PACKAGED, load_encoder, model_folder, sources
+from st_biomed.encoder.text_limit import text_limit
 from st_biomed.errors import InputError
+from st_biomed.modules.word_vectors import word_vectors_encoder
 
 
 def test_a_folder_loads_with_its_own_pooling_and_length(tiny_bert_folder: Path):
@@ -24,6 +27,37 @@ def test_pooling_and_length_can_be_chosen_and_change_the_vector(tiny_bert_folder
     )
     assert cls.max_seq_length == 8
     assert abs(mean.encode("acute disease") - cls.encode("acute disease")).max() > 1e-3
+
+
+def test_a_chosen_pooling_keeps_what_it_does_with_prompts(tiny_bert, tmp_path: Path):
+    """Would catch a model whose vectors suddenly contain the tokens of its prompt."""
+    tiny_bert[1].include_prompt = False
+    tiny_bert.save(str(tmp_path))
+    assert not load_encoder(tmp_path, pooling="cls", device="cpu")[1].include_prompt
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pooling": "cls"}, "pooling 'cls': .* has no Pooling, its modules are StaticEmbedding; keep its own"),
+        ({"max_length": 8}, "max_length 8: StaticEmbedding reads whole texts and has no limit"),
+    ],
+)
+def test_a_static_encoder_takes_neither_pooling_nor_a_limit(options: dict, message: str, tmp_path: Path):
+    """Would catch a pooling that is announced and not used, and a traceback of the host."""
+    words = word_vectors_encoder(np.eye(2, dtype=np.float32), ["gland", "liver"])
+    words.save(str(tmp_path))
+    with pytest.raises(InputError, match=message):
+        load_encoder(tmp_path, **options)
+    with text_limit(words, None):
+        assert words.encode("gland")[0] == 1
+
+
+def test_a_text_is_not_longer_than_the_positions(tiny_bert_folder: Path):
+    """Would catch an index error at the first long text, hours after the start."""
+    assert load_encoder(tiny_bert_folder, max_length=64, device="cpu").max_seq_length == 64
+    with pytest.raises(InputError, match="max_length: the encoder has positions for 64 tokens, found 65"):
+        load_encoder(tiny_bert_folder, max_length=65, device="cpu")
 
 
 def test_a_plain_checkpoint_becomes_an_encoder(tiny_bert_folder: Path):

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from datasets import Dataset, DatasetDict, concatenate_datasets
@@ -35,6 +36,7 @@ from st_biomed.losses.callbacks import (
 from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
+from st_biomed.losses.self_distillation import DistilledLoss, SelfDistillationLoss
 from st_biomed.training_data import names_dataset, terminology_digest
 
 NAMES = ["flu", "acute flu", "zoster", "shingles", "bronchitis", "chronic bronchitis", "gout", "podagra"]
@@ -190,6 +192,10 @@ def test_several_processes_need_the_callback(monkeypatch, tiny_bert):
         require_loss_parameters_callback(loss)
     with torch.no_grad():
         require_loss_parameters_callback(loss)
+    loss.model = None
+    distilled = DistilledLoss(tiny_bert, loss, SelfDistillationLoss(None, np.ones((2, 16))))
+    with pytest.raises(InputError, match="RelationLoss learns relations"):
+        distilled([tiny_bert.preprocess(["a", "b"])], torch.tensor([0, 1]))
     with pytest.raises(InputError, match="fp16 with several processes cannot learn relations, seen"):
         begin(LossParametersCallback(other), SimpleNamespace(fp16=True))
 

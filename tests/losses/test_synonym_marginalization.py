@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from st_biomed.errors import InputError
+from st_biomed.losses.miners import TripletMarginMiner
 from st_biomed.losses.nca import NCALoss
+from st_biomed.losses.similarity import unit_rows
 from st_biomed.losses.synonym_marginalization import SynonymMarginalizationLoss
 from tests.contracts.loss_contract import LossContract
 from tests.losses.pair_batches import CLASSES, NOTHING_MINED, VECTORS, batches, birds, text_ids
@@ -61,11 +63,26 @@ def test_mentions_pick_among_names_alone():
     assert (config["mentions"], config["names"]) == (3, 2)
 
 
+@pytest.mark.parametrize("miner", [TripletMarginMiner(0.2), TripletMarginMiner(0.2, distance="l2_raw")])
+def test_a_miner_takes_cosines_whatever_the_similarity(miner: TripletMarginMiner):
+    """Catches inner products of vectors of any length taken for cosines: distances of them are no distances."""
+    pairs = torch.tensor([[False, True, False, False], [True, *[False] * 3], *torch.eye(4)[[3, 2]].bool().tolist()])
+    rows = VECTORS * torch.tensor([[3.0], [1.0], [2.0], [0.5]])
+    mined = miner(rows, unit_rows(rows) @ unit_rows(rows).T, pairs, ~pairs & ~torch.eye(4, dtype=torch.bool))
+    loss = SynonymMarginalizationLoss(None, miner=miner)
+    expected = loss.loss_of_pairs(rows, rows, *mined)
+    assert loss.compute_loss_from_embeddings([rows], CLASSES).item() == pytest.approx(expected.item(), abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"scale": 0.0}, "scale"),
         ({"similarity": "cosine"}, "unknown similarity 'cosine'"),
+        (
+            {name: torch.ones(3) for name in ("mentions", "names")},
+            "mentions must be a mask of booleans, found torch.float32",
+        ),
         ({"mentions": torch.ones(3, dtype=torch.bool)}, "mentions and names must be masks of the same text ids"),
         (
             {"mentions": torch.ones(3, dtype=torch.bool), "names": torch.ones(4, dtype=torch.bool)},

@@ -171,6 +171,22 @@ def test_a_masked_language_model_without_its_encoder_is_refused(bert: Path, tmp_
             load_masked_model(folder, new_head=new_head)
 
 
+def test_a_masked_language_model_below_the_folder_is_found(bert: Path, tmp_path: Path) -> None:
+    """Catches models of earlier versions, whose checkpoint is in 0_Transformer."""
+    inner = Path(shutil.copytree(bert, tmp_path / "model" / "0_Transformer"))
+    _as_masked(inner)
+    kind = "sentence_transformers.sentence_transformer.modules.Transformer"
+    listed = [{"idx": 0, "name": "0", "path": "0_Transformer", "type": kind}]
+    (tmp_path / "model" / "modules.json").write_text(json.dumps(listed))
+    assert load_masked_model(tmp_path / "model")[1].vocab_size == 111
+    tensors_changed(lambda tensors: tensors.pop(f"bert.{QUERY}"))(inner)
+    with pytest.raises(InputError, match=f"0_Transformer: the weights lack bert.{QUERY}"):
+        load_masked_model(tmp_path / "model")
+    (tmp_path / "model" / "modules.json").write_text(json.dumps([listed[0] | {"path": "../model"}]))
+    with pytest.raises(InputError, match="leads out of the model's folder"):
+        load_masked_model(tmp_path / "model")
+
+
 def test_a_sentence_encoder_has_no_head_for_masked_tokens(bert: Path) -> None:
     """Catches a random head that is trained as if it were the checkpoint's."""
     with pytest.raises(

@@ -224,12 +224,19 @@ def test_a_folder_that_holds_none_is_one_line(tmp_path):
         ),
         ({"heads": 2}, "holds no graph encoder: .*unexpected keyword argument 'heads'"),
         ({"hidden": 16}, "holds no graph encoder: Error"),
+        ({"layers": 0}, "graph_encoder.json: layers must be an integer of at least 1"),
     ):
         (tmp_path / "graph_encoder.json").write_text(json.dumps(settings | change))
         with pytest.raises(InputError, match=message):
             load_graph_encoder(tmp_path)
-    (tmp_path / "graph_encoder.json").write_text("[]")
-    with pytest.raises(InputError, match="holds no graph encoder"):
+    for content in (b"[]", b'{"kind": "\xff"}', b"[" * 99_999):
+        (tmp_path / "graph_encoder.json").write_bytes(content)
+        with pytest.raises(InputError, match="holds no graph encoder"):
+            load_graph_encoder(tmp_path)
+    (tmp_path / "graph_encoder.json").write_text(json.dumps(settings))
+    (tmp_path / "graph_encoder.safetensors").unlink()
+    (tmp_path / "graph_encoder.safetensors").mkdir()
+    with pytest.raises(InputError, match="graph_encoder.safetensors: holds no graph encoder"):
         load_graph_encoder(tmp_path)
 
 

@@ -214,9 +214,8 @@ def test_the_way_of_biosyn_draws_mentions_with_their_nearest_names(run, monkeypa
     record = json.loads((run("--loss_options", "scale=20") / "run.json").read_text())
     ((rows, loss, plan, steps),) = seen
     assert rows.column_names == ["text", "label"] and steps == 2 and loss.scale == 20 and loss.miner is None
-    assert (plan.prototypes, plan.positives, plan.neighbors) == (2, 1, 2) and plan.prototype_sources == (
-        "NCBI-DISEASE",
-    )
+    assert (plan.prototypes, plan.positives, plan.neighbors) == (2, 1, 2)
+    assert (plan.prototype_sources, plan.candidate_sources) == (("NCBI-DISEASE",), ("NCBI-DISEASE_DICTIONARY",))
     both = loss.mentions & loss.names
     assert (
         loss.mentions.sum() + loss.names.sum() - both.sum() == len(rows) and 0 < loss.mentions.sum() < loss.names.sum()

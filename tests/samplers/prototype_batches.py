@@ -40,6 +40,6 @@ def sampler(terminology, plan=PLAN, dataset=None, *, vectors=None, seed=0) -> Ha
     made = HardNegativeBatchSampler(dataset, plan.batch_size, terminology=terminology, plan=plan, seed=seed)
     if vectors is None:
         vectors = np.random.default_rng(7).normal(size=(len(dataset), 8))
-    rows = nearest_rows(vectors.astype(np.float32), made.prototypes, made.width)
+    rows = nearest_rows(vectors.astype(np.float32), made.prototypes, made.width, candidates=made.candidates)
     made.use(NeighborTable(rows, made.items, "weights"))
     return made

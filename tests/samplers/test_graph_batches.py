@@ -165,7 +165,10 @@ def test_one_language_alone_is_the_pivot_or_needs_none():
     [
         (lambda: sampler(TOY, 7), "an even number of at least 4 .two names of each concept., found 7"),
         (lambda: sampler(TOY, 2), "an even number of at least 4 .two names of each concept., found 2"),
-        (lambda: sampler(TOY, 16, max_pairs_per_concept=0), "max_pairs_per_concept must be at least 1, found 0"),
+        (
+            lambda: sampler(TOY, 16, max_pairs_per_concept=0),
+            "max_pairs_per_concept must be an integer of at least 1, found 0",
+        ),
         (lambda: sampler(TOY, 16, pivot_language="fr"), "no name is in the pivot language 'fr'"),
         (lambda: sampler(with_names(1, 1), 4), "no synonyms: no concept has two names in one language"),
         (lambda: sampler(with_names(1, 1), 4, pivot_language=None), "no synonyms: no concept has two names$"),

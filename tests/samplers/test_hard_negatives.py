@@ -259,3 +259,20 @@ def test_prototypes_of_some_sources_are_all_of_their_names_that_have_company():
     assert made.items != sampler(terminology).items
     with pytest.raises(InputError, match="unknown source 'MENTION', the terminology has"):
         sampler(terminology, replace(PLAN, prototype_sources=("MENTION",)))
+
+
+def test_positives_and_neighbors_of_some_sources_are_their_names():
+    """Catches other mentions in place of the synonym of a mention, which has none among its candidates then."""
+    terms = [Term(f"X:{i}", f"name {i} {n}", source="NAMES") for i in range(12) for n in range(3)]
+    terms += [Term(f"X:{i}", f"mention {i} {n}", "synonym", source="MENTIONS") for i in range(4) for n in range(9)]
+    terminology = Terminology.from_records([SourceInfo("NAMES", "N"), *terms], SourceInfo("MENTIONS", "M"))
+    plan = replace(PLAN, positives=1, prototype_sources=("MENTIONS",), candidate_sources=("NAMES",))
+    made = sampler(terminology, plan)
+    for batch in batches(made):
+        for group in groups(batch, made):
+            anchor, synonym, *others = (terminology.strings[row] for row in group)
+            assert anchor.startswith("mention") and synonym.split()[:2] == ["name", anchor.split()[1]]
+            assert len(others) == 4 and all(other.startswith("name") for other in others)
+    assert made.items != sampler(terminology, replace(plan, candidate_sources=())).items
+    with pytest.raises(InputError, match="batch_size 44 is too large: 36 of 72 rows are of NAMES"):
+        sampler(terminology, replace(plan, neighbors=20))

@@ -147,7 +147,13 @@ def test_shares_say_how_many_batches_each_dataset_gives():
 
 
 @pytest.mark.parametrize(
-    "options", [{"shares": (1, 2)}, {"shares": (1, 0, 1)}, {"shares": (1, 1, 1), "temperature": 2}]
+    "options",
+    [
+        {"shares": (1, 2)},
+        {"shares": (1, 0, 1)},
+        {"shares": (1, 1, float("nan"))},
+        {"shares": (1, 1, 1), "temperature": 2},
+    ],
 )
 def test_shares_that_do_not_fit_are_refused(options):
     with pytest.raises(InputError, match="shares must be 3 numbers above 0, one for each dataset, without a temp"):
@@ -156,7 +162,7 @@ def test_shares_that_do_not_fit_are_refused(options):
 
 @pytest.mark.parametrize("temperature", [0.5, 0.0, -1.0, float("nan")])
 def test_a_temperature_below_one_is_refused(temperature):
-    with pytest.raises(InputError, match="temperature must be at least 1"):
+    with pytest.raises(InputError, match="temperature must be a number of at least 1"):
         mixed(16, 16, temperature=temperature)
 
 

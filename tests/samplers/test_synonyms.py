@@ -162,8 +162,11 @@ def test_rows_follow_the_dataset_whatever_its_order():
     [
         (lambda: sampler(with_names(1, 1, 1), 4), "no synonyms: none of 3 concepts has two names"),
         (lambda: sampler(TOY, 3), "at least 4; found 3"),
-        (lambda: sampler(TOY, 16, names_per_concept=1), "names_per_concept must be at least 2, found 1"),
-        (lambda: sampler(TOY, 16, max_pairs_per_concept=0), "max_pairs_per_concept must be at least 1, found 0"),
+        (lambda: sampler(TOY, 16, names_per_concept=1), "names_per_concept must be an integer of at least 2, found 1"),
+        (
+            lambda: sampler(TOY, 16, max_pairs_per_concept=0),
+            "max_pairs_per_concept must be an integer of at least 1, found 0",
+        ),
         (lambda: sampler(with_names(2, 2), 8), "batch_size 8 is too large: 2 concepts with synonyms fill 4 rows"),
         (lambda: sampler(TOY, 16, names_dataset(with_names(2, 2))), "labels come from terminology"),
         (lambda: sampler(TOY, 16, relation_pairs(TOY)), "expected the columns"),

@@ -158,6 +158,17 @@ def test_a_selection_of_names_can_be_the_training_dataset():
     assert type(SynonymBatches.of(TOY, dataset=part)(names_dataset(TOY), B, True)) is DefaultBatchSampler
 
 
+def test_other_texts_with_the_same_labels_are_another_dataset():
+    """Would catch contexts that are held out, or pairs without labels, taken for the training set: drawn, some left out."""
+    train, held_out = (
+        Dataset.from_dict({"text": [f"{where} {i}" for i in range(20)], "label": [0, 1] * 10}) for where in "ab"
+    )
+    for columns in (["text", "label"], ["text"]):
+        batches = ShuffledBatches.of(train.select_columns(columns))
+        assert isinstance(batches(train.select_columns(columns).with_format("torch"), 8, True), ShuffledBatchSampler)
+        assert type(batches(held_out.select_columns(columns), 8, True)) is DefaultBatchSampler
+
+
 @pytest.mark.parametrize("make", [SynonymBatches.of, HierarchyBatches.of])
 def test_another_process_loads_the_terminology(make, tmp_path, monkeypatch):
     """Would catch a callable that works only where it was made."""

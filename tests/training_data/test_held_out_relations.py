@@ -55,3 +55,8 @@ def test_drawn_concepts_are_those_of_as_many_relations():
     assert {tuple(draw_related(whole, 1, seed=seed)) for seed in range(20)} == {("X:0", "X:1"), ("X:2", "X:3")}
     with pytest.raises(InputError, match="2 relations cannot be held out: the training terminology has 2"):
         draw_related(whole, 2)
+    chained = related(("A", 0, "treats", 1), ("A", 1, "treats", 3), ("A", 0, "treats", 3))
+    with pytest.raises(InputError, match="1 relations cannot be held out: all 3 have one of their concepts"):
+        draw_related(chained, 1)
+    with pytest.raises(InputError, match="n must be an integer of at least 0, found -1"):
+        draw_related(whole, -1)

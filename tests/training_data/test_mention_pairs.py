@@ -69,6 +69,26 @@ def test_composites_are_paired_part_by_part_or_counted():
     }
 
 
+def test_ambiguous_mentions_are_counted_and_join_no_names():
+    """Catches names of two concepts that are pulled together by a mention: the dictionary decides, or nobody does."""
+    found = mention_pairs(
+        dataset(
+            mention("terkia", "Z:4"),  # a name of Z:3
+            mention("mimpa", "Z:3,Z:4"),  # a name of the second
+            *(mention("mo", concept) for concept in ("Z:1", "Z:3", "Z:3")),  # of no or of both
+            *(mention("ter", concepts) for concepts in ("Z:3", "Z:3,Z:9")),
+        )
+    )
+    assert {(row["mention"], row["name"]) for row in found.dataset} == {("ter", "terkia")}
+    assert found.terminology.concept_names("Z:3") == ["ter", "terkia"]
+    assert found.terminology.concept_names("Z:4") == ["mimpa"]
+    assert found.tally.adds_up() and found.tally.n_kept == 3
+    assert found.tally.dropped == {
+        "mentions that are a name of another concept in the dictionary": 1,
+        "mentions of several concepts, none of which has the mention as a name": 3,
+    }
+
+
 def test_nothing_to_pair_is_refused():
     with pytest.raises(InputError, match="zorb: no split 'dev'"):
         mention_pairs(dataset(), ["dev"])
