@@ -26,6 +26,7 @@ _PAIRS = 512  # pairs scored at once in float64, so that they stay in the cache:
 _EXACT_CELLS = 1 << 22  # cells of the float64 block of rows that are scored whole: 32 MB
 _INPUT_ROUNDING = {"highest": 0.0, "high": 2.0**-10}  # of both factors, by torch's float32 matmul precision
 _SUM_ROUNDING = 2.0**-24
+_LONGEST = 2.0**62  # of a vector: float32 has room for the square of the sum of two such lengths
 
 Rows = TypeVar("Rows", np.ndarray, Tensor)
 
@@ -52,7 +53,8 @@ def nearest(
         ``(scores, indices)``, float32 and int64 ``[Q, min(k, N)]``, best first, as numpy or torch like ``queries``.
 
     Raises:
-        InputError: An unknown similarity, a number below 1, other shapes, or NaN or infinity among the vectors.
+        InputError: An unknown similarity, a number below 1, other shapes, NaN or infinity among the vectors, or a vector
+            longer than 2^62.
     """
     search = RunningNearest(queries, k, similarity=similarity, query_chunk=query_chunk, vector_chunk=vector_chunk)
     search.add(vectors)
@@ -159,6 +161,10 @@ def _side(matrix: np.ndarray | Tensor, name: str, similarity: str, device: torch
     lengths = _lengths(rows)
     if not torch.isfinite(lengths).all():
         raise InputError(f"{name}: NaN or infinity among the numbers")
+    if (lengths > _LONGEST).any():
+        raise InputError(
+            f"{name}: a vector of length {float(lengths.max()):.2g}; the largest allowed is {_LONGEST:.2g}"
+        )
     return _Side(rows, rows / _no_zero(lengths)[:, None].float() if similarity == "cosine" else rows, lengths)
 
 

@@ -112,6 +112,10 @@ def train_pieces(
         show_progress=False,
     )
     new.train_from_iterator(texts(), trainer)
+    if (needed := new.get_vocab_size()) > size:
+        raise InputError(
+            f"size must be at least {needed:,}, the special tokens and the letters of the corpus, found {size:,}"
+        )
     pieces = sorted(spelled(set(new.get_vocab()) - set(specials), old))
     if not pieces:
         raise InputError("the corpus contains no words")

@@ -15,6 +15,7 @@ UTF_8 = "utf-8"
 WINDOWS = "cp1252"
 """The default of spreadsheets and R on Windows in Western Europe and the Americas."""
 
+_UTF_8_NAMES = (UTF_8, "utf-8-sig")
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _BLOCK = 1 << 16
 
@@ -61,7 +62,7 @@ def undecodable_line(path: Path, encoding: str) -> int:
 
 def undecodable(path: Path, encoding: str) -> InputError:
     """The error for a file in another encoding than expected."""
-    utf_8 = codecs.lookup(encoding).name in (UTF_8, "utf-8-sig")
+    utf_8 = codecs.lookup(encoding).name in _UTF_8_NAMES
     expected, advice = ("UTF-8", "convert the file") if utf_8 else (encoding, "set encoding= to another")
     return InputError(f"{path}:{undecodable_line(path, encoding)}: is not {expected}; {advice}")
 
@@ -80,7 +81,7 @@ def known_encoding(encoding: str, name: str = "encoding") -> str:
         io.TextIOWrapper(io.BytesIO(), encoding)  # rejects base64 and other codecs that are not for text
     except (LookupError, ValueError) as error:
         raise InputError(f"{name}: {encoding!r} is unknown to Python; allowed are e.g. 'utf-8' or 'cp1252'") from error
-    return UTF_8 if codecs.lookup(encoding).name == UTF_8 else encoding
+    return UTF_8 if codecs.lookup(encoding).name in _UTF_8_NAMES else encoding
 
 
 def _recognized(path: Path, start: bytes, fallback: str) -> tuple[str, str]:

@@ -138,10 +138,10 @@ def settle(folder: str | Path) -> None:
     Loaders call this, so that they find the folder; they wait if another process is about to put it in place.
     """
     folder = real_path(folder)
-    if os.path.lexists(folder) or not (beside(folder, "whole") or beside(folder, "old")):
-        return
+    if os.path.lexists(folder) or not beside(folder, "whole"):
+        return  # an old version alone is what a kill left behind a folder that was removed since
     with lock(folder, wait=True):
-        left = beside(folder, "whole") or beside(folder, "old")
+        left = beside(folder, "whole")
         if left and not os.path.lexists(folder):
             newest = max(left, key=lambda path: path.stat().st_mtime_ns)
             newest.rename(folder)
@@ -188,8 +188,10 @@ def remove(folder: str | Path) -> None:
     folder = real_path(folder)
     with lock(folder):
         remove_all(beside(folder, "draft"))
-        if os.path.lexists(folder):
-            shutil.rmtree(folder.rename(new_name(folder, "draft")))
+        present = [folder] if os.path.lexists(folder) else []
+        # The folder last: without it, settle would put an older version in its place.
+        for path in [*beside(folder, "whole"), *beside(folder, "old"), *present]:
+            shutil.rmtree(path.rename(new_name(folder, "draft")))
 
 
 def synchronize(folder: Path) -> None:

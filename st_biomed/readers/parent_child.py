@@ -211,7 +211,13 @@ def _has(path: Path, column: str, column_name: str | None, form: _Form) -> bool:
 
 
 def _rows(path: Path, columns: dict[str, str | tuple[str, ...]], form: _Form) -> Iterator[tuple[str, Sequence[str]]]:
-    """``file:line`` and the stripped cells of each row."""
+    """``file:line`` and the stripped cells of each row.
+
+    Raises:
+        InputError: A column is named, but the table has no header.
+    """
+    if not _columns(path, form) and (named := [name for name in columns.values() if isinstance(name, str)]):
+        raise InputError(f"{path}: has no header, so no column can have the name {named[0]!r}")
     if form.has_header and form.dialect != "double_pipe":
         table = read_table(path, list(columns.values()), dialect=form.dialect, encoding=form.encoding)
     else:

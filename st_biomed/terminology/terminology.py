@@ -5,6 +5,7 @@ Codes, texts and rows are sorted, so that the same input gives the same indices 
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -177,10 +178,9 @@ class Terminology(TerminologyTables):
                     "parts of one source have to say the same of it (--option when they are read), "
                     "others need names of their own"
                 )
+        codes = codes or {}
         records = (record for terminology in terminologies for record in terminology.records(codes))
-        replaced = (
-            {code for terminology in terminologies for code in terminology.codes if code in codes} if codes else ()
-        )
+        replaced = sorted({code for terminology in terminologies for code in terminology.codes if code in codes})
         former = (
             Xref(codes[code], code, FORMER_CODE, prefix if (prefix := code.partition(":")[0]) in sources else "")
             for code in replaced
@@ -301,6 +301,6 @@ class Terminology(TerminologyTables):
 
 def _without_folders(value: Any) -> Any:
     """An option as it is recorded: of a path its last part alone."""
-    if isinstance(value, Path) or (isinstance(value, str) and value and Path(value).exists()):
+    if isinstance(value, Path) or (isinstance(value, str) and value and os.path.exists(value)):
         return Path(value).name
     return value if isinstance(value, str | int | float | None) else [str(member) for member in value]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from st_biomed.errors import InputError
 from st_biomed.readers import check_options, parse_options, reader
@@ -34,25 +36,37 @@ class UnionSource:
     @property
     def paths(self) -> list[Path]:
         """Every file and folder that the source needs, those that options name among them."""
-        beside = [Path(self.options[name]) for name in self._path_options() if self.options[name] is not None]
+        beside = [path for name, listing in self._path_options() for path in self._paths(name, listing)]
         return beside if self.path is None else [self.path, *beside]
 
     def below(self, folder: Path | None) -> UnionSource:
         """The source with paths below a folder where they are not found as they are."""
 
         def placed(path: str | Path) -> Path:
-            return Path(path) if folder is None or Path(path).exists() else folder / path
+            return Path(path) if folder is None or os.path.exists(path) else folder / path
 
-        options = {name: placed(self.options[name]) for name in self._path_options() if self.options[name] is not None}
-        path = None if self.path is None else placed(self.path)
-        return UnionSource(self.name, self.reader, path, {**self.options, **options})
+        options = dict(self.options)
+        for name, listing in self._path_options():
+            value = options[name]
+            if not listing or isinstance(value, Path) or (isinstance(value, str) and os.path.exists(placed(value))):
+                options[name] = placed(value)
+            else:  # of a list, what is no path stays: a code
+                options[name] = [str(placed(i) if os.path.exists(placed(i)) else i) for i in listed(name, value)]
+        return UnionSource(self.name, self.reader, None if self.path is None else placed(self.path), options)
 
-    def _path_options(self) -> list[str]:
-        """The options that name a file."""
+    def _path_options(self) -> list[tuple[str, bool]]:
+        """The options with a value that may name a file, and whether the value may be a list, of codes too."""
         if not self.reader:
             return []
-        hints = get_type_hints(reader(self.reader).records)
-        return [name for name in self.options if Path in (hints[name], *get_args(hints[name]))]
+        hints = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(reader(self.reader).records).items()}
+        given = [name for name, value in self.options.items() if value is not None and Path in hints[name]]
+        return [(name, any(get_origin(part) is Sequence for part in hints[name])) for name in given]
+
+    def _paths(self, name: str, listing: bool) -> list[Path]:
+        value = self.options[name]
+        if not listing or isinstance(value, Path):
+            return [Path(value)]
+        return [Path(member) for member in listed(name, value) if os.path.exists(member)]
 
 
 @dataclass(frozen=True)

@@ -152,6 +152,8 @@ def test_pieces_come_from_the_corpus_in_the_tokenizers_way(tokenizer):
 def test_what_does_not_fit_is_named(tokenizer, model):
     with pytest.raises(InputError, match="size must be above the 5 special tokens, found 5"):
         train_pieces(lambda: ["flumpa"], tokenizer, 5)
+    with pytest.raises(InputError, match="size must be at least 17, the special tokens and the letters .* found 6"):
+        train_pieces(lambda: ["flumpa"], tokenizer, 6)
     with pytest.raises(InputError, match="contains no word"):
         train_pieces(list, tokenizer)
     with pytest.raises(InputError, match="needs the tokenizer"):

@@ -63,6 +63,7 @@ def test_utf_8_is_nothing_to_speak_of(tmp_path: Path, name: str, encoding: str) 
     terminology = Terminology.read(*write(tmp_path, name, encoding))
     assert "flumpa de Mimpière" in terminology.strings
     assert terminology.tallies[f"{name} rows"].notes == []
+    assert Terminology.read(*write(tmp_path, name, encoding), encoding=encoding).digest == terminology.digest
 
 
 def test_notes_are_saved_and_printed(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,18 @@ def test_a_folder_is_removed_whole_or_not_at_all(tmp_path: Path):
     assert steps > 5
     assert leftovers(folder) == [] and not folder.exists()
     remove(folder)
+
+
+@pytest.mark.parametrize("removed", [remove, shutil.rmtree])
+def test_a_removed_folder_does_not_come_back(tmp_path: Path, removed: Callable[[Path], None]):
+    """Catches what a killed replacement left of the version before, put in the place of the one that was removed."""
+    folder = tmp_path / "hp"
+    replace(tmp_path / "hp", "new")
+    replace(tmp_path / ".hp.old-0123abcd", "old")
+    removed(folder)
+    settle(folder)
+    assert not folder.exists()
+    assert removed is not remove or leftovers(folder) == []
 
 
 def test_drafts_of_another_folder_are_never_swept(tmp_path: Path):

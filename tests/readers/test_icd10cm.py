@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -208,9 +209,17 @@ def test_malformed_files_are_named(tmp_path: Path, name: str, text: str, message
         Terminology.read("icd10cm", tmp_path / name)
 
 
-def test_unknown_includes_is_refused() -> None:
-    with pytest.raises(InputError, match="unknown includes of reader 'icd10cm' 'every'"):
-        Terminology.read("icd10cm", TABULAR, includes="every")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"includes": "every"}, "unknown includes of reader 'icd10cm' 'every'"),
+        ({"valid_codes": TABULAR}, r"valid_codes .* needs the tabular list \(XML\) with extensions=true"),
+        ({"short_names": True}, "short_names .* needs an order file or a table"),
+    ],
+)
+def test_options_without_effect_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Terminology.read("icd10cm", TABULAR, **options)
 
 
 def test_without_the_package_the_error_is_the_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,6 +92,11 @@ def test_bad_files_are_one_line(tmp_path: Path, name: str, text: str, message: s
         read(TABLE, **BESIDE, supplement=tmp_path / name)
 
 
+def test_notes_of_no_file_are_refused() -> None:
+    with pytest.raises(InputError, match="supplement_notes of reader 'mesh' needs supplement"):
+        read(TABLE, **BESIDE, supplement_notes=True)
+
+
 @pytest.mark.parametrize(("file", "separator"), [(SUPPLEMENT, b">"), (SUPPLEMENT_ASCII, b"|")], ids=["xml", "ascii"])
 @given(data=st.data())
 def test_a_damaged_supplement_is_one_line_or_read_by_the_contract(

@@ -156,6 +156,13 @@ def test_without_english_the_first_synonym_is_preferred() -> None:
     assert names(read(languages="en,es"), language="es") == names(spanish)
 
 
+def test_concepts_without_any_name_in_a_language_are_nothing_special(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a run of concepts, here of one, that has neither a title nor a synonym to compare."""
+    spanish = read(languages="es")
+    monkeypatch.setattr("st_biomed.readers.omop.names._CONCEPTS_AT_ONCE", 1)
+    assert read(languages="es").digest == spanish.digest
+
+
 def test_is_a_has_the_parent_second_and_ancestors_serve_where_there_is_none() -> None:
     """Catches the hierarchy turned round, a parent stated twice, and an ancestor of two levels for a parent."""
     by_is_a = {("99000002", "99000001", "OMOP_SNOMED"), ("99000005", "99000006", "OMOP_ICD10CM")}

@@ -238,6 +238,7 @@ def test_one_table_may_call_its_columns_anything_and_have_others(tmp_path: Path)
         ("t.csv", "code,name\nA,alpha\n", {"parent": "up"}, r"t.csv:1: no column 'up'"),
         ("t.csv", "code,name,up\nA,alpha,\n", {"parent": "up"}, r"t.csv: no row has a parent and a child"),
         ("t.txt", "A||alpha\n", {"parent": "up"}, r"t.txt: has no header, so no column can have the name 'up'"),
+        ("t.csv", "A,alpha\n", {"header": False, "code": "id"}, r"t.csv: has no header, so no column can .* 'id'"),
     ],
 )
 def test_one_table_of_both_is_refused_by_line(

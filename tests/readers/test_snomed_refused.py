@@ -115,6 +115,14 @@ def test_stated_relationships_that_are_all_inactive_are_told(copy: Path) -> None
         read(copy, view="stated")
 
 
+def test_an_edition_without_descriptions_has_no_names(copy: Path) -> None:
+    """Catches a traceback of files that hold their header alone."""
+    for file in copy.rglob("*Description*.txt"):
+        file.write_text(file.read_text("utf-8").partition("\n")[0] + "\n", "utf-8")
+    with pytest.raises(InputError, match="no term was read .74 read"):
+        read(copy)
+
+
 def test_an_extension_alone_is_told_what_it_needs(copy: Path) -> None:
     """Catches an error that names neither the folder that is missing nor the option."""
     file = copy / FILES["Relationship"]

@@ -76,6 +76,8 @@ def test_the_reading_is_remembered_without_folders(tmp_path: Path) -> None:
     assert loaded.readings == expected
     assert loaded.subset(concepts=[0]).readings == expected
     assert Terminology.merge(loaded, Terminology.read("toy", trees=1)).readings[1]["options"] == {"trees": 1}
+    long = Terminology.read("parent_child", tmp_path / "strings.csv", license="long " * 60)
+    assert long.readings[0]["options"] == {"license": "long " * 60}, "no path has so many characters"
 
 
 @pytest.mark.parametrize("place", ["below a file", "beside a thesis"])

@@ -177,6 +177,24 @@ def test_a_reader_takes_its_options_and_files_below_the_folder(tmp_path: Path) -
     assert {reading["reader"] for reading in made.terminology.readings} == {"mesh", "toy"}
 
 
+@pytest.mark.parametrize(
+    ("concepts", "paths", "kept"),
+    [
+        ("[C0000001, C0000002]", 1, ["C0000001", "C0000002"]),
+        ("'C0000001,C0000002'", 1, ["C0000001", "C0000002"]),
+        ("cuis.txt", 2, None),
+    ],
+)
+def test_codes_in_an_option_are_no_files(tmp_path: Path, concepts: str, paths: int, kept: list[str] | None) -> None:
+    """Catches a list of codes that is looked for as a file, and a file of them that is not looked for below the folder."""
+    (tmp_path / "cuis.txt").write_text("C0000001\n")
+    text = f"sources: {{umls: {{reader: umls, path: META, options: {{concepts: {concepts}}}}}}}"
+    (source,) = plan(tmp_path, text).sources
+    placed = source.below(tmp_path)
+    assert placed.options["concepts"] == (kept or tmp_path / "cuis.txt")
+    assert placed.paths == [tmp_path / "META", tmp_path / "cuis.txt"][:paths]
+
+
 def test_missing_files_are_all_named_and_skipped_only_where_asked_for(folder: Path) -> None:
     """Catches a union that is smaller than its settings without a word."""
     text = "sources: {a: {path: a}, gone: {reader: obo, path: nowhere.obo}, b: {path: b}}\ncrosswalk: [xref, exactMatch]\n"

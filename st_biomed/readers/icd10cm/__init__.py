@@ -74,19 +74,26 @@ def records(
 
     Raises:
         InputError: The package is not installed, no such file, XML other than a tabular list, a malformed line or row,
-            a code that is listed twice, a category in two chapters.
+            a code that is listed twice, a category in two chapters; ``valid_codes`` without extensions or for another
+            form, or ``short_names`` of a tabular list, which has none.
     """
     check_name("includes of reader 'icd10cm'", includes, INCLUDES)
+    packaged_codes = None
     if path is None:
         path, packaged_codes = _packaged()
-        valid_codes = valid_codes or packaged_codes
-    if Path(plain_name(check_file(path))).suffix.lower() != ".xml":
+    of_list = Path(plain_name(check_file(path))).suffix.lower() == ".xml"
+    if valid_codes is not None and not (of_list and extensions):
+        raise InputError("valid_codes of reader 'icd10cm' needs the tabular list (XML) with extensions=true")
+    if short_names and of_list:
+        raise InputError("short_names of reader 'icd10cm' needs an order file or a table; the tabular list has none")
+    if not of_list:
         yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
         yield from read_codes(path, tally, extensions, short_names)
         return
     root = tabular_list(path)
     yield replace(SOURCE, version=root.findtext("version", "").strip())
-    valid = listed_codes(Path(valid_codes)) if extensions and valid_codes is not None else None
+    listing = valid_codes or packaged_codes
+    valid = listed_codes(Path(listing)) if extensions and listing is not None else None
     reading = Tabular(path, tally, INCLUDES[includes], extensions, valid)
     chapters = root.findall("chapter")
     for chapter in tqdm(chapters, desc=path.name, unit=" chapters", delay=2, disable=None, leave=False):

@@ -68,12 +68,15 @@ def records(  # noqa: PLR0913 - four files, and which terms are names
 
     Raises:
         InputError: With file and line: an invalid or repeated identifier or tree number, a descriptor without a
-            heading, a malformed row, invalid XML or XML that declares entities. Also: no such file, no such column.
+            heading, a malformed row, invalid XML or XML that declares entities. Also: no such file, no such column,
+            ``supplement_notes`` without ``supplement``.
     """
     if path is None:
         raise InputError("reader 'mesh' needs the path of MeSH: desc2031.xml, d2031.bin or a table of terms")
     if concepts not in _CONCEPTS:
         raise InputError(f"concepts must be {' or '.join(_CONCEPTS)}, found {concepts!r}")
+    if supplement_notes and supplement is None:
+        raise InputError("supplement_notes of reader 'mesh' needs supplement, the file of supplementary records")
     path = check_file(path)
     beside = [check_file(file) for file in (trees, actions, supplement) if file is not None]
     thesaurus = Thesaurus(

@@ -119,6 +119,8 @@ def _first_of_each(
     for start in range(0, int(places.max(initial=-1)) + 1, _CONCEPTS_AT_ONCE):
         stop = start + _CONCEPTS_AT_ONCE
         here = (places >= start) & (places < stop)
+        if not here.any():
+            continue
         title = titles.slice(start, _CONCEPTS_AT_ONCE)
         encoded = pa.chunked_array(
             [*title.chunks, *synonyms.filter(pa.array(here)).chunks], pa.string()

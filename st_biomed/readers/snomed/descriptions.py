@@ -39,6 +39,9 @@ class _Texts(NamedTuple):
         return _Texts._make([*(array[keep] for array in arrays), texts.filter(pa.array(keep))])
 
 
+_NONE = _Texts._make([*np.zeros((6, 0), np.int64), pa.array([], pa.string())])
+
+
 class Descriptions:
     """The kept descriptions.
 
@@ -154,8 +157,8 @@ class Descriptions:
 
     def _distinct(self, what: str, blocks: list[_Texts]) -> _Texts:
         """Each text of a concept in a language once, with the lowest rank, sorted by concept; definitions of known ones."""
-        columns = list(zip(*blocks))
-        texts = pa.chunked_array(columns[-1] if blocks else [], pa.string()).dictionary_encode()
+        columns = list(zip(*(blocks or [_NONE])))
+        texts = pa.chunked_array(columns[-1], pa.string()).dictionary_encode()
         words = texts.chunk(0).dictionary if texts.num_chunks else pa.array([], pa.string())
         text = np.concatenate([np.empty(0, np.int64), *(chunk.indices.to_numpy() for chunk in texts.chunks)])
         at, identifiers, concepts, types, languages, ranks = map(np.concatenate, columns[:-1])
