@@ -111,7 +111,7 @@ def sealed(content: Mapping[str, Any], *, indent: int | None = 1) -> str:
 
 
 def has_seal(content: Mapping[str, Any]) -> bool:
-    """Whether the checksum in some contents is correct."""
+    """Whether some contents have a checksum, correct or not."""
     return _OWN in content
 
 

@@ -38,7 +38,8 @@ def records(
     Args:
         path: A table with a header, e.g. ``ATC code,ATC level name``; other columns are ignored.
         tally: Counts the rows.
-        dialect: A key of ``tables.DIALECTS``; by default the suffix of the file decides: ``.csv`` or ``.tsv``.
+        dialect: ``csv``, ``semicolon``, ``tsv`` or ``tsv_quoted``; by default the suffix of the file decides: ``.csv`` or
+            ``.tsv``.
         encoding: Encoding of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 if it begins with a byte order
             mark.
 

@@ -56,7 +56,8 @@ def records(
     Args:
         path: A table with a header.
         tally: Counts the names, one for each description in a row, and the parents, one for each in a row.
-        dialect: A key of ``tables.DIALECTS``; by default the suffix of the file decides: ``.csv`` or ``.tsv``.
+        dialect: ``csv``, ``semicolon``, ``tsv`` or ``tsv_quoted``; by default the suffix of the file decides: ``.csv`` or
+            ``.tsv``.
         synonyms: Columns with further names, e.g. ``"medium_description,short_description"``. Write their names in
             lower case, with underscores for spaces; by default none. Empty cells are counted.
         hierarchy: Whether the table has a column of parents; on by default.

@@ -79,8 +79,8 @@ def records(  # noqa: PLR0913 - all differences between users' tables
         relations: A table of triples, by default none: ``head`` (or ``subject``, ``subject_id``, ``source``),
             ``relation`` (``predicate``, ``predicate_id``, ``rela``, ``rel``) and ``tail`` (``object``, ``object_id``,
             ``target``); head and tail are codes of the code-string table.
-        dialect: Dialect of all tables, a key of ``tables.DIALECTS``; by default the suffix of each file decides:
-            ``.csv``, ``.tsv``, or ``.txt`` for ``code||name``.
+        dialect: Dialect of all tables: ``csv``, ``semicolon``, ``tsv``, ``tsv_quoted``, ``double_pipe`` or ``rrf``; by
+            default the suffix of each file decides: ``.csv``, ``.tsv``, or ``.txt`` for ``code||name``.
         header: Whether line 1 names the columns; on by default. Otherwise the columns are parent and child, code and
             string, or head, relation and tail, in this order. ``code||name`` files never have a header.
         parent: Name of the column with the parent's code; by default ``parent``,

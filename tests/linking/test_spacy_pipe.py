@@ -261,6 +261,7 @@ def test_an_index_of_other_names_or_another_encoder_is_refused(
         ({"conditions": {"types": ["gland"]}}, "types: no concept has type 'gland'"),
         ({"abbreviations": "all"}, "unknown abbreviations 'all': allowed are 'defined', 'detected', 'none'"),
         ({"label": ""}, "label: expected a name, found ''"),
+        ({"label": "ZORB"}, "label: is that of the names that find_names adds"),
         ({"model": "no/such-model"}, "no/such-model"),
     ],
 )

@@ -27,7 +27,7 @@ class Settings:
             ``defined``: also where the document defines them (Schwartz and Hearst, PSB 2003); ``none``: never.
 
     Raises:
-        InputError: A value out of range, or an unknown name.
+        InputError: A value out of range, an unknown name, or a label without ``find_names``.
     """
 
     k: int = 5
@@ -43,6 +43,10 @@ class Settings:
             raise unknown_name("abbreviations", self.abbreviations, get_args(Abbreviations))
         if not self.label:
             raise InputError("label: expected a name, found ''")
+        if self.label != "CONCEPT" and not self.find_names:
+            raise InputError(
+                "label: is that of the names that find_names adds; set find_names to true, or remove label"
+            )
 
     def check(self, index: ConceptIndex) -> None:
         """Check what depends on the index.
