@@ -55,15 +55,8 @@ from st_biomed.training.readings import italian_readings
 from st_biomed.training_data.context_arguments import ContextArguments
 
 SHARED = (
-    "corpus",
-    "corpus_license",
-    "text_form",
-    "text_field",
-    "language",
-    "processes",
-    "overwrite",
-    "smoke",
-    "cache_dir",
+    *("corpus", "corpus_license", "text_form", "text_field", "language", "processes"),
+    *("overwrite", "smoke", "cache_dir"),
 )
 """Arguments that every stage takes."""
 
@@ -101,9 +94,7 @@ class ItalianArguments(
     )
     vocabulary_settings: str = field(default="extend_bert_paper.yaml", metadata=about("settings of that stage", PATH))
     kge_settings: str = field(default="kge_paper.yaml", metadata=about("settings of that stage", PATH))
-    inject_settings: str = field(
-        default="knowledge_injection_paper.yaml", metadata=about("settings of that stage", PATH)
-    )
+    inject_settings: str = field(default="knowledge_injection_paper.yaml", metadata=about("its settings", PATH))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -129,11 +120,7 @@ def train(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
 
 
 def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArguments, left: StageFolders) -> None:
-    """Raise InputError if the arguments do not fit together.
-
-    Raises:
-        InputError: All stages in several processes, a missing argument, or a stage that cannot be published or resumed.
-    """
+    """Raise InputError if the arguments do not fit together."""
     if recipe.stage == "all" and get_world_size() > 1:
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
     recipe.hard_negative_plan()
@@ -249,19 +236,13 @@ def run(
     )
 
     # Measure and release.
-    measure_and_release(
-        model,
-        suite,
-        folders,
-        record,
-        before=before,
-        terminologies=[terminology],
-        trainer=trainer,
-        base_model=recipe.base_model,
-        form=None if pipelined else fold_modules,
-        needs_code=pipelined,
-        averaging=averaging,
-    )
+    kept: dict[str, Any] = {
+        "form": None if pipelined else fold_modules,
+        "needs_code": pipelined,
+        "averaging": averaging,
+    }
+    measured: dict[str, Any] = {"before": before, "trainer": trainer, "base_model": recipe.base_model}
+    measure_and_release(model, suite, folders, record, terminologies=[terminology], **measured, **kept)
 
 
 if __name__ == "__main__":

@@ -19,17 +19,13 @@ from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
-import torch
 from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
-from st_biomed.evaluators.entity_linking.folds import mean_of_folds
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
-from st_biomed.evaluators.terminal_table import metrics_table
 from st_biomed.linking_data import LinkingDataset
 from st_biomed.linking_data.formats import format_options
 from st_biomed.linking_data.preparation import prepare
@@ -37,17 +33,16 @@ from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, ShuffledBatches
-from st_biomed.samplers.prototypes import texts_named_by
 from st_biomed.settings.checks import PATH, WEIGHT, about
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
-from st_biomed.training.finish import Measured, measure_and_release
+from st_biomed.training.finish import measure_and_release
+from st_biomed.training.fold_results import FoldResult, mean_table
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
 from st_biomed.training.readings import distillation_readings
 from st_biomed.training_data import mention_pairs, names_dataset
-from st_biomed.training_data.mention_pairs import MentionPairs
 
 EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "cometa": 10}
 """By format: "On scientific language datasets, we train for 3 epochs while on AskAPatient and COMETA we train for 15 and
@@ -153,36 +148,6 @@ def folds_to_train(
     return folds or [None]
 
 
-class FoldResult(NamedTuple):
-    """The evaluators of a fold, and their results before and after training."""
-
-    suite: LinkingSuite
-    before: Measured
-    after: Measured
-
-
-def mean_table(results: Sequence[FoldResult]) -> str:
-    """A table of means over the folds before and after training, with a row for each metric of all folds."""
-    lines = []
-    for evaluator in results[-1].suite.tests:
-        columns = {"before": [fold.before for fold in results], "after": [fold.after for fold in results]}
-        means = {
-            column: mean_of_folds([figures[evaluator.name] for figures in folds], f"{evaluator.name}_")
-            for column, folds in columns.items()
-        }
-        rows = {label: key for label, key in evaluator.headline.items() if key in means["after"]}
-        lines += [f"{evaluator.name}, mean of {len(results)} folds", metrics_table(means, rows)]
-    return "\n".join(lines)
-
-
-def masks_of_mentions(loss: str, pairs: MentionPairs) -> dict[str, torch.Tensor]:
-    """Which texts are mentions and which are names of the dictionary, for a loss that tells them apart."""
-    if loss != "marginal":
-        return {}
-    sources = {"mentions": pairs.mention_source, "names": pairs.dictionary_source}
-    return {key: torch.from_numpy(texts_named_by(pairs.terminology, [name])) for key, name in sources.items()}
-
-
 def run(
     recipe: FinetuningArguments,
     training: SentenceTransformerTrainingArguments,
@@ -228,7 +193,8 @@ def run(
         training.batch_sampler = ShuffledBatches.of(rows)
 
     # Loss.
-    loss = recipe.compared_loss(model, known, **recipe.embedding(), **masks_of_mentions(recipe.loss, pairs))
+    told = pairs.masks() if recipe.loss == "marginal" else {}  # a loss that tells mentions from names
+    loss = recipe.compared_loss(model, known, **recipe.embedding(), **told)
     loss = recipe.distilled(loss, model, known.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.

@@ -14,8 +14,9 @@ from st_biomed.losses.arguments import check_kind
 from st_biomed.samplers.arguments import TerminologyBatches, recall
 from st_biomed.samplers.base import EpochBatchSampler, HostArguments
 from st_biomed.samplers.neighbor_table import NeighborTable
-from st_biomed.samplers.prototypes import ConceptRows, texts_named_by
+from st_biomed.samplers.prototypes import ConceptRows
 from st_biomed.terminology import Terminology
+from st_biomed.training_data.chosen_sources import texts_named_by
 
 if TYPE_CHECKING:
     from datasets import Dataset

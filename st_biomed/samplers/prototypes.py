@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
@@ -15,27 +13,6 @@ from st_biomed.training_data.columns import NAMES, check_terminology, labels_of
 
 if TYPE_CHECKING:
     from datasets import Dataset
-
-
-def texts_named_by(terminology: Terminology, sources: Sequence[str]) -> np.ndarray:
-    """Whether each text is a name that some sources state, boolean ``[T]``; others may state it as well. Prefixes of codes do not
-    count, as they do in :func:`~st_biomed.training_data.chosen_sources.texts_of_sources`: mentions have the codes of their dictionary.
-
-    Args:
-        terminology: The terminology.
-        sources: Names of its sources.
-
-    Raises:
-        InputError: The terminology has no such source.
-    """
-    found = np.zeros(terminology.n_texts, dtype=bool)
-    text = terminology.terms["text"].to_numpy()
-    of_term = terminology.terms["source"]
-    for source in sources:
-        if source not in terminology.sources:
-            raise InputError(f"unknown source {source!r}, the terminology has {', '.join(terminology.sources)}")
-        found[text[pc.equal(of_term, source).to_numpy()]] = True
-    return found
 
 
 class ConceptRows:

@@ -6,7 +6,6 @@ Codes, texts and rows are sorted, so that the same input gives the same indices 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -18,9 +17,10 @@ import pyarrow as pa
 from st_biomed import __version__
 from st_biomed.errors import InputError
 from st_biomed.readers import check_options, parse_options, reader, reader_names, resolved_options
-from st_biomed.records import FORMER_CODE, Record, Rows, SourceInfo, Tally, Xref
+from st_biomed.records import Record, Rows, SourceInfo, Tally
 from st_biomed.terminology.build import assemble, sources_of
 from st_biomed.terminology.concept_tables import TerminologyTables
+from st_biomed.terminology.merge import former_codes, merged_sources, merged_tallies
 from st_biomed.terminology.storage import read_tables, write_tables
 from st_biomed.terminology.subset import and_below, having, mask, of_same, renumbered, with_codes
 
@@ -164,38 +164,12 @@ class Terminology(TerminologyTables):
             raise InputError("merge needs at least one terminology, found none")
         if len(terminologies) == 1 and not codes:
             return terminologies[0]
-        sources: dict[str, SourceInfo] = {}
-        for info in (info for terminology in terminologies for info in terminology.sources.values()):
-            if (other := sources.setdefault(info.name, info)) != info:
-                stated, restated = other.to_dict(), info.to_dict()
-                field = (
-                    "version"
-                    if other.version != info.version
-                    else next(key for key in stated if stated[key] != restated[key])
-                )
-                raise InputError(
-                    f"merge: source {info.name} comes as {field} {stated[field]!r} and as {restated[field]!r}; "
-                    "parts of one source have to say the same of it (--option when they are read), "
-                    "others need names of their own"
-                )
+        sources = merged_sources(terminology.sources.values() for terminology in terminologies)
         codes = codes or {}
         records = (record for terminology in terminologies for record in terminology.records(codes))
-        replaced = sorted({code for terminology in terminologies for code in terminology.codes if code in codes})
-        former = (
-            Xref(codes[code], code, FORMER_CODE, prefix if (prefix := code.partition(":")[0]) in sources else "")
-            for code in replaced
-        )
+        former = former_codes(codes, chain.from_iterable(terminology.codes for terminology in terminologies), sources)
         merged = cls(*assemble(chain(records, former), next(iter(sources.values())), sources))
-        stages: dict[str, Tally] = {}
-        every = Counter(stage for terminology in terminologies for stage in terminology.tallies)
-        for terminology in terminologies:
-            for stage, tally in terminology.tallies.items():
-                name = stage_name = stage if every[stage] == 1 else f"{stage} of {', '.join(terminology.sources)}"
-                times = 1
-                while name in stages:
-                    times += 1
-                    name = f"{stage_name} ({times})"
-                stages[name] = tally
+        stages = merged_tallies((terminology.tallies, terminology.sources) for terminology in terminologies)
         merged.tallies = {**stages, "merge": merged.tallies["records"]}
         merged.readings = [reading for terminology in terminologies for reading in terminology.readings]
         return merged

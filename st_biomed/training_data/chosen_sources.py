@@ -49,6 +49,21 @@ def texts_of_sources(terminology: Terminology, sources: Sequence[str]) -> np.nda
     return out
 
 
+def texts_named_by(terminology: Terminology, sources: Sequence[str]) -> np.ndarray:
+    """Whether each text is a name that some sources state, boolean ``[T]``; others may state it as well. Prefixes of
+    codes do not count, as they do in :func:`texts_of_sources`: mentions have the codes of their dictionary.
+
+    Raises:
+        InputError: The terminology has no such source.
+    """
+    found = np.zeros(terminology.n_texts, dtype=bool)
+    text, of_term = terminology.terms["text"].to_numpy(), terminology.terms["source"]
+    for source in sources:
+        check_name("source", source, terminology.sources)
+        found[text[pc.equal(of_term, source).to_numpy()]] = True
+    return found
+
+
 def rows_of_sources(terminology: Terminology, table: str, end: str, sources: Sequence[str], kind: str) -> np.ndarray:
     """The rows of a table that belong to some sources, boolean ``[N]``."""
     rows = terminology.tables[table]

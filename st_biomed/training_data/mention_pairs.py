@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import torch
 from datasets import Dataset, DatasetInfo
+from torch import Tensor
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.records import Record, SourceInfo, Tally, Term
 from st_biomed.terminology import Terminology
+from st_biomed.training_data.chosen_sources import texts_named_by
 from st_biomed.training_data.columns import description
 
 
@@ -33,6 +36,11 @@ class MentionPairs(NamedTuple):
     tally: Tally
     mention_source: str
     dictionary_source: str
+
+    def masks(self) -> dict[str, Tensor]:
+        """Which texts are ``mentions`` and which are ``names`` of the dictionary, boolean ``[T]`` each."""
+        sources = {"mentions": self.mention_source, "names": self.dictionary_source}
+        return {key: torch.from_numpy(texts_named_by(self.terminology, [name])) for key, name in sources.items()}
 
 
 def mention_pairs(dataset: LinkingDataset, splits: Sequence[str] = ("train",)) -> MentionPairs:

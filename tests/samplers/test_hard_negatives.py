@@ -257,7 +257,7 @@ def test_prototypes_of_some_sources_are_all_of_their_names_that_have_company():
     expected = [f"mention 0 {n}" for n in range(5)] + ["name 1 0"]
     assert [terminology.strings[row] for row in made.prototypes] == expected
     assert made.items != sampler(terminology).items
-    with pytest.raises(InputError, match="unknown source 'MENTION', the terminology has"):
+    with pytest.raises(InputError, match="unknown source 'MENTION': allowed are"):
         sampler(terminology, replace(PLAN, prototype_sources=("MENTION",)))
 
 
