@@ -67,10 +67,10 @@ def check_tensors(states: Sequence[State], names: Sequence[str]) -> None:
             if tensor not in state or tensor not in states[0]:
                 has, lacks = (names[0], name) if tensor in states[0] else (name, names[0])
                 raise InputError(f"{name}: cannot be averaged with {names[0]}: {has} has {tensor}, {lacks} has not")
-            shapes = [list(values[tensor].shape) for values in (states[0], state)]
-            if shapes[0] != shapes[1]:
+            here, there = (list(values[tensor].shape) for values in (state, states[0]))
+            if here != there:
                 raise InputError(
-                    f"{name}: cannot be averaged with {names[0]}: {tensor} is {shapes[1]}, in {names[0]} {shapes[0]}"
+                    f"{name}: cannot be averaged with {names[0]}: {tensor} is {here}, in {names[0]} {there}"
                 )
 
 
