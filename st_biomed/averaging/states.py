@@ -69,17 +69,15 @@ def check_tensors(states: Sequence[State], names: Sequence[str]) -> None:
                 raise InputError(f"{name}: cannot be averaged with {names[0]}: {has} has {tensor}, {lacks} has not")
             here, there = (list(values[tensor].shape) for values in (state, states[0]))
             if here != there:
-                raise InputError(
-                    f"{name}: cannot be averaged with {names[0]}: {tensor} is {here}, in {names[0]} {there}"
-                )
+                why = f"{tensor} is {here}, in {names[0]} {there}"
+                raise InputError(f"{name}: cannot be averaged with {names[0]}: {why}")
 
 
 def _check_equal(name: str, tensors: Sequence[Tensor], names: Sequence[str]) -> None:
     for other, called in zip(tensors[1:], names[1:]):
         if not torch.equal(tensors[0], other):
-            raise InputError(
-                f"{called}: cannot be averaged with {names[0]}: {name} is not a parameter, and its values differ"
-            )
+            why = f"{name} is not a parameter, and its values differ"
+            raise InputError(f"{called}: cannot be averaged with {names[0]}: {why}")
 
 
 def _average(tensors: Sequence[Tensor], weights: Sequence[float], reference: int) -> Tensor:
