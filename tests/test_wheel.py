@@ -43,7 +43,7 @@ def test_the_wheel_carries_recipes_benchmarks_and_types(wheel: Path):
     names = set(zipfile.ZipFile(wheel).namelist())
     for name in (
         "st_biomed/py.typed",
-        "st_biomed/release/card_template.md",
+        "st_biomed/release/model_card_template.md",
         "st_biomed/_bundled/recipes/hiprbert.py",
         "st_biomed/_bundled/evaluation/benchmarks/icd10cm_tree.yaml",
     ):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from st_biomed.metrics.clustering_pair import PUBLISHED_THETAS, clustering_pair_metrics, concept_counts
 from st_biomed.metrics.cosine import cosine_of_pairs, unit_rows
-from st_biomed.metrics.discrimination import discrimination, mean_auc
 from st_biomed.metrics.holm import holm
 from st_biomed.metrics.link_prediction import (
     KnownTriples,
@@ -24,6 +23,7 @@ from st_biomed.metrics.ranking import roc_auc, roc_curve, spearman
 from st_biomed.metrics.relation_auc import detection_power, relation_metrics
 from st_biomed.metrics.seed_interval import seed_interval
 from st_biomed.metrics.significance import Interval, PairedTest, Units, load_units, save_units
+from st_biomed.metrics.tree_auc import discrimination, mean_auc
 
 __all__ = [
     "MCSM",

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from st_biomed.errors import InputError
-from st_biomed.metrics.discrimination import mean_auc
 from st_biomed.metrics.relation_draws import MANY_RELATIONS as MANY_SUBTREES
+from st_biomed.metrics.tree_auc import mean_auc
 
 
 def resampling(subtrees: np.ndarray | None) -> str:

@@ -45,7 +45,7 @@ class BiomedCard(SentenceTransformerModelCardData):
     markers: list[str] = field(default_factory=list, init=False)
     pooling_alone: str = field(default="", init=False)
     is_normalized: bool = field(default=False, init=False)
-    template_path: Path = field(default=Path(__file__).parent / "card_template.md", init=False, repr=False)
+    template_path: Path = field(default=Path(__file__).parent / "model_card_template.md", init=False, repr=False)
 
     @classmethod
     def from_run(cls, run: RunData) -> BiomedCard:

@@ -20,7 +20,7 @@ from st_biomed.readers import check_options, parse_options, reader, reader_names
 from st_biomed.records import Record, Rows, SourceInfo, Tally
 from st_biomed.terminology.build import assemble, sources_of
 from st_biomed.terminology.concept_tables import TerminologyTables
-from st_biomed.terminology.merge import former_codes, merged_sources, merged_tallies
+from st_biomed.terminology.merged_metadata import former_codes, merged_sources, merged_tallies
 from st_biomed.terminology.storage import read_tables, write_tables
 from st_biomed.terminology.subset import and_below, having, mask, of_same, renumbered, with_codes
 

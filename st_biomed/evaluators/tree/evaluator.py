@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 class TreeEvaluator(EmbeddingEvaluator):
     """Measures how well cosines separate pairs at one distance of a hierarchy from pairs at another (HiPrBERT, 4.2).
 
-    The metrics are those of :func:`~st_biomed.metrics.discrimination.discrimination`: ``auc_ivj``, ``pr_auc_ivj``,
+    The metrics are those of :func:`~st_biomed.metrics.tree_auc.discrimination`: ``auc_ivj``, ``pr_auc_ivj``,
     ``ap_ivj`` and ``spearman_ivj`` for every pair of distances i < j (six pairs for four distances, ten for five),
     ``spearman_global``, and ``mean_auc``, the primary metric. With several trees, the metrics are also given as the
     mean over the trees that have both distances (``macro_auc_ivj``) and for each tree (``<tree>/auc_ivj``); a tree
