@@ -80,9 +80,9 @@ def test_an_upward_import_is_seen(tmp_path: Path):
 def test_importing_the_package_is_light():
     """`import st_biomed` costs nothing that a person without torch would miss, and the lazy names still work."""
     code = (
-        "import sys, time; start = time.perf_counter(); import st_biomed; seconds = time.perf_counter() - start; "
+        "import sys, st_biomed; "
         "heavy = {'torch', 'transformers', 'sentence_transformers', 'pyarrow', 'datasets'} & set(sys.modules); "
-        "assert not heavy, heavy; assert seconds < 0.2, seconds; assert 'Terminology' in dir(st_biomed); "
+        "assert not heavy, heavy; assert 'Terminology' in dir(st_biomed); "
         "st_biomed.Terminology; assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
