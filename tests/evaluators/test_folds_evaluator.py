@@ -7,6 +7,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators import EntityLinkingEvaluator, FoldsEvaluator
+from st_biomed.evaluators.entity_linking.folds import mean_of_folds
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.records import SourceInfo
@@ -98,3 +99,8 @@ def test_what_cannot_be_averaged_is_refused(folder: Path) -> None:
     other = EntityLinkingEvaluator(protocol(folder).open(1), ks=(1, 3))
     with pytest.raises(InputError, match=r"folds: expected the same ks in each, found \[\(1, 3\), \(1, 5\)\]"):
         FoldsEvaluator([evaluator, other])
+
+
+def test_counts_of_a_named_evaluator_are_sums():
+    """Catches a count that is averaged because it has the name before it."""
+    assert mean_of_folds([{"x_n_b": 2, "x_a": 2}, {"x_n_b": 4, "x_a": 4}], "x_") == {"x_n_b": 6, "x_a": 3}

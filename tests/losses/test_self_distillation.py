@@ -130,8 +130,9 @@ def test_arguments_out_of_range_are_refused(arguments, message):
 
 def test_labels_that_are_no_rows_and_another_dimension_are_refused():
     embeddings, teacher, _ = batch()
-    with pytest.raises(InputError, match="rows of the teacher from 0 to 8, found -1 to 9: was the dataset made"):
-        SelfDistillationLoss(None, teacher).compute_loss_from_embeddings([embeddings[:2]], torch.tensor([-1, 9]))
+    for labels, found in ((torch.tensor([-1, 8]), "-1 to 8"), (torch.tensor([0, 9]), "0 to 9")):
+        with pytest.raises(InputError, match=f"rows of the teacher from 0 to 8, found {found}: was the dataset made"):
+            SelfDistillationLoss(None, teacher).compute_loss_from_embeddings([embeddings[:2]], labels)
     with pytest.raises(InputError, match="teacher of 4 dimensions like the student, found 5; use 'cosines'"):
         SelfDistillationLoss(None, teacher, target="vectors").compute_loss_from_embeddings(
             [embeddings[:2]], torch.tensor([0, 1])

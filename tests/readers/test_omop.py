@@ -279,6 +279,15 @@ def test_blocks_of_any_size_give_the_same(size: int, copy: Path, monkeypatch: py
     assert read(TEST_SET).digest == read().digest
 
 
+def test_a_concept_listed_twice_is_named_by_its_line_in_any_block(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches the first line of a block looked for in the block before it."""
+    monkeypatch.setattr("st_biomed.readers.omop.tables._ROWS_AT_ONCE", 1)
+    file = Path(shutil.copytree(TEST_SET, copy / "csv")) / "CONCEPT.csv"
+    file.write_bytes(file.read_bytes().replace(b"99000003", b"99000001", 1))
+    with pytest.raises(InputError, match=r"CONCEPT.csv:5: concept 99000001 is listed twice"):
+        read(file.parent)
+
+
 def test_blank_lines_are_no_rows(copy: Path) -> None:
     file = copy / "CONCEPT_SYNONYM.csv"
     file.write_bytes(file.read_bytes().replace(b"\n", b"\n\n"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from tests.readers.snomed_folder import (
     ROOT,
     SEEN_IN,
     TERKIA,
+    change,
     names,
     preferred,
     read,
@@ -97,6 +100,14 @@ def test_without_a_preferred_term_the_fully_specified_name_is_preferred() -> Non
     found = preferred(read(BOTH / INTERNATIONAL))
     assert (found[SEEN_IN], found[TERKIA], found[BELZOR]) == ("Seen in", "NA", "Belzor")
     assert preferred(read())[DISORDER] == "Disorder of flumpa"
+
+
+def test_languages_that_nobody_asked_for_are_equal(tmp_path: Path) -> None:
+    """Catches a name taken for the preferred one because its language is the first in the files."""
+    copy = Path(shutil.copytree(BOTH, tmp_path / "copy"))
+    (file,) = copy.rglob("sct2_Description_Snapshot-it_*")
+    change(file, "|it|900000000000013009|Quizora", "|fr|900000000000013009|Quizora")
+    assert preferred(read(copy))[QUIZOR] == "Quizora"
 
 
 def test_definitions_are_those_of_active_concepts() -> None:

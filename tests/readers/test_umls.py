@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from st_biomed.readers.umls.semantic_types import SEMANTIC_GROUPS
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import ReaderContract
-from tests.readers.umls_folder import META, links, names, parents, preferred, read
+from tests.readers.umls_folder import META, change, links, names, parents, preferred, read
 
 
 class TestUMLS(ReaderContract):
@@ -57,6 +58,12 @@ def test_preferred_names_follow_language_ts_stt_and_ispref():
     """Catches the first row taken for the preferred one, and a foreign name before the English one."""
     assert preferred(read())["01"] == "Mimpic Flumpa"
     assert preferred(read(languages=["ITA"]))["01"] == "Flumpa mimpica"
+
+
+def test_the_language_comes_before_ts_stt_and_ispref(tmp_path):
+    """Catches columns that decide in the order from the last to the first."""
+    change(Path(shutil.copytree(META, tmp_path / "meta")) / "MRCONSO.RRF", 2, "|Y|", "|N|")
+    assert preferred(read(tmp_path / "meta"))["01"] == "Mimpic flumpa"
 
 
 def test_a_string_of_several_concepts_keeps_them_all():

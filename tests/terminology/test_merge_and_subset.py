@@ -23,6 +23,12 @@ def test_merge_unites_equal_codes_and_strings_in_any_order(terminology: Terminol
     assert set(merged.tallies) == {"records of O, S", "records of S", "merge"}
 
 
+def test_a_former_code_of_no_source_adds_none() -> None:
+    """Catches the prefix of a code taken for a source that nobody describes."""
+    named = Terminology.from_records([Term("X:1", "chill"), Term("X:2", "cold")], SOURCE)
+    assert list(Terminology.merge(named, codes={"X:1": "X:2"}).sources) == [SOURCE.name]
+
+
 def test_merge_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="merge needs at least one terminology"):
         Terminology.merge()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sentence_transformers import SentenceTransformerTrainingArguments
@@ -14,10 +15,12 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from st_biomed.errors import InputError
 from st_biomed.files import FolderInUse
 from st_biomed.release.hub_plan import PushOptions
+from st_biomed.release.portable import plain
 from st_biomed.release.push_target import push_target
 from st_biomed.terminology import Terminology
 from st_biomed.training.checkpoints import seal
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
+from st_biomed.training.same_run import check_same
 
 HOLD = """
 import sys, time
@@ -265,3 +268,16 @@ def test_the_library_s_own_way_to_say_it_says_the_same(tmp_path: Path):
 @pytest.mark.parametrize(("value", "point"), [(None, None), ("true", True), ("False", False), ("out/c-1", "out/c-1")])
 def test_where_training_goes_on(value: str | None, point: object, tmp_path: Path):
     assert resume_point(arguments(tmp_path, resume_from_checkpoint=value)) == point
+
+
+@pytest.mark.parametrize("best", [False, True])
+def test_a_run_that_kept_other_weights_is_not_the_same(best: bool, tmp_path: Path):
+    """Catches the last weights taken for the best ones, and the best for the last."""
+    measured = {
+        f"{what}_{key}": value for what in ("eval", "save") for key, value in (("strategy", "steps"), ("steps", 1))
+    }
+    before, now = (arguments(tmp_path, load_best_model_at_end=kept, **measured) for kept in (best, not best))
+    record: Any = {"base_model": "x", "seed": 1, "terminologies": [], "corpora": [], "configuration": {}, "losses": {}}
+    record["training_arguments"] = plain(before.to_dict())
+    with pytest.raises(InputError, match=f"was trained with load_best_model_at_end {best}, found {not best}"):
+        check_same(record, record, now, tmp_path)
