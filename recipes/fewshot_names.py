@@ -152,7 +152,6 @@ def run(
     )
     record.add_training_arguments(training, changed_arguments(training))
     experiment = Experiment(sets, encoder, recipe, training)
-    settings = {**asdict(recipe), **deciding(training)}
     tuning = experiment.tuning(recipe.hidden, shots=max(recipe.shots), seeds=recipe.seeds)
     hidden = {name: best_width(tuning.get(name, {recipe.hidden[0]: 0.0})) for name in sets}
 
@@ -169,14 +168,13 @@ def run(
                 print(outcomes.runs[-1], flush=True)
                 if (chain.sets, seed, shots) == wanted:
                     kept.append((chain, outcomes.runs[-1]))
+            settings = {**asdict(recipe), **deciding(training)}
             outcomes.save(folders.work / "results.json", configuration=settings, tuning=tuning)
 
-    # Measure: tables, figure and rankings.
+    # Measure and release.
     chain, outcome = kept[0]
     write_tables(outcomes, sets, tuning, folders.work)
     write_rankings(recipe.rankings, sets, chain, encoder, folders.work)
-
-    # Release.
     if encoder.form.unit == "name":
         print("nothing is released: the table of the input holds whole names")
     else:
