@@ -94,7 +94,9 @@ class ItalianArguments(
     )
     vocabulary_settings: str = field(default="extend_bert_paper.yaml", metadata=about("settings of that stage", PATH))
     kge_settings: str = field(default="kge_paper.yaml", metadata=about("settings of that stage", PATH))
-    inject_settings: str = field(default="knowledge_injection_paper.yaml", metadata=about("its settings", PATH))
+    inject_settings: str = field(
+        default="knowledge_injection_paper.yaml", metadata=about("settings of that stage", PATH)
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -120,7 +122,7 @@ def train(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
 
 
 def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArguments, left: StageFolders) -> None:
-    """Raise InputError if the arguments do not fit together."""
+    """Raise InputError if the arguments do not fit together, or a stage cannot be published or resumed."""
     if recipe.stage == "all" and get_world_size() > 1:
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
     recipe.hard_negative_plan()
@@ -236,13 +238,9 @@ def run(
     )
 
     # Measure and release.
-    kept: dict[str, Any] = {
-        "form": None if pipelined else fold_modules,
-        "needs_code": pipelined,
-        "averaging": averaging,
-    }
-    measured: dict[str, Any] = {"before": before, "trainer": trainer, "base_model": recipe.base_model}
-    measure_and_release(model, suite, folders, record, terminologies=[terminology], **measured, **kept)
+    form: dict[str, Any] = {"form": None if pipelined else fold_modules, "needs_code": pipelined}
+    made: dict[str, Any] = {"trainer": trainer, "base_model": recipe.base_model, "averaging": averaging}
+    measure_and_release(model, suite, folders, record, before=before, terminologies=[terminology], **form, **made)
 
 
 if __name__ == "__main__":

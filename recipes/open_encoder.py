@@ -116,7 +116,8 @@ def check(recipe: OpenEncoderArguments) -> None:
 
     Raises:
         InputError: The terminology or the parts are empty, a part is repeated or unknown, the shares do not fit the
-            parts, a preset has no triplet miner to change, one of ``trees`` is not a tree benchmark, or the corpus is missing or would not be trained on.
+            parts, a preset has no triplet miner to change, one of ``trees`` is not a tree benchmark, or the corpus is
+            missing or would not be trained on.
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
     if recipe.corpus:

@@ -50,7 +50,7 @@ class UnionSource:
             value = options[name]
             if not listing or isinstance(value, Path) or (isinstance(value, str) and os.path.exists(placed(value))):
                 options[name] = placed(value)
-            else:  # of a list, what is no path stays: a code
+            elif any(os.path.exists(placed(member)) for member in listed(name, value)):  # others are codes, and stay
                 options[name] = [str(placed(i) if os.path.exists(placed(i)) else i) for i in listed(name, value)]
         return UnionSource(self.name, self.reader, None if self.path is None else placed(self.path), options)
 

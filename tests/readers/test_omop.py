@@ -1,4 +1,4 @@
-"""OMOP: the tables of Athena and of test sets, names by language, hierarchy and mappings, and what damage leads to."""
+"""OMOP: the tables of Athena and of test sets, names by language, hierarchy and mappings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
 from st_biomed.readers import parse_options
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
-from tests.readers.mutations import check_contract, check_survives, mutated
 
 ATHENA, TEST_SET = FIXTURES / "omop", FIXTURES / "omop_csv"
 FILES = ("CONCEPT", "CONCEPT_SYNONYM", "CONCEPT_RELATIONSHIP", "CONCEPT_ANCESTOR", "VOCABULARY", "RELATIONSHIP")
@@ -293,122 +290,3 @@ def test_blank_lines_are_no_rows(copy: Path) -> None:
     file.write_bytes(file.read_bytes().replace(b"\n", b"\n\n"))
     tally = read(copy).tallies["omop rows"]
     assert (tally.n_read, tally.dropped["CONCEPT_SYNONYM: blank lines"]) == (54 + 16, 16)
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "message"),
-    [
-        ("CONCEPT", "99000003\t", "99000001\t", r"CONCEPT.csv:5: concept 99000001 is listed twice"),
-        ("CONCEPT", "\tSNOMED\t", "\t\t", r"CONCEPT.csv:3: vocabulary_id is empty"),
-        ("CONCEPT", "Condition", " ", r"CONCEPT.csv:3: domain_id is empty"),
-        ("CONCEPT", "99000001\t", "\t", r"CONCEPT.csv:3: concept_id must be a number up to 2147483647, found ''"),
-        ("CONCEPT", "99000001\t", "-1\t", r"CONCEPT.csv:3: concept_id must be a number .*, found '-1'"),
-        ("CONCEPT", "99000001\t", "0x63\t", r"CONCEPT.csv:3: concept_id must be a number .*, found '0x63'"),
-        ("CONCEPT", "Condition", "Condi\0tion", r"CONCEPT.csv:3: contains a NUL character"),
-        (
-            "CONCEPT",
-            "99000001\t",
-            "9900000100\t",
-            r"CONCEPT.csv:3: concept_id must be a number .*, found '9900000100'",
-        ),
-        ("CONCEPT", "Flumpa disease\t", "", r"CONCEPT.csv:3: 9 cells, expected 10 separated by tabs"),
-        ("CONCEPT", "\tdomain_id", "\tdomain", r"CONCEPT.csv:1: no column 'domain_id'; split at tabs the columns are"),
-        ("CONCEPT", "\tdomain_id", "\tconcept_id", r"CONCEPT.csv:1: several columns 'concept_id'"),
-        ("CONCEPT_SYNONYM", "4182511", "es", r"CONCEPT_SYNONYM.csv:4: language_concept_id must be a number"),
-        ("CONCEPT_RELATIONSHIP", "\tIs a", "", r"CONCEPT_RELATIONSHIP.csv:2: 5 cells, expected 6"),
-        ("CONCEPT_ANCESTOR", "\t0\t0", "\tzero\t0", r"CONCEPT_ANCESTOR.csv:2: min_levels_of_separation must be"),
-    ],
-)
-def test_bad_rows_are_named_by_line(copy: Path, file: str, old: str, new: str, message: str) -> None:
-    path = copy / f"{file}.csv"
-    text = path.read_text("utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), "utf-8")
-    with pytest.raises(InputError, match=message):
-        read(copy)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"vocabularies": "SNOMD"}, "value of option vocabularies .*'SNOMD'.*did you mean 'SNOMED'"),
-        ({"domains": "Conditions"}, "value of option domains .*did you mean 'Condition'"),
-        ({"concept_classes": "Ingredients"}, "value of option concept_classes .*did you mean 'Ingredient'"),
-        ({"languages": "en,sp"}, "value of option languages .*'sp'.*allowed are 'en', 'es', 'it', 'und'"),
-        ({"relations": "May Treat"}, "value of option relations .*did you mean 'May treat'"),
-        ({"parents": "isa"}, "unknown parents of reader 'omop' 'isa'.*did you mean 'is_a'"),
-        ({"types": "domains"}, "unknown types of reader 'omop' 'domains'.*did you mean 'domain'"),
-    ],
-)
-def test_what_no_row_has_is_refused(options: dict[str, str], message: str) -> None:
-    """Catches concepts that are left out without a word after a slip of the pen."""
-    with pytest.raises(InputError, match=message):
-        read(**options)
-
-
-def test_missing_and_repeated_tables_are_named(copy: Path, tmp_path: Path) -> None:
-    (copy / "RELATIONSHIP.csv").unlink()
-    with pytest.raises(InputError, match=r"contains no RELATIONSHIP.csv, which inverses=false needs"):
-        read(copy, inverses=False)
-    (copy / "CONCEPT_RELATIONSHIP.csv").unlink()
-    with pytest.raises(InputError, match=r"contains no CONCEPT_RELATIONSHIP.csv, which relations needs"):
-        read(copy, relations="May treat")
-    (copy / "concept.csv.gz").write_bytes(gzip.compress((copy / "CONCEPT.csv").read_bytes()))
-    with pytest.raises(InputError, match=r"CONCEPT exists twice, as CONCEPT.csv and as concept.csv.gz"):
-        read(copy)
-    with pytest.raises(InputError, match=r"contains no CONCEPT.csv"):
-        read(tmp_path)
-    with pytest.raises(InputError, match=r"CONCEPT.csv: expected the folder with CONCEPT.csv"):
-        read(copy / "CONCEPT.csv")
-    with pytest.raises(InputError, match="reader omop: expected the folder"):
-        Terminology.read("omop")
-
-
-@pytest.mark.parametrize("form", [ATHENA, TEST_SET], ids=["tabs", "commas"])
-@given(data=st.data())
-def test_a_damaged_file_is_one_line(form: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.getbasetemp() / f"damaged_{form.name}"
-    shutil.copytree(form, folder, dirs_exist_ok=True)
-    file = data.draw(st.sampled_from(FILES))
-    separator = b"\t" if form == ATHENA else b","
-    (folder / f"{file}.csv").write_bytes(data.draw(mutated((form / f"{file}.csv").read_bytes(), separator)))
-    records = check_survives("omop", folder)
-    if file in FILES[:2]:  # a repeated row of the others is for the tables to count
-        check_contract("omop", [one for record in records for one in _one_by_one(record)])
-
-
-def _one_by_one(record: Any) -> list[Any]:
-    return list(record.one_by_one()) if hasattr(record, "one_by_one") else [record]
-
-
-@pytest.mark.realdata
-def test_gibleed_has_443_concepts_and_20_parents(realdata: Path) -> None:
-    """A test set with an upper-case header; of 65,690 pairs of ancestors, 19 are concepts of it one level apart."""
-    terminology = read(realdata / "open2026" / "omop" / "gibleed")
-    assert (terminology.n_concepts, terminology.n_texts, terminology.parents.num_rows) == (443, 1_093, 20)
-    assert (terminology.terms.num_rows, terminology.xrefs.num_rows) == (1_095, 446)
-    assert len(set(terminology.types["type"].to_pylist())) == 7 + 1
-    tally = terminology.tallies["omop rows"]
-    assert (tally.n_read, tally.n_kept) == (67_206, 1_118)
-    assert tally.dropped["CONCEPT_SYNONYM: repeated names of a concept"] == 411
-    assert tally.dropped["CONCEPT_ANCESTOR: not one level apart"] == 63_015
-    assert tally.dropped["CONCEPT_ANCESTOR: of a concept that is not in CONCEPT"] == 2_656
-    assert terminology.sources["OMOP"].version == "v5.0 18-JAN-19"
-    assert read(realdata / "open2026" / "omop" / "gibleed", standard=True).n_concepts == 439
-
-
-@pytest.mark.realdata
-def test_synthea27nj_has_2191_valid_concepts(realdata: Path) -> None:
-    """A test set with a lower-case header, whose relationships mostly end at concepts that it does not have."""
-    terminology = read(realdata / "open2026" / "omop" / "synthea27nj")
-    assert (terminology.n_concepts, terminology.n_texts, terminology.parents.num_rows) == (2_191, 2_182, 115)
-    assert (terminology.relations.num_rows, terminology.xrefs.num_rows) == (364, 2_191)
-    tally = terminology.tallies["omop rows"]
-    assert (tally.n_read, tally.n_kept) == (2_294 + 266_588, 2_670)
-    assert tally.dropped == {
-        "CONCEPT: invalid": 103,
-        "CONCEPT_RELATIONSHIP: inverses of Is a and Maps to": 71_246,
-        "CONCEPT_RELATIONSHIP: of a concept that is not in CONCEPT": 190_334,
-        "CONCEPT_RELATIONSHIP: of a concept that is not read": 173,
-        "CONCEPT_RELATIONSHIP: of a concept to itself": 4_356,
-    }

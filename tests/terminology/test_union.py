@@ -180,12 +180,13 @@ def test_a_reader_takes_its_options_and_files_below_the_folder(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("concepts", "paths", "kept"),
     [
-        ("[C0000001, C0000002]", 1, ["C0000001", "C0000002"]),
-        ("'C0000001,C0000002'", 1, ["C0000001", "C0000002"]),
+        ("[C0000001, C0000002]", 1, "C0000001,C0000002"),
+        ("'C0000001,C0000002'", 1, "C0000001,C0000002"),
+        ("nowhere.txt", 1, "nowhere.txt"),  # the reader says that there is no such file
         ("cuis.txt", 2, None),
     ],
 )
-def test_codes_in_an_option_are_no_files(tmp_path: Path, concepts: str, paths: int, kept: list[str] | None) -> None:
+def test_codes_in_an_option_are_no_files(tmp_path: Path, concepts: str, paths: int, kept: str | None) -> None:
     """Catches a list of codes that is looked for as a file, and a file of them that is not looked for below the folder."""
     (tmp_path / "cuis.txt").write_text("C0000001\n")
     text = f"sources: {{umls: {{reader: umls, path: META, options: {{concepts: {concepts}}}}}}}"
