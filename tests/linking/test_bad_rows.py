@@ -146,6 +146,9 @@ def test_what_is_wrong_with_a_header_is_never_rejected() -> None:
         ("csv", b"\xff,text\n", "standard input:1: is not UTF-8"),
         ("csv", b'"text\n', "standard input:1: unexpected end of data"),
         ("csv", b"id;name\n", "no column 'text'; split at semicolons the columns are ['id', 'name']"),
+        ("csv", b"sep=;\nid;name\n", "standard input:2: no column 'text'; split at semicolons"),
+        ("csv", b"sep=/\nid/text\n", r"standard input:1: the delimiter is one of ',', ';', '\t', '|', found 'sep=/'"),
+        ("csv", b"sep=;\n", "standard input: is empty, a header with the column 'text' is needed"),
         ("csv", b"id;Text\n", "the columns are ['id', 'Text']; did you mean 'Text'?"),
         ("csv", b"\x1f\x8b\x08", "standard input: is compressed with gzip; decompress it, or give it the suffix .gz"),
     ):

@@ -102,6 +102,18 @@ def test_a_csv_keeps_its_delimiter(delimiter: str, tmp_path: Path) -> None:
     assert [row[:2] for row in rows] == [cells[1], cells[1], cells[2], cells[2]]
 
 
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"SEP=;"\n', "\nsep=;\n"])
+def test_a_line_above_the_header_states_the_delimiter(line: str, tmp_path: Path) -> None:
+    """Catches such a line that is taken for the header, and line numbers that are one too small."""
+    (tmp_path / "in.csv").write_bytes((line + "mention,s;mention\nflumpa,1;flumpa\n;;\n").encode())
+    (rejected,) = link(tmp_path / "in.csv", tmp_path / "out.csv", reject=True)
+    with (tmp_path / "out.csv").open(newline="") as file:
+        header, *rows = csv.reader(file, delimiter=";")
+    assert header == ["mention,s", "mention", *FOUND]
+    assert [row[:2] for row in rows] == [["flumpa,1", "flumpa"]]
+    assert int(rejected["line"]) == line.count("\n") + 3
+
+
 @pytest.mark.parametrize("form", ["csv", "tsv"])
 def test_columns_of_one_name_stay_and_those_of_the_mention_are_refused(form: str, tmp_path: Path) -> None:
     """Catches rows that become a dictionary, which keeps one of both."""

@@ -104,6 +104,10 @@ def test_bad_resources_are_named_by_element(tmp_path: Path, resource: dict[str, 
         ({"prefixes": "http://a.org/b=1"}, r"prefixes of reader 'fhir' must be URL=PREFIX"),
         ({"language": "italiano"}, r"language: 'italiano' is not a language"),
         ({"languages": "it,?"}, r"languages: '\?' is not a language"),
+        (
+            {"languages": "it,fr"},
+            r"unknown value of option languages \(no name or definition has it\) 'fr': allowed are .*'en'.*'it'",
+        ),
     ],
 )
 def test_bad_options_are_one_line(options: dict[str, Any], message: str) -> None:

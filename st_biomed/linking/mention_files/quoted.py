@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -15,11 +16,16 @@ from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionT
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 """In the order of trial: the delimiter is the first at which the header has the column of mentions."""
 
+_STATED = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+"""A line above the header in which spreadsheets state the delimiter."""
+
 
 def read_csv(
     lines: Iterator[str], name: str, column: str, added: Sequence[str], context: str | None = None
 ) -> MentionTable:
     """A header and rows of as many cells. A blank line is a row without text.
+
+    The delimiter is that of a line ``sep=;`` above the header, as spreadsheets write it; otherwise the header decides.
 
     Args:
         lines: The lines with their ends.
@@ -29,12 +35,21 @@ def read_csv(
         context: The column of contexts, if there is one.
 
     Raises:
-        InputError: No header, or see :func:`~st_biomed.linking.mention_files.records.check_columns`.
+        InputError: No header, another delimiter in a line ``sep=``, or see
+            :func:`~st_biomed.linking.mention_files.records.check_columns`.
     """
     number, header = header_of(lines, name, column)
-    split_at = {mark: next(csv.reader([header], delimiter=mark)) for mark in _DELIMITERS}
-    fits = (mark for mark in _DELIMITERS if column in split_at[mark])
-    delimiter = next(fits, None) or max(_DELIMITERS, key=lambda mark: len(split_at[mark]))
+    if stated := _STATED.fullmatch(header):
+        delimiter = stated[1]
+        if delimiter not in _DELIMITERS:
+            known = ", ".join(map(repr, _DELIMITERS))
+            raise InputError(f"{name}:{number}: the delimiter is one of {known}, found {header.strip()!r}")
+        skipped, header = header_of(lines, name, column)
+        number += skipped
+    else:
+        split_at = {mark: next(csv.reader([header], delimiter=mark)) for mark in _DELIMITERS}
+        fits = (mark for mark in _DELIMITERS if column in split_at[mark])
+        delimiter = next(fits, None) or max(_DELIMITERS, key=lambda mark: len(split_at[mark]))
     rows = _Rows(chain([header], lines), delimiter, number)
     first = next(rows)
     if isinstance(first, BadRow):

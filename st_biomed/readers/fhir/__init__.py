@@ -64,7 +64,8 @@ def records(
     Raises:
         InputError: With the file and the line or element: no JSON, no well-formed XML, an entity, no resource, a concept
             without a code or a code system, a code that a code system lists twice, a field of the wrong type, an
-            unknown equivalence, two code systems with one prefix. Also: no such file, no concept.
+            unknown equivalence, two code systems with one prefix. Also: no such file, no concept, a language to read
+            that no name or definition has.
     """
     if path is None:
         raise InputError("reader 'fhir' needs the path of resources: a file in JSON or XML, a folder or a .tar.gz")

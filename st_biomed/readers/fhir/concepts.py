@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from st_biomed.errors import check_name
 from st_biomed.readers._grouping_nodes import grouping_nodes
 from st_biomed.readers._once import Once
 from st_biomed.records import Definition, Grouping, Parent, Record, Relation, Tally, Term, Xref
@@ -83,7 +84,15 @@ class Concepts:
         self._mappings.append(Xref(code, target, predicate, source))
 
     def finish(self) -> Iterator[Record]:
-        """All records."""
+        """All records.
+
+        Raises:
+            InputError: A language to read that no name or definition has.
+        """
+        met = {text.language for concept in self._concepts.values() for _, text in concept.names}
+        met |= {text.language for concept in self._concepts.values() for text in concept.definitions}
+        for language in self.languages:
+            check_name("value of option languages (no name or definition has it)", language, met)
         named: set[str] = set()
         nameless: set[str] = set()
         for code, concept in self._concepts.items():
