@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from st_biomed.terminology.lookup import ConceptLookup
 
 
-def number(name: str, value: object, *, above: float | None = None, least: float | None = None) -> float:
+def number(
+    name: str, value: object, *, above: float | None = None, least: float | None = None, most: float = math.inf
+) -> float:
     """A finite number within bounds.
 
     Args:
         above: The number must be larger than this.
         least: The number must not be smaller than this.
+        most: The number must not be larger than this.
 
     Raises:
         InputError: It is not a number, not finite, or out of bounds.
@@ -28,9 +31,11 @@ def number(name: str, value: object, *, above: float | None = None, least: float
         allowed = f"a number above {above:g}"
     elif least is not None:
         allowed = f"a number of at least {least:g}"
+    if most < math.inf:
+        allowed += f" and at most {most:g}"
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InputError(f"{name} must be {allowed}, found {value!r}")
-    if (above is not None and value <= above) or (least is not None and value < least):
+    if (above is not None and value <= above) or (least is not None and value < least) or value > most:
         raise InputError(f"{name} must be {allowed}, found {value!r}")
     return float(value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -41,7 +42,8 @@ class SelfDistillationLoss(nn.Module):
         vectors:  weight / B sum_i (1 - z_i . t_i)
 
     ``cosines`` holds the similarity of each pair of texts and leaves the space free to rotate; teacher and student may have
-    different dimensions. ``vectors`` holds each text in its place, as BioLORD-2023 distills (Remy et al. 2024).
+    different dimensions. ``vectors`` holds each text in its place, as BioLORD-2023 distills (Remy et al. 2024). With a
+    ``share`` below 1, B counts the texts of an even selection of the batch, and the teacher embeds these alone.
 
     Args:
         model: The encoder; ``None`` where only :meth:`compute_loss_from_embeddings` is called.
@@ -50,6 +52,7 @@ class SelfDistillationLoss(nn.Module):
             embeddings. It belongs to no ``state_dict``.
         weight: Factor of the loss.
         target: ``"cosines"`` or ``"vectors"``.
+        share: Share of the texts of a batch, above 0 and at most 1; at least two texts, or all of a smaller batch.
         gather_across_devices: Whether the texts of all processes form one batch.
 
     Inputs: one or more text columns; ``label`` int64 ``[B]``, or ``[B, n]`` for n columns: the rows of the teacher.
@@ -65,6 +68,7 @@ class SelfDistillationLoss(nn.Module):
         weight: float = 1.0,
         *,
         target: str = "cosines",
+        share: float = 1.0,
         gather_across_devices: bool = False,
     ) -> None:
         super().__init__()
@@ -76,6 +80,7 @@ class SelfDistillationLoss(nn.Module):
         self.teacher = teacher
         self.weight = number("weight", weight, above=0.0)
         self.target = check_name("target", target, TARGETS)
+        self.share = number("share", share, above=0.0, most=1.0)
         self.gather_across_devices = gather_across_devices
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
@@ -99,6 +104,9 @@ class SelfDistillationLoss(nn.Module):
         """
         rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
         labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
+        if self.share < 1:
+            chosen = self._chosen(len(rows))
+            rows, labels = rows[chosen.to(rows.device)], labels[chosen.to(labels.device)]
         with full_precision(rows):
             student = unit_rows(rows)
             teacher = unit_rows(self.teacher_rows(labels).to(rows))
@@ -107,6 +115,11 @@ class SelfDistillationLoss(nn.Module):
             differences = student @ student.T - teacher @ teacher.T
             differences = differences - torch.diag(differences.diagonal())
             return self.weight * differences.square().sum() / max(1, len(rows) * (len(rows) - 1))
+
+    def _chosen(self, texts: int) -> Tensor:
+        """Positions spread evenly over a batch, int64."""
+        count = min(texts, max(2, math.ceil(self.share * texts)))
+        return torch.arange(count) * texts // count
 
     def _apart(self, student: Tensor, teacher: Tensor) -> Tensor:
         """The mean of one minus the cosine of each text's two vectors, ``[B, D]`` each."""
@@ -136,6 +149,7 @@ class SelfDistillationLoss(nn.Module):
         return {
             "target": self.target,
             "weight": self.weight,
+            "share": self.share,
             "teacher": f"{len(self.teacher)} vectors",
             "gather_across_devices": self.gather_across_devices,
         }
@@ -234,6 +248,7 @@ def with_distillation(
     *,
     weight: float,
     target: str = "cosines",
+    share: float = 1.0,
     rows: LabelMap | None = None,
     labels: LabelMap | None = None,
 ) -> Any:
@@ -245,6 +260,7 @@ def with_distillation(
         teacher: The teacher's vectors, ``[N, D]``.
         weight: Factor of the distillation.
         target: ``"cosines"`` or ``"vectors"``.
+        share: Share of the texts of each batch.
         rows, labels: As for :class:`DistilledLoss`.
 
     Returns:
@@ -255,7 +271,7 @@ def with_distillation(
     """
     inner: Any = loss.loss if isinstance(loss, CachedLoss) else loss
     distillation = SelfDistillationLoss(
-        None, teacher, weight, target=target, gather_across_devices=inner.gather_across_devices
+        None, teacher, weight, target=target, share=share, gather_across_devices=inner.gather_across_devices
     )
     if hasattr(loss, "hold"):
         loss.hold(distillation)

@@ -10,7 +10,7 @@ from datasets import Dataset
 from torch import nn
 
 from st_biomed.losses.self_distillation import TARGETS, LabelMap, with_distillation
-from st_biomed.settings.checks import SIZE, WEIGHT, about, one_of
+from st_biomed.settings.checks import SIZE, WEIGHT, about, one_of, within
 from st_biomed.terminology import Terminology
 from st_biomed.training.teacher import TeacherVectors
 from st_biomed.training_data.row_labels import RowLabels
@@ -35,7 +35,12 @@ class DistillationArguments:
             "what is preserved: cosines of the names of a batch, or their vectors (BioLORD-2023)", one_of(*TARGETS)
         ),
     )
-
+    distillation_share: float = field(
+        default=1.0,
+        metadata=about(
+            "share of the texts of a batch that are distilled; the base model embeds no others", within("(0, 1]")
+        ),
+    )
     distillation_removed: int | None = field(
         default=None,
         metadata=about(
@@ -115,4 +120,11 @@ class DistillationArguments:
         return TeacherVectors(model, texts, max_length=max_length, bf16=bf16, removed=self.distillation_removed)
 
     def _held(self, loss: nn.Module, teacher: TeacherVectors, **maps: LabelMap | None) -> Any:
-        return with_distillation(loss, teacher, weight=self.distillation, target=self.distillation_target, **maps)
+        return with_distillation(
+            loss,
+            teacher,
+            weight=self.distillation,
+            target=self.distillation_target,
+            share=self.distillation_share,
+            **maps,
+        )

@@ -109,8 +109,9 @@ def distillation_readings(recipe: Any, texts: str = "names") -> list[str]:
         return []
     removed = recipe.distillation_removed
     mapped = "" if removed is None else f" (centered, without {removed} leading principal components)"
+    part = "" if recipe.distillation_share == 1 else f"a share of {recipe.distillation_share:g} of "
     return [
-        f"The {recipe.distillation_target} of the {texts} of each batch are held near those of the base model{mapped} with weight "
+        f"The {recipe.distillation_target} of {part}the {texts} of each batch are held near those of the base model{mapped} with weight "
         f"{recipe.distillation:g}."
     ]
 

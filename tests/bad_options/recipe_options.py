@@ -54,6 +54,7 @@ RECIPES: list[tuple[str, str, str]] = [
     ("hiprbert", "--distillation inf", "distillation"),
     ("bergamot", "--distillation_target vector", "distillation_target"),
     ("hiprbert", "--distillation 5 --distillation_removed -1", "distillation_removed"),
+    ("hiprbert", "--distillation 5 --distillation_share 0", "distillation_share"),
     ("italian_kge", "--distillation much", "distillation"),
     ("knowledge_injection", "--distillation 1", "distillation"),
     # What a recipe of its own is told

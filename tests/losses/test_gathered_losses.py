@@ -20,6 +20,7 @@ KINDS = (
     "barlow twins, one column",
     "barlow twins, two columns",
     "self-distillation",
+    "self-distillation, a share",
 )
 LABELS = torch.tensor([0, 1, 2, 0, 3, 1, 4, 4])
 
@@ -43,8 +44,8 @@ def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
     elif kind == "kge similarity given":
         loss = KGEMarginMultiSimilarityLoss(None, None, miner=None, **options)
         value = loss.compute_loss_from_embeddings(columns[:1], labels, kge_similarity=graph_similarity(LABELS))
-    elif kind == "self-distillation":
-        loss = SelfDistillationLoss(None, np.eye(5), **options)
+    elif kind.startswith("self-distillation"):
+        loss = SelfDistillationLoss(None, np.eye(5), share=0.7 if "share" in kind else 1.0, **options)
         value = loss.compute_loss_from_embeddings(columns[:1], labels)
     else:
         loss = BarlowTwinsLoss(None, 0.3, **options)

@@ -103,6 +103,53 @@ def test_two_columns_have_labels_of_their_own():
     torch.testing.assert_close(by_column, joined)
 
 
+@pytest.mark.parametrize(
+    ("share", "chosen"), [(1.0, range(7)), (0.5, (0, 1, 3, 5)), (0.4, (0, 2, 4)), (0.01, (0, 3)), (1e-9, (0, 3))]
+)
+@pytest.mark.parametrize("target", ["cosines", "vectors"])
+def test_a_share_is_the_loss_of_an_even_selection(share, chosen, target):
+    """Catches a mean over the whole batch, and a teacher that embeds texts that are not distilled."""
+    embeddings, teacher, labels = batch()
+    teacher = teacher[:, :4]
+    asked = []
+
+    class Table:
+        ndim, shape = teacher.ndim, teacher.shape
+
+        def __len__(self):
+            return len(teacher)
+
+        def __getitem__(self, rows):
+            asked.extend(rows.tolist())
+            return teacher[rows]
+
+    embeddings.requires_grad_()
+    loss = SelfDistillationLoss(None, Table(), 2.0, target=target, share=share)
+    found = loss.compute_loss_from_embeddings([embeddings], labels)
+    chosen = list(chosen)
+    expected = SelfDistillationLoss(None, teacher, 2.0, target=target).compute_loss_from_embeddings(
+        [embeddings[chosen]], labels[chosen]
+    )
+    torch.testing.assert_close(found, expected)
+    assert asked == labels[chosen].tolist()
+    (gradient,) = torch.autograd.grad(found, embeddings)
+    assert gradient.abs().sum(dim=1).nonzero().flatten().tolist() == chosen
+    assert loss.get_config_dict()["share"] == share
+
+
+def test_a_share_of_a_small_batch_is_the_batch():
+    embeddings, teacher, labels = batch()
+    for size, expected in ((1, 0), (0, 0), (2, None)):
+        whole, part = (
+            SelfDistillationLoss(None, teacher, share=share).compute_loss_from_embeddings(
+                [embeddings[:size]], labels[:size]
+            )
+            for share in (1.0, 0.1)
+        )
+        torch.testing.assert_close(part, whole)
+        assert expected is None or part == expected
+
+
 def test_a_memory_mapped_teacher_is_read_by_rows(tmp_path):
     embeddings, teacher, labels = batch()
     np.save(tmp_path / "teacher.npy", teacher)
@@ -120,6 +167,8 @@ def test_a_memory_mapped_teacher_is_read_by_rows(tmp_path):
         ({"teacher": np.zeros(3)}, r"teacher must be vectors \[N, D\], found shape \[3\]"),
         ({"teacher": np.zeros((0, 3))}, r"teacher must be vectors \[N, D\], found shape \[0, 3\]"),
         ({"teacher": TEACHER, "weight": 0}, "weight must be a number above 0, found 0"),
+        ({"teacher": TEACHER, "share": 0}, "share must be a number above 0 and at most 1, found 0"),
+        ({"teacher": TEACHER, "share": 1.5}, "share must be a number above 0 and at most 1, found 1.5"),
         ({"teacher": TEACHER, "target": "cosine"}, "target.*cosine.*cosines"),
     ],
 )

@@ -65,7 +65,7 @@ NO_SETTING = frozenset((_READ_OR_WRITTEN + _MEASURED).split())
 UNUSED = {
     "adapter": ("none", {"adapter_size"}),
     "average": ("none", {"average_tolerance", "average_steps", "average_benchmarks", "keep_trained"}),
-    "distillation": (0, {"distillation_target", "distillation_removed"}),
+    "distillation": (0, {"distillation_target", "distillation_share", "distillation_removed"}),
     "neighbors": (0, {"prototypes", "positives", "prototypes_per_concept", "refresh_steps"}),
 }
 """Argument to the value under which others are not read."""
