@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
-# Usage: bash evaluation/open_encoder.sh [all | data | train | share | scorecard | curve | ablations | controls]
+# Usage: bash evaluation/open_encoder.sh [all | data | train | share | longer | scorecard | curve | ablations | controls]
 set -euo pipefail
-known="all data train share scorecard curve ablations controls"
+known="all data train share longer scorecard curve ablations controls"
 if [[ " $known " != *" ${1:-all} "* ]]; then
     echo "no step $1: $known" >&2
     exit 2
@@ -45,9 +45,17 @@ models() { # names
 mix() { # folder, share of the trained weights
     st-biomed average $base $out/runs --weights "$(python -c "print(1 - $2)"),$2" --output "$1" --overwrite
 }
+shares() { # name, shares: the average of its first two runs with the base, on the dev parts
+    local name=$1 file=$out/$1-shares.yaml
+    for other in "${@:2}"; do
+        half=$(python -c "print($other / 2)")
+        echo "two-$other: {mix: {$out/$name-0-training/trained: $half, $out/$name-1-training/trained: $half}}"
+    done >"$file"
+    python evaluation/open_encoder_trials.py "$file" --output "${file%.yaml}"
+}
 case "${1:-all}" in
 all)
-    for step in train share scorecard curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
+    for step in train share longer scorecard curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
     ;;
 data) ;;
 train) # a run of each seed; with the seeds 0 1 2, their average is the release of the configuration, which trains the same runs
@@ -62,13 +70,11 @@ scorecard) # every benchmark that has its data, of the release; one or two of ea
     slow=ncbi_disease few runs $(models full)
     ;;
 share) # the share of the trained weights, chosen on the dev parts with the average of two runs
-    {
-        for other in 0.6 0.8 1; do
-            half=$(python -c "print($other / 2)")
-            echo "two-$other: {mix: {$out/full-0-training/trained: $half, $out/full-1-training/trained: $half}}"
-        done
-    } >$out/shares.yaml
-    python evaluation/open_encoder_trials.py $out/shares.yaml --output $out/shares
+    shares full 0.6 0.8 1
+    ;;
+longer) # two runs of twice the steps, on the dev parts
+    for seed in 0 1; do train longer "$seed" --runs 1 --keep_trained true --max_steps 1600; done
+    shares longer 0.6 0.8
     ;;
 curve) # other shares of the trained weights in the release
     for other in 0.25 0.5 1; do mix $out/share-$other $other; done
