@@ -9,6 +9,7 @@ from typing import Any
 
 from transformers import TrainingArguments
 
+from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import chosen_benchmarks
 from st_biomed.files import settle
@@ -102,7 +103,7 @@ class StageFolders:
 
 
 def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None:
-    """Raise InputError if a corpus, a settings file or the output of an earlier stage is missing.
+    """Raise InputError if the base model, a corpus, a settings file or the output of an earlier stage is missing.
 
     Raises:
         InputError: Something is missing, and the message names the stage that writes it; or a control of loss v3 with another
@@ -115,6 +116,8 @@ def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None
         raise InputError("corpus: is needed, nothing was given")
     elif {"contrastive", "pipelined"} & {*stages} and not recipe.bare_names:
         raise InputError("corpus: is needed, nothing was given; --bare_names true trains on the names alone")
+    if {"vocabulary", "inject", "contrastive"} & {*stages}:
+        find_model(left.text_model(recipe.base_model))
     if {"inject", "contrastive", "pipelined"} & {*stages}:
         chosen_benchmarks(recipe.benchmarks)
     if {"contrastive", "pipelined"} & {*stages}:

@@ -221,6 +221,17 @@ def test_what_is_missing_is_said(
         run(*arguments, "--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out")
 
 
+@pytest.mark.parametrize("stage", ["vocabulary", "inject", "contrastive"])
+def test_the_base_model_is_looked_for_before_the_terminology_is_read(stage: str, tmp_path: Path) -> None:
+    """Catches minutes of reading that end with a model that is not there."""
+    (tmp_path / "out" / "kge" / "transe").mkdir(parents=True)
+    with pytest.raises(InputError, match="no-such-model"):
+        run(
+            "--stage", stage, "--base_model", "no-such-model", "--terminology", "no_such_reader", "--corpus", __file__,
+            "--text_form", "lines", "--loss", "v2", "--kge_model", "transe", "--output_dir", tmp_path / "out",
+        )  # fmt: skip
+
+
 def test_another_terminology_is_not_mixed_in(tiny_bert_folder: Path, tmp_path: Path) -> None:
     """Catches a loss whose text ids are those of the terminology of an earlier stage."""
     Terminology.read("toy").subset(below=["TOY:D0"]).save(tmp_path / "out" / "terminology")
