@@ -25,6 +25,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+LOAD = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+"""Mean number of busy processes in the minute before this one; ``None`` where the system does not count them."""
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -133,7 +136,7 @@ class Table:
 
 
 def machine(peers: Sequence[str] = ()) -> str:
-    """Processor, cores, memory and versions on one line; never the name of the host."""
+    """Processor, cores, memory, load and versions on one line; never the name of the host."""
     import torch
 
     model = platform.processor() or platform.machine()
@@ -145,5 +148,7 @@ def machine(peers: Sequence[str] = ()) -> str:
     parts = [model, f"{os.cpu_count()} cores ({torch.get_num_threads()} threads used)", f"{memory:.0f} GiB"]
     if torch.cuda.is_available():
         parts.append(torch.cuda.get_device_name())
+    if LOAD is not None:
+        parts.append(f"load average before the start {LOAD:.1f}")
     parts += [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in ("torch", *peers))]
     return ", ".join(parts)

@@ -105,8 +105,7 @@ def notes(n_dictionary: int, n_names: int, n_mentions: int, n_timed: int, repeat
         "All forms are made from all-MiniLM-L6-v2: graphs by `st-biomed export`, the static table by model2vec's distillation. "
         "The forms are loaded by this package and encode through `NameEncoder`, as `st-biomed link` does, on one thread.",
         f"Speed: {n_timed} names, medians of {repeats} rounds in which the forms take turns, in seconds of processor time of the "
-        "process. The ratio is the median of the ratios of each round. Other processes, two trainings among them, computed on "
-        "the machine at the same time.",
+        "process. The ratio is the median of the ratios of each round.",
         f"Agreement: the cosine of a name's vector with that of torch in float32, over {n_names:,} names, and the share of "
         f"{n_mentions} mentions whose nearest name is the same. The vectors of dynamic int8 depend on the other texts of the "
         "batch: the last but one column is the least cosine of a name's vector alone and among 64.",

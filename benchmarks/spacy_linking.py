@@ -55,7 +55,7 @@ def main(quick: bool = False) -> Table:
             "all-MiniLM-L6-v2, k = 5. Entities: other names of ICD-10-CM are entities of the documents, and the component "
             "alone runs. Raw text: the tokenizer runs, and the component finds the mentions, names of the index. The bare index "
             "has the same mentions in one list. Goal: at most 15 % more than the bare index for entities.",
-            f"The machine was busy with other work. The ways took turns, and the last column is the median over {repeats} "
+            f"The ways took turns, and the last column is the median over {repeats} "
             "rounds of the quotient in each round.",
         ],
         peers=["sentence-transformers", "spacy"],

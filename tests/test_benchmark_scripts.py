@@ -31,3 +31,14 @@ def test_serving_is_left_out_in_one_line_without_its_runtimes(monkeypatch: pytes
         run(["serving"])
     out = capsys.readouterr().out
     assert out.startswith("serving is left out: ") and out.count("\n") == 1
+
+
+def test_a_table_says_how_busy_the_machine_was(monkeypatch: pytest.MonkeyPatch):
+    """Catches figures of a busy machine that pass for those of an idle one."""
+    from benchmarks import harness
+
+    table = harness.Table("Speed", ["what", "time"], [["step", "1 s"]])
+    monkeypatch.setattr(harness, "LOAD", 1.96)
+    assert "load average before the start 2.0, Python" in table.markdown()
+    monkeypatch.setattr(harness, "LOAD", None)
+    assert "GiB, Python" in table.markdown()
