@@ -109,7 +109,8 @@ def train(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
     folder = Path(training.output_dir or "out/italian")
     left = StageFolders(Path(recipe.earlier) if recipe.earlier else folder)
     check(recipe, training, left)
-    check_writable(folder)
+    for written in (folder, *(folder / stage for stage in stages)):
+        check_writable(written)
     with lock(folder) if is_main(training) else nullcontext():
         check_stages(recipe, stages, left)
         terminology = left.keep_terminology(recipe, training)

@@ -116,8 +116,6 @@ def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None
         raise InputError("corpus: is needed, nothing was given")
     elif {"contrastive", "pipelined"} & {*stages} and not recipe.bare_names:
         raise InputError("corpus: is needed, nothing was given; --bare_names true trains on the names alone")
-    if {"vocabulary", "inject", "contrastive"} & {*stages}:
-        find_model(left.text_model(recipe.base_model))
     if {"inject", "contrastive", "pipelined"} & {*stages}:
         chosen_benchmarks(recipe.benchmarks)
     if {"contrastive", "pipelined"} & {*stages}:
@@ -131,3 +129,5 @@ def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None
         left.check_graph(recipe.kge_model, "loss v3" if reads_graph else "stage inject")
     if "pipelined" in stages and "inject" not in stages and not left.injected.is_dir():
         raise InputError(f"{left.injected}: no injected model for stage pipelined; run --stage inject first")
+    if {"vocabulary", "inject", "contrastive"} & {*stages}:
+        find_model(left.text_model(recipe.base_model))
