@@ -66,7 +66,9 @@ def assemble(
     """
     tally = Tally()
     columns, sources = _collect(records, source, tally)
+    _release()
     tables = _names(columns.pop("terms"), tally)
+    _release()
     named = codes = tables["concepts"]["code"].combine_chunks()
     groupings = columns.pop("groupings")["code"]
     if len(groupings):
@@ -77,7 +79,13 @@ def assemble(
     for name in _ENDS:
         may_point_at = np.ones_like(has_name) if name == "parents" else has_name
         tables[name] = _links(name, columns.pop(name), concepts, may_point_at, tally)
+        _release()
     return tables, sources_of(tables, sources, {source.name, *of_codes}), {"records": tally}
+
+
+def _release() -> None:
+    """Return to the system what Arrow has freed; it keeps several times the size of the tables otherwise."""
+    pa.default_memory_pool().release_unused()
 
 
 def sources_of(

@@ -26,6 +26,9 @@ _SEAL = Seal(HEADER, 4, "Terminology.save or `st-biomed read`", "read or save th
 _OPTIONAL = ("xrefs", "definitions")
 """Tables that the digest leaves out where they have no row, so that a terminology without them keeps its digest."""
 
+_DISTINCT = ("code", "text", "target")
+"""Columns whose values hardly repeat: parquet would build a dictionary of nearly all of them, in vain."""
+
 _DIGESTED = 1 << 20  # rows that go into the digest at a time
 _DESCRIBED = ("name", "title", "version", "licence", "url", "redistributable")
 """The words for a source in the digest; another word would make another digest of the same content."""
@@ -63,7 +66,8 @@ def write_tables(
     }
     with replacing(folder) as draft:
         for name in TABLES:
-            pq.write_table(tables[name], draft / f"{name}.parquet")
+            repeating = [field.name for field in tables[name].schema if field.name not in _DISTINCT]
+            pq.write_table(tables[name], draft / f"{name}.parquet", use_dictionary=repeating)
         _SEAL.write(draft, header, _FILES)
     return folder
 

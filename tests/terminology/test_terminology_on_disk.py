@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from st_biomed import __version__
@@ -58,11 +59,25 @@ def test_a_save_that_fails_leaves_the_old_copy_whole(
     part = terminology.subset(languages=["it"])
     (tmp_path / ".t.draft-0123abcd").mkdir()
     with monkeypatch.context() as patch:
-        patch.setattr("st_biomed.terminology.storage.pq.write_table", lambda *_: 1 / 0)
+        patch.setattr("st_biomed.terminology.storage.pq.write_table", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             part.save(folder)
     assert Terminology.load(folder, verify=True).digest == terminology.digest
     assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+def test_columns_of_distinct_values_have_no_dictionary(tmp_path: Path) -> None:
+    """Catches the memory of a dictionary of ten million texts, which parquet builds and then gives up."""
+    folder = Terminology.read("toy").save(tmp_path / "t")
+    encoded = {}
+    for path in folder.glob("*.parquet"):
+        group = pq.read_metadata(path).row_group(0) if pq.read_metadata(path).num_rows else None
+        for i in range(group.num_columns if group else 0):
+            column = group.column(i)
+            encoded[path.stem, column.path_in_schema] = column.has_dictionary_page
+    assert not encoded["texts", "text"] and not encoded["concepts", "code"]
+    assert encoded["terms", "language"] and encoded["parents", "source"]
+    assert not any(found for (_, column), found in encoded.items() if column == "target")
 
 
 def test_the_reading_is_remembered_without_folders(tmp_path: Path) -> None:
