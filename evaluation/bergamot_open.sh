@@ -5,7 +5,7 @@
 # and, for what each part of the graph buys with the same targets, from a multilingual encoder (BASE: a folder of
 # multilingual-e5-small, if the Hub is not reached) with several seeds (SEEDS):
 # bash evaluation/bergamot_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
-# CELLS="text published-stated-0.1" trains these cells alone. --smoke takes two steps on invented terms, to see that the commands start.
+# CELLS="text published-stated-0.1" trains these cells alone, STEPS=100 for 100 steps. --smoke takes two steps on invented terms, to see that the commands start.
 set -euo pipefail
 known="all data train ablations evaluate cells cell report"
 if [[ " $known " != *" ${1:-train} "* ]]; then
@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
 open=out/bergamot cells=out/bergamot_cells seeds="${SEEDS:-0 1 2 3 4}" smoke=()
-base=${BASE:-intfloat/multilingual-e5-small}
+base=${BASE:-intfloat/multilingual-e5-small} steps=(${STEPS:+--max_steps "$STEPS"})
 [ "${!#}" = --smoke ] && smoke=(--terminology toy --smoke true --pivot_language "" --bases 2 --per_device_train_batch_size 8) cells=${cells}_smoke
 if [ ${#smoke[@]} = 0 ] && [ ! -f $open/train/terminology.json ]; then
     hpo="$ST_BIOMED_DATA"/multilingual/hpo
@@ -83,7 +83,7 @@ cell() { # name, seed: the same steps on the same targets in all cells
     [[ $encoder = no_* ]] && arguments="$arguments --${encoder#no_}_weight 0"
     # shellcheck disable=SC2086
     python recipes/bergamot.py recipes/configs/bergamot_multilingual_open.yaml --base_model "$base" --terminology $open/train \
-        --disable_tqdm true --seed "$2" --output_dir "$cells/$1-$2" --overwrite true $model $arguments "${smoke[@]}"
+        --disable_tqdm true --seed "$2" --output_dir "$cells/$1-$2" --overwrite true $model $arguments "${steps[@]}" "${smoke[@]}"
 }
 case "${1:-train}" in
 all)
