@@ -1,7 +1,8 @@
 """Tables of millions of rows by columns, block after block, because rows one by one take too long.
 
 A table has one of the unquoted dialects of :mod:`~st_biomed.files.delimited`. Arrow splits each block of lines; a block
-that it does not split into one row a line is split again line by line, which finds the line of an error.
+that it does not split into one row a line is split again line by line, which finds the line of an error. A truncated
+last line is an error: a separator must end it in a closed dialect, a line break in the others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pyarrow.csv
 from tqdm import tqdm
 
 from st_biomed.errors import InputError
-from st_biomed.files.delimited import Dialect, refuse_nul
+from st_biomed.files.delimited import Dialect, refuse_nul, refuse_open_end
 from st_biomed.files.gzipped import opened
 
 ENCODED = pa.dictionary(pa.int32(), pa.string())
@@ -65,7 +66,8 @@ def column_blocks(
 
     Raises:
         InputError: With file and line: another number of cells, bytes that are not UTF-8, a cell of a column of
-            integers that is no number from 0 to ``largest``, a NUL character. Also a damaged gzip file.
+            integers that is no number from 0 to ``largest``, a NUL character, a truncated last line. Also a damaged
+            gzip file.
     """
     every, types = [*names, *([_END] if form.closed else [])], dict(types)
     # In a pool of one thread (OMP_NUM_THREADS=1) Arrow's parallel reading may deadlock.
@@ -84,6 +86,9 @@ def column_blocks(
     )
     line = 1
     for block in _blocks(parts, where):
+        if not (form.closed or block.endswith(b"\n")):
+            last = block.rpartition(b"\n")[2].decode("utf-8", "replace")
+            refuse_open_end(where, line + block.count(b"\n"), last)
         if header and line == 1:
             _, _, block = block.partition(b"\n")
             line = 2

@@ -100,6 +100,7 @@ def read_table(
     header: Sequence[str] | None = None,
     comment: str | None = None,
     encoding: str = UTF_8,
+    ended: bool = False,
 ) -> Iterator[tuple[int, Sequence[str]]]:
     """Stream a table, row by row. Blank lines are not rows. A file named ``*.gz`` is decompressed.
 
@@ -111,17 +112,18 @@ def read_table(
         header: The names of all columns if the file has no header line; by default its first line has them.
         comment: The beginning of the lines above the table, which are skipped.
         encoding: Encoding of the file, see :func:`~st_biomed.files.encodings.settled`; UTF-8 by default.
+        ended: Whether the last line must end with a line break, as in files of a source that always writes one.
 
     Yields:
         ``(line, cells)``: the number of the row's last line, counted from 1, and one string per column.
 
     Raises:
         InputError: No such file, a missing column, a row of the wrong length, a stray quote, bytes of
-            another encoding; each with file and line.
+            another encoding, a truncated last line if ``ended``; each with file and line.
     """
     path, form = check_file(path), _dialect(path, dialect)
     with _open(path, form.quoted, encoding) as (stream, raw), _progress(path) as bar:
-        rows = _split(path, stream, form, comment)
+        rows = _split(path, stream, form, comment, ended)
         names, top = list(header or ()), 1
         if not header:
             top, first = next(rows, (0, []))
@@ -174,7 +176,9 @@ def _progress(path: Path) -> tqdm:
     )
 
 
-def _split(path: Path, stream: IO[str], form: Dialect, comment: str | None = None) -> Iterator[tuple[int, list[str]]]:
+def _split(
+    path: Path, stream: IO[str], form: Dialect, comment: str | None = None, ended: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of each row."""
     separator, skipped, lines = form.separator, 0, iter(stream)
     if comment:
@@ -183,6 +187,8 @@ def _split(path: Path, stream: IO[str], form: Dialect, comment: str | None = Non
                 lines = chain([text], stream)
                 break
             skipped += 1
+    if ended:
+        lines = _ended(path, lines, skipped)
     if form.quoted:
         reader = csv.reader(lines, delimiter=separator, strict=True)
         line = skipped
@@ -207,6 +213,20 @@ def refuse_nul(path: str | Path, line: int, text: str) -> None:
     """Reject a NUL character, which no valid table has: the file is damaged or has another encoding."""
     if "\0" in text:
         raise InputError(f"{path}:{line}: contains a NUL character; the file is damaged or has another encoding")
+
+
+def refuse_open_end(path: str | Path, line: int, text: str) -> None:
+    """Reject a line without a line break, in files whose source ends every line with one: its last cell may be cut."""
+    if not text.endswith(("\n", "\r")):
+        raise InputError(
+            f"{path}:{line}: the file is truncated: its last line has no line break and ends with {text[-20:]!r}"
+        )
+
+
+def _ended(path: Path, lines: Iterator[str], skipped: int) -> Iterator[str]:
+    for line, text in enumerate(lines, skipped + 1):
+        refuse_open_end(path, line, text)
+        yield text
 
 
 def _names(first: list[str], form: Dialect) -> list[str]:

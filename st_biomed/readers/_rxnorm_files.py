@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_table
 from st_biomed.files.gzipped import plain_name, plain_or_gzipped
+from st_biomed.readers._unpacked import unpacked
 
 _HEADERS = {
     "RXNCONSO.RRF": "RXCUI LAT TS LUI STT SUI ISPREF RXAUI SAUI SCUI SDUI SAB TTY CODE STR SRL SUPPRESS CVF",
@@ -24,10 +24,9 @@ def rrf_folder(path: Path) -> Path:
     """The folder with the tables: the given one, or ``rrf`` in it.
 
     Raises:
-        InputError: No such folder.
+        InputError: No such folder, or an archive in place of it.
     """
-    if not path.is_dir():
-        raise InputError(f"{path}: no such folder; expected the folder with RXNCONSO.RRF")
+    unpacked(path, "folder with RXNCONSO.RRF")
     below = path / "rrf"
     return below if below.is_dir() and plain_or_gzipped(path / "RXNCONSO.RRF") is None else path
 

@@ -11,6 +11,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_header, read_table
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.readers._loinc_variants import variant_names
+from st_biomed.readers._unpacked import unpacked
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 
@@ -76,9 +77,7 @@ def records(
     """
     if path is None:
         raise InputError("reader 'loinc' needs the path of the unpacked folder of a release, e.g. Loinc_2.77")
-    path = Path(path)
-    if not path.is_dir():
-        raise InputError(f"{path}: no such folder; expected the unpacked folder of a LOINC release")
+    path = unpacked(Path(path), "unpacked folder of a LOINC release")
     chosen = listed("synonyms of reader 'loinc'", synonyms, _SYNONYMS)
     kept = listed("statuses of reader 'loinc'", statuses, _STATUSES)
     table = _find(path, _TABLES, "")

@@ -91,7 +91,7 @@ def records(
             occur, apart from ``isa`` and those of the preset.
 
     Raises:
-        InputError: No such folder; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty and ``parents`` is ``isa`` or
+        InputError: No such folder, or an archive in place of it; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty and ``parents`` is ``isa`` or
             empty, no ``RXNREL.RRF``. With file and line: an empty code or name, a malformed row. A source, term type or
             relation that no row has.
     """

@@ -142,6 +142,19 @@ def test_missing_file_folder_and_broken_gzip_are_errors(tmp_path: Path) -> None:
             cells(tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz"])
+def test_a_truncated_last_line_is_an_error_where_every_line_ends(name: str, tmp_path: Path) -> None:
+    """Catches the first half of a cell taken for the cell, and a refusal where a source may write no line break at the end."""
+    text = "# 2031\r\ncode,name\r\nA,xy".replace(",", "\t" if ".tsv" in name else ",")
+    whole, cut = {"comment": "#", "ended": True}, write(tmp_path, name, text)
+    assert cells(cut, comment="#") == [("A", "xy")]
+    with pytest.raises(
+        InputError, match=rf"{name}:3: the file is truncated: its last line has no .* ends with 'A.+xy'"
+    ):
+        cells(cut, **whole)
+    assert cells(write(tmp_path, name, f"{text}\r\n"), **whole) == [("A", "xy")]
+
+
 def test_the_suffix_names_the_dialect() -> None:
     assert [dialect_name(n) for n in ("a.csv", "a.TSV", "M.RRF", "a.txt", "a.csv.gz")] == [
         "csv",

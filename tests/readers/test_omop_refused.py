@@ -58,6 +58,44 @@ def test_bad_rows_are_named_by_line(copy: Path, file: str, old: str, new: str, m
         read(copy)
 
 
+@pytest.mark.parametrize("form", [ATHENA, TEST_SET], ids=["tabs", "commas"])
+@pytest.mark.parametrize(("file", "line"), [("CONCEPT_SYNONYM", 16), ("VOCABULARY", 4)])
+def test_a_file_that_ends_within_its_last_cell_is_refused(form: Path, file: str, line: int, tmp_path: Path) -> None:
+    """Catches a language 418018 in place of 4180186, and a column that nobody reads."""
+    path = Path(shutil.copytree(form, tmp_path / "copy")) / f"{file}.csv"
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(
+        InputError, match=rf"{file}.csv:{line}: the file is truncated: its last line has no line break"
+    ):
+        read(path.parent)
+
+
+def test_a_header_that_is_cut_is_refused(copy: Path) -> None:
+    path = copy / "VOCABULARY.csv"
+    path.write_bytes(path.read_bytes().partition(b"\n")[0][:-2])
+    with pytest.raises(
+        InputError, match=r"VOCABULARY.csv:1: the file is truncated: .* ends with .*vocabulary_concept_'"
+    ):
+        read(copy)
+
+
+@pytest.mark.parametrize("form", [ATHENA, TEST_SET], ids=["tabs", "commas"])
+def test_the_rows_of_each_file_are_told(form: Path, tmp_path: Path) -> None:
+    """Catches a file that ends at a line too early, which only a comparison with the publisher's shows."""
+    copy = Path(shutil.copytree(form, tmp_path / "copy"))
+    path = copy / "CONCEPT_SYNONYM.csv"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:6]))
+    tally = read(copy).tallies["omop rows"]
+    told = dict(note.split(".csv: ") for note in tally.notes)
+    assert told == {
+        "CONCEPT": "13 rows read",
+        "CONCEPT_SYNONYM": "5 rows read",
+        "CONCEPT_RELATIONSHIP": "18 rows read",
+        "CONCEPT_ANCESTOR": "8 rows read",
+    }
+    assert tally.n_read == 13 + 5 + 18 + 8
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -88,7 +126,7 @@ def test_missing_and_repeated_tables_are_named(copy: Path, tmp_path: Path) -> No
         read(copy)
     with pytest.raises(InputError, match=r"contains no CONCEPT.csv"):
         read(tmp_path)
-    with pytest.raises(InputError, match=r"CONCEPT.csv: expected the folder with CONCEPT.csv"):
+    with pytest.raises(InputError, match=r"CONCEPT.csv: no such folder; expected the folder with CONCEPT.csv"):
         read(copy / "CONCEPT.csv")
     with pytest.raises(InputError, match="reader omop: expected the folder"):
         Terminology.read("omop")

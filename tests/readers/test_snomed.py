@@ -74,7 +74,7 @@ def test_tags_are_types_and_the_english_one_counts() -> None:
         (QUIZOR, "disturbo"),
     }
     assert (MIMPIC, "disorder") in rows(read(languages="it"), "types")
-    assert terminology.tallies["snomed rows"].notes == ["1 fully specified names have no semantic tag"]
+    assert "1 fully specified names have no semantic tag" in terminology.tallies["snomed rows"].notes
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,26 @@ def test_the_tally_counts_every_row_of_the_files_that_are_read() -> None:
     tally = Tally()
     assert list(reader("snomed").records(BOTH / INTERNATIONAL, tally=tally))
     read_files = [file for kind, file in FILES.items() if kind != "StatedRelationship"]
-    assert tally.n_read == sum(len((BOTH / file).read_bytes().splitlines()) - 1 for file in read_files)
+    n_rows = {Path(file).name: len((BOTH / file).read_bytes().splitlines()) - 1 for file in read_files}
+    assert tally.n_read == sum(n_rows.values())
+    assert {f"{name}: {n} rows read" for name, n in n_rows.items()} <= set(tally.notes)
     assert tally.adds_up()
+
+
+def test_rows_of_inactive_concepts_are_told_from_those_without_a_name() -> None:
+    """Catches a reason that is not true: a concept that the national edition inactivates has a name."""
+    both, italian, alone = (
+        read(*given, **options).tallies["snomed rows"]
+        for given, options in (((), {}), ((), {"languages": "it"}), ((BOTH / NATIONAL,), {}))
+    )
+    assert both.dropped["Relationship: of an inactive concept"] == 2
+    assert both.dropped["ExtendedMap: of an inactive concept"] == 3
+    assert not any("without a kept name" in reason and n for reason, n in both.dropped.items())
+    assert italian.dropped["Relationship: of an inactive concept"] == 2
+    assert italian.dropped["Relationship: of a concept without a kept name"] == 8
+    assert alone.dropped["ExtendedMap: of a concept that is in no file"] == 1
+    assert both.adds_up()
+    assert italian.adds_up()
 
 
 def test_the_source_may_not_be_redistributed_and_names_its_editions() -> None:

@@ -81,7 +81,32 @@ def test_names_alone_are_enough_where_nothing_else_is_asked_for(copy: Path) -> N
             (copy / file).unlink()
     terminology = read(copy / INTERNATIONAL, view="none")
     assert names(terminology) == names(read(BOTH / INTERNATIONAL))
-    assert any(note.startswith("no language reference set") for note in terminology.tallies["snomed rows"].notes)
+    assert [note for note in terminology.tallies["snomed rows"].notes if note.startswith("no ")] == [
+        "no language reference set: fully specified names are the preferred ones",
+        "no sct2_TextDefinition_Snapshot file: no text definitions were read",
+        "no map to ICD10, ICD10CM: no map reference set",
+    ]
+
+
+def test_a_default_map_without_a_row_is_told() -> None:
+    """Catches a release without the map to ICD-10-CM, and nothing that says so."""
+    notes = read(BOTH / INTERNATIONAL).tallies["snomed rows"].notes
+    assert "no map to ICD10CM: no active row of its reference set" in notes
+    assert not any(note.startswith("no map") for note in read().tallies["snomed rows"].notes)
+
+
+@pytest.mark.parametrize("kind", ["Concept", "ExtendedMap", "TextDefinition"])
+def test_a_file_that_ends_within_its_last_cell_is_refused(copy: Path, kind: str) -> None:
+    """Catches a half of the last row taken for the whole, also in a column that nobody reads and in the header."""
+    file = copy / FILES[kind]
+    data = file.read_bytes()
+    for cut in (data[:-4], data[:-2], data.partition(b"\r\n")[0][:-1]):
+        file.write_bytes(cut)
+        line = 1 + cut.count(b"\n")
+        with pytest.raises(
+            InputError, match=rf"{file.name}:{line}: the file is truncated: its last line has no line break"
+        ):
+            read(copy)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +166,7 @@ def test_small_blocks_and_blank_lines_change_nothing(copy: Path, block: int, mon
     for kind in FILES:
         file = copy / FILES[kind]
         lines = file.read_bytes().splitlines(keepends=True)
-        file.write_bytes(b"".join(lines[:2]) + b"\r\n" + b"".join(lines[2:]).removesuffix(b"\r\n"))
+        file.write_bytes(b"".join(lines[:2]) + b"\r\n" + b"".join(lines[2:]))
     spaced = read(copy)
     assert spaced.digest == whole.digest
     assert sum(n for reason, n in spaced.tallies["snomed rows"].dropped.items() if "blank" in reason) == len(FILES) - 1

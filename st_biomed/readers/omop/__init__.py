@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError, check_name
+from st_biomed.readers._unpacked import unpacked
 from st_biomed.readers.omop.concepts import FILTERS, read_concepts, source_name
 from st_biomed.readers.omop.links import PARENTS, link_rows
 from st_biomed.readers.omop.names import ENGLISH, term_rows
@@ -52,14 +53,15 @@ def records(  # noqa: PLR0913 - what a vocabulary is limited to, and what is rea
     predicate, also if its target is in CONCEPT but not read. In 'Is a' the second concept is the parent.
 
     Every vocabulary is a source of its own with the version in VOCABULARY, e.g. ``OMOP_SNOMED``; none of them is
-    redistributable. Parents and relations between two vocabularies, and those of CONCEPT_ANCESTOR, are of the source
-    ``OMOP``. 'Is a' follows each vocabulary's hierarchy; ``Terminology.without_cycles()`` drops contradictions.
+    redistributable. The source of names and cross-references is the vocabulary of their concept. Parents and relations
+    between two vocabularies are of the source ``OMOP``. 'Is a' follows each vocabulary's hierarchy; ``Terminology.without_cycles()`` drops contradictions.
 
     Args:
         path: The folder with ``CONCEPT.csv`` and, if they exist, ``CONCEPT_SYNONYM``, ``CONCEPT_RELATIONSHIP``,
             ``CONCEPT_ANCESTOR``, ``VOCABULARY`` and ``RELATIONSHIP``, plain or gzipped: separated by tabs without
             quoting, as Athena writes them, or by commas with quoting; file and column names in any case.
-        tally: Counts the rows of the first four tables. Types and codes are additional records of counted rows.
+        tally: Counts the rows of the first four tables, and notes those of each and what is missing. Types and codes
+            are additional records of counted rows.
         vocabularies: ``vocabulary_id`` of the concepts to read, e.g. ``"SNOMED,RxNorm"``; all by default.
         domains: ``domain_id`` of the concepts to read, e.g. ``"Condition,Drug"``; all by default.
         concept_classes: ``concept_class_id`` of the concepts to read, e.g. ``"Ingredient"``; all by default.
@@ -79,17 +81,18 @@ def records(  # noqa: PLR0913 - what a vocabulary is limited to, and what is rea
             pair in RELATIONSHIP is kept.
 
     Raises:
-        InputError: No such folder; no CONCEPT, or a missing table that an option needs; an unknown option value; a
+        InputError: No such folder, or an archive in place of it; no CONCEPT, or a missing table that an option needs; an unknown option value; a
             requested vocabulary, domain, class, language or relation that no row has. With file and line: a missing
-            column, a malformed row, a concept that is listed twice or has no vocabulary or type.
+            column, a malformed row, a truncated last line, a concept that is listed twice or has no vocabulary or type.
     """
-    if path is None or not Path(path).is_dir():
-        raise InputError(f"{path or 'reader omop'}: expected the folder with CONCEPT.csv")
+    if path is None:
+        raise InputError("reader omop: expected the folder with CONCEPT.csv")
+    folder = unpacked(Path(path), "folder with CONCEPT.csv")
     check_name("types of reader 'omop'", types, TYPES)
     hierarchy = listed("parents of reader 'omop'", parents, PARENTS)
     spoken = listed("languages", languages)
     asked = None if relations == "all" else listed("relations", relations)
-    tables = Tables(Path(path), tally)
+    tables = Tables(folder, tally)
     given = zip(FILTERS, (vocabularies, domains, concept_classes))
     concepts = read_concepts(
         tables,

@@ -110,7 +110,12 @@ class Concepts:
                 )
                 of_code = prefixes.take(pa.array(self.vocabulary[places[keep]]))
                 codes = pc.binary_join_element_wise(of_code, columns["code"].filter(pa.array(keep)), ":")
-                yield xrefs(self.codes(places[keep]), codes, "xref")
+                yield self.xrefs(places[keep], codes, "xref")
+
+    def xrefs(self, places: np.ndarray, targets: pa.Array, predicate: str) -> Rows:
+        """Cross-references of some concepts, which are of the sources of their vocabularies."""
+        same = {"predicate": repeated(predicate, len(places)), "source": self.sources(places)}
+        return Rows("xrefs", {"code": self.codes(places), "target": targets} | same)
 
     def _types(self, places: np.ndarray, types: pa.Array, keep: np.ndarray) -> Iterator[Rows]:
         if keep.any():
@@ -205,12 +210,6 @@ def curies(ids: np.ndarray) -> pa.Array:
 
 def _curies(ids: np.ndarray) -> pa.Array:
     return pc.binary_join_element_wise("OMOP", pa.array(ids).cast(pa.string()), ":")
-
-
-def xrefs(codes: pa.Array, targets: pa.Array, predicate: str) -> Rows:
-    """Cross-references of concepts; they are OMOP's own."""
-    same = {"predicate": repeated(predicate, len(codes)), "source": repeated("OMOP", len(codes))}
-    return Rows("xrefs", {"code": codes, "target": targets} | same)
 
 
 def repeated(value: str, size: int) -> pa.Array:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import check_name
 from st_biomed.readers._columns import among
-from st_biomed.readers.omop.concepts import ABSENT, Concepts, curies, repeated, xrefs
+from st_biomed.readers.omop.concepts import ABSENT, Concepts, curies
 from st_biomed.readers.omop.tables import Tables
 from st_biomed.records import Rows
 
@@ -65,10 +65,10 @@ def link_rows(
         rows = keep & is_a
         if rows.any():
             has_parent[head[rows]] = True
-            yield _parents(concepts, head[rows], tail[rows], _sources(concepts, head[rows], tail[rows]))
+            yield _parents(concepts, head[rows], tail[rows])
         rows = keep & maps
         if rows.any():
-            yield xrefs(concepts.codes(head[rows]), curies(ids[1][rows]), _MAPS_TO)
+            yield concepts.xrefs(head[rows], curies(ids[1][rows]), _MAPS_TO)
         rows = keep & related & ~is_a & ~maps
         if rows.any():
             ends = {"head": concepts.codes(head[rows]), "tail": concepts.codes(tail[rows])}
@@ -98,12 +98,12 @@ def _ancestors(tables: Tables, concepts: Concepts, has_parent: np.ndarray) -> It
         )
         tables.tally.keep(int(keep.sum()))
         if keep.any():
-            yield _parents(concepts, child[keep], parent[keep], repeated("OMOP", int(keep.sum())))
+            yield _parents(concepts, child[keep], parent[keep])
 
 
-def _parents(concepts: Concepts, children: np.ndarray, parents: np.ndarray, sources: pa.Array) -> Rows:
+def _parents(concepts: Concepts, children: np.ndarray, parents: np.ndarray) -> Rows:
     ends = {"child": concepts.codes(children), "parent": concepts.codes(parents)}
-    return Rows("parents", ends | {"source": sources})
+    return Rows("parents", ends | {"source": _sources(concepts, children, parents)})
 
 
 def _sources(concepts: Concepts, head: np.ndarray, tail: np.ndarray) -> pa.Array:

@@ -39,6 +39,14 @@ _NUMBERS = (
     "min_levels_of_separation",
 )
 _TALLIED = ("CONCEPT", "CONCEPT_SYNONYM", "CONCEPT_RELATIONSHIP", "CONCEPT_ANCESTOR")
+_WITHOUT = {
+    "CONCEPT_SYNONYM": "no synonyms",
+    "CONCEPT_RELATIONSHIP": "no relations, 'Is a' or 'Maps to'",
+    "CONCEPT_ANCESTOR": "no ancestors",
+    "VOCABULARY": "no versions of vocabularies",
+}
+"""Table that may be missing, and what is not read without it."""
+
 _CPT4 = "CONCEPT_CPT4"
 """A table of Athena's download in which the names are missing."""
 _ROWS_AT_ONCE = 1 << 16
@@ -89,17 +97,24 @@ class Tables:
     def blocks(self, table: str) -> Iterator[Block]:
         """Blocks of at least one row with stripped cells; their lines are tallied. None if there is no such table.
 
+        The tally gets a note of the number of rows, or of a missing table.
+
         Raises:
-            InputError: A missing column; with file and line, a malformed row.
+            InputError: A missing column; with file and line, a malformed row or a truncated last line.
         """
         if not self.has(table):
+            self.tally.note(f"{table}.csv: not there, {_WITHOUT[table]} were read")
             return
+        n_rows = 0
         for block in self._read(self._files[table], COLUMNS[table].split()):
+            n_rows += len(block.lines) + block.n_blank
             if table in _TALLIED:
                 self.tally.read(len(block.lines) + block.n_blank)
                 self.tally.drop(f"{table}: blank lines", block.n_blank)
             if block.lines:
                 yield Block({name: _stripped(column) for name, column in block.items()}, block.lines)
+        if table in _TALLIED:
+            self.tally.note(f"{table}.csv: {n_rows:,} rows read")
 
     def sieve(self, table: str, size: int, conditions: Mapping[str, np.ndarray | None]) -> np.ndarray:
         """See :func:`~st_biomed.readers._columns.sieve`."""
@@ -128,7 +143,7 @@ class Tables:
             form = DIALECTS[dialect]
             yield from column_blocks([file], str(file), names, types, form, header=True, largest=_LARGEST_ID)
             return
-        rows = read_table(file, [(column,) for column in columns], dialect=dialect)
+        rows = read_table(file, [(column,) for column in columns], dialect=dialect, ended=True)
         while some := list(islice(rows, _ROWS_AT_ONCE)):
             cells = dict(zip(columns, zip(*(row for _, row in some))))
             yield block_of(cells, types, [line for line, _ in some], str(file), largest=_LARGEST_ID)

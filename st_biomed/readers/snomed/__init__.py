@@ -62,7 +62,8 @@ def records(
 
     Args:
         path: The unpacked folder of a release, or one that holds several of them; the files may be gzipped.
-        tally: Counts the rows of all files that are read, active or not.
+        tally: Counts the rows of all files that are read, active or not, and notes those of each file and what is
+            missing.
         also: Further folders, e.g. of the international edition beside a national one; by default none.
         languages: Languages of the names and definitions to keep (``"it,en"``), the first ones preferred; by default
             all of them, English preferred.
@@ -75,8 +76,8 @@ def records(
             ``PREFIX=identifier`` of another one; by default ``ICD10,ICD10CM``, which need not occur. Others must.
 
     Raises:
-        InputError: No such folder, or no snapshot of concepts, descriptions or relationships in it; with file and line:
-            a malformed row, an id with a wrong check digit. A language, dialect or map that no row has.
+        InputError: No such folder, an archive in place of it, or no snapshot of concepts, descriptions or relationships
+            in it; with file and line: a malformed row, a truncated last line, an id with a wrong check digit. A language, dialect or map that no row has.
     """
     if path is None:
         raise InputError("reader 'snomed' needs the path of the unpacked folder of a release (RF2)")

@@ -47,6 +47,20 @@ class Concepts:
         self._release.tally.keep(n_kept)
         self._release.tally.drop("Concept: without a kept name", int(self.active.sum()) - n_kept)
 
+    def conditions(self, known: np.ndarray, *ends: np.ndarray) -> dict[str, np.ndarray | None]:
+        """Why a row between concepts is not kept: a description of the failing rows to boolean ``[N]``.
+
+        Args:
+            known: Whether a concept has a kept name, boolean ``[C]``.
+            *ends: Indices of the concepts of each row, ``[N]`` each.
+        """
+        is_active, is_known = np.append(self.active, False), np.append(known, False)  # the last one is that of -1
+        return {
+            "of a concept that is in no file": np.all([index >= 0 for index in ends], axis=0),
+            "of an inactive concept": np.all([is_active[index] for index in ends], axis=0),
+            "of a concept without a kept name": np.all([is_known[index] for index in ends], axis=0),
+        }
+
     def curies(self, index: np.ndarray) -> pa.DictionaryArray:
         """Indices of concepts as dictionary-encoded CURIEs."""
         places = np.zeros(len(self.identifiers), dtype=np.int32)

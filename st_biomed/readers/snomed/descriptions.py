@@ -71,6 +71,8 @@ class Descriptions:
         self._languages = list(dict.fromkeys([*languages, "en"]))
         self._n_asked = len(languages)
         self._with_definitions = definitions
+        if definitions and not release.has("TextDefinition"):
+            release.tally.note("no sct2_TextDefinition_Snapshot file: no text definitions were read")
         met: set[str] = set()
         kept: list[_Texts] = []
         for kind in ("Description", *(("TextDefinition",) if definitions else ())):

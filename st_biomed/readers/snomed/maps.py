@@ -64,7 +64,7 @@ def read_maps(
     Args:
         known: Whether a concept has a kept name, boolean ``[C]``.
         maps: The result of :func:`asked_maps`.
-        needed: Whether each must occur.
+        needed: Whether each must occur; if not, the tally gets a note of those that do not.
 
     Raises:
         InputError: No active row of a needed map.
@@ -80,20 +80,23 @@ def read_maps(
             index = concepts.index(rows.numbers("referencedComponentId")[is_current])
             sets = rows.numbers("refsetId")[is_current]
             codes = pc.replace_substring_regex(_texts(rows, "mapTarget", is_current), _OPEN_END, "")
-            conditions = {
+            conditions: dict[str, np.ndarray | None] = {
                 "of other reference sets": np.isin(sets, list(maps)),
                 "without a target": pc.not_equal(codes, "").to_numpy(zero_copy_only=False),
-                "of a concept without a kept name": np.append(known, False)[index],
+                **concepts.conditions(known, index),
             }
             keep = release.sieve(kind, len(sets), conditions)
             predicates = _predicates(rows, is_current) if kind == "ExtendedMap" else np.zeros(len(sets), np.int32)
             prefixes = pa.array([maps[number] for number in sets[keep].tolist()], pa.string())
             targets = pc.binary_join_element_wise(prefixes, codes.filter(pa.array(keep)), ":")
             found.append((index[keep], predicates[keep], targets))
-    for number in maps if needed else ():
-        if number not in met:
-            kind = f"reference set of option maps (no active row has that of {maps[number]})"
-            raise unknown_name(kind, str(number), map(str, met))
+    absent = [number for number in maps if number not in met]
+    for number in absent if needed else ():
+        kind = f"reference set of option maps (no active row has that of {maps[number]})"
+        raise unknown_name(kind, str(number), map(str, met))
+    if absent:
+        why = "no active row of its reference set" if any(map(release.has, _COLUMNS)) else "no map reference set"
+        release.tally.note(f"no map to {', '.join(maps[number] for number in absent)}: {why}")
     if found:
         yield from _once(release, concepts, found)
 

@@ -76,11 +76,8 @@ class Relationships:
         if not self._kind:
             return
         source, destination, kind = self._rows
-        is_known = np.append(known, False)  # the last one is -1, a concept that is in no file
-        conditions: dict[str, np.ndarray | None] = {
-            "of a concept without a kept name": is_known[source] & is_known[destination],
-            "of a concept to itself": source != destination,
-        }
+        conditions = self._concepts.conditions(known, source, destination)
+        conditions["of a concept to itself"] = source != destination
         keep = self._release.sieve(self._kind, len(source), conditions)
         n_concepts, n_types = len(known), len(self._types)
         packed = (kind[keep].astype(np.int64) * n_concepts + source[keep]) * n_concepts + destination[keep]

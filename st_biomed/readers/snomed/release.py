@@ -14,6 +14,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.column_blocks import ENCODED, column_blocks
 from st_biomed.files.delimited import DIALECTS, read_header
 from st_biomed.files.gzipped import plain_name
+from st_biomed.readers._unpacked import unpacked
 from st_biomed.readers.snomed.identifiers import CONCEPTS, DESCRIPTIONS, RELATIONSHIPS
 from st_biomed.readers.snomed.versions import Versions
 from st_biomed.records import Tally
@@ -90,7 +91,7 @@ class Release:
         folders: Folders, searched with all below them.
 
     Raises:
-        InputError: No such folder; no snapshot of concepts or of descriptions.
+        InputError: No such folder, or an archive in place of it; no snapshot of concepts or of descriptions.
     """
 
     def __init__(self, folders: Sequence[Path], tally: Tally) -> None:
@@ -130,14 +131,15 @@ class Release:
             raise InputError(f"{self._folders[0]}: no {name}{between}Snapshot file in it or below{why}")
 
     def rows(self, kind: str, *columns: str) -> Iterator[ActiveRows]:
-        """The active rows of all files of a kind, a block at a time; all rows are tallied.
+        """The active rows of all files of a kind, a block at a time; all rows are tallied, and noted by file.
 
         Args:
             kind: A key of the table of contents.
             *columns: The columns to read besides ``id``.
 
         Raises:
-            InputError: With file and line: a missing column, a malformed row, an id, time or active of another form.
+            InputError: With file and line: a missing column, a malformed row, a truncated last line, an id, time or active
+                of another form.
         """
         versions = self._versions[kind] = Versions()
         types = {name: _type(name, kind) for name in ("id", "effectiveTime", "active", *columns)}
@@ -146,7 +148,9 @@ class Release:
             for name in types:
                 if names.count(name) != 1:
                     raise InputError(f"{file}:1: {names.count(name)} columns are called {name!r}, found {names}")
+            n_rows = 0
             for block in column_blocks([file], str(file), names, types, DIALECTS["tsv"], header=True):
+                n_rows += len(block.lines) + block.n_blank
                 self.tally.read(len(block.lines) + block.n_blank)
                 self.tally.drop(f"{kind}: blank lines", block.n_blank)
                 if block.lines:
@@ -154,6 +158,7 @@ class Release:
                     at = np.flatnonzero(active)
                     wanted = {name: block[name] for name in ("id", *columns) if not _is_member(name, kind)}
                     yield ActiveRows({name: _taken(column, active) for name, column in wanted.items()}, start + at)
+            self.tally.note(f"{plain_name(file)}: {n_rows:,} rows read")
 
     def identifiers(self, kind: str) -> np.ndarray:
         """The ids of all rows of a kind that were read, current or not, int64."""
@@ -186,8 +191,7 @@ class Release:
 
 def _text_files(folder: Path) -> list[Path]:
     """Text files in a folder and all below it, plain or gzipped, sorted; the plain one if both exist."""
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; expected the unpacked folder of a SNOMED CT release (RF2)")
+    unpacked(folder, "unpacked folder of a SNOMED CT release (RF2)")
     files = {file.with_name(plain_name(file)): file for file in sorted(folder.rglob("*.txt.gz"), reverse=True)}
     files.update((file, file) for file in folder.rglob("*.txt"))
     return [files[plain] for plain in sorted(files)]

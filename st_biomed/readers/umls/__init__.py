@@ -13,6 +13,7 @@ from typing import Any
 
 from st_biomed.errors import InputError, check_name, unknown_name
 from st_biomed.readers._normalizers import NORMALIZERS
+from st_biomed.readers._unpacked import unpacked
 from st_biomed.readers.umls.asked import AskedFor
 from st_biomed.readers.umls.concepts import of_types, read_history, read_types
 from st_biomed.readers.umls.definitions import read_definitions
@@ -149,7 +150,7 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
         definitions: Whether to read MRDEF if it exists; on by default.
 
     Raises:
-        InputError: No MRCONSO, a missing piece of a file, or another number of rows than in MRFILES; with file and
+        InputError: No such folder, or an archive in place of it; no MRCONSO, a missing piece of a file, or another number of rows than in MRFILES; with file and
             line: a malformed row, a name or type without a concept; an unknown option value; a requested language,
             source or term type that no row has, or none of the requested concepts; a missing file that an option
             needs.
@@ -169,8 +170,9 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
     )
     named = chosen.get("relations", "named")
     check_name("relations of reader 'umls'", named, RELATIONS)
-    if path is None or not path.is_dir():
-        raise InputError(f"{path or 'reader umls'}: expected the META folder with MRCONSO.RRF")
+    if path is None:
+        raise InputError("reader umls: expected the META folder with MRCONSO.RRF")
+    path = unpacked(path, "META folder with MRCONSO.RRF")
 
     def members(name: str) -> tuple[str, ...] | None:
         return listed(name, chosen[name]) if name in chosen else None
