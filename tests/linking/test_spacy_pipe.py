@@ -162,13 +162,30 @@ def test_an_abbreviation_of_a_detector_is_linked_by_its_long_form(
 
 @pytest.mark.usefixtures("no_extensions")
 def test_a_detector_may_leave_plain_objects(pipeline: Pipeline, index: ConceptIndex) -> None:
-    """As scispaCy with make_serializable; the first definition counts."""
+    """As scispaCy with make_serializable. Each place has its own long form; catches the first one for all."""
     nlp = pipeline(rules=False)
     Doc.set_extension("abbreviations", default=None, force=True)
+    doc = nlp.make_doc("GX here, GX there, GX")
+    doc.set_ents([Span(doc, at, at + 1, "DIS") for at in (0, 3, 6)])
+    longs = {0: "gradtha disease", 3: "flumpa", 6: "mimpic gradtha"}
+    doc._.abbreviations = [{"short_text": "GX", "long_text": longs[at], "short_start": at} for at in (3, 0, 6)]
+    assert [entity._.concepts for entity in nlp(doc).ents] == index.search(list(longs.values()))
+
+
+@pytest.mark.usefixtures("no_extensions")
+@pytest.mark.parametrize(
+    "left", [["GX"], {"GX": "flumpa"}, [{"short": "GX"}], [3], [Span(spacy.blank("en")("GX"), 0, 1)]]
+)
+def test_something_else_in_place_of_abbreviations_is_refused(left: Any, pipeline: Pipeline) -> None:
+    """Catches an error of Python that names neither the attribute nor the component."""
+    nlp = pipeline()
+    Doc.set_extension("abbreviations", default=None, force=True)
     doc = nlp.make_doc("GX here")
-    doc.set_ents([Span(doc, 0, 1, "DIS")])
-    doc._.abbreviations = [{"short_text": "GX", "long_text": long} for long in ("gradtha disease", "flumpa")]
-    assert nlp(doc).ents[0]._.concepts == index.search(["gradtha disease"])[0]
+    doc._.abbreviations = left
+    with pytest.raises(
+        InputError, match="^doc._.abbreviations: expected spans with the extension long_form, or .* found "
+    ):
+        nlp.get_pipe("st_biomed_linker")(doc)
 
 
 def test_an_abbreviation_that_the_text_defines(pipeline: Pipeline, index: ConceptIndex) -> None:
@@ -177,6 +194,49 @@ def test_an_abbreviation_that_the_text_defines(pipeline: Pipeline, index: Concep
     doc.set_ents([Span(doc, 9, 10, "DIS")])
     assert nlp(doc).ents[0].text == "GD"
     assert doc.ents[0]._.concepts == index.search(["gradtha disease"])[0]
+
+
+TWICE = "FD is old. A flumpa disease (FD), FD is mild. Then fluid mimpic gradtha (FD); FD is worse."
+
+
+@pytest.mark.parametrize("found", [False, True])
+def test_the_last_definition_before_an_entity_counts(found: bool, pipeline: Pipeline, index: ConceptIndex) -> None:
+    """Catches a second meaning that is linked by the first, and an entity before all definitions that has none."""
+    nlp = pipeline(abbreviations="defined", find_names=found)
+    nlp.get_pipe("entity_ruler").add_patterns([{"label": "DIS", "pattern": "FD"}])
+    doc = nlp(TWICE)
+    longs = ["flumpa disease"] * 3 + ["fluid mimpic gradtha"] * 2
+    assert [entity._.concepts for entity in doc.ents if entity.text == "FD"] == index.search(longs)
+
+
+def test_short_forms_of_names_are_found(pipeline: Pipeline) -> None:
+    """Those of a long form that is a name as a whole, where they have this meaning; catches short forms of anything."""
+    nlp = pipeline(rules=False, abbreviations="defined", find_names=True)
+    found = [(entity.text, entity.start_char, entity.kb_id_) for entity in nlp(TWICE).ents]
+    assert [one for one in found if one[0] == "FD"] == [("FD", at, "ZORB:1") for at in (0, 29, 34)]
+    assert "mimpic gradtha" in [text for text, *_ in found]  # a part of the other long form
+    without = pipeline(rules=False, find_names=True)(TWICE)
+    assert "FD" not in [entity.text for entity in without.ents]
+
+
+def test_a_name_within_a_token_is_linked_without_the_rest_of_it(pipeline: Pipeline, index: ConceptIndex) -> None:
+    """Catches "flumpitis[1" that is encoded with what the tokenizer has not split off."""
+    nlp = pipeline(rules=False, find_names=True)
+    doc = nlp("A flumpitis[1], (flumpitis)/gradtha.")
+    assert all(len(entity) == 1 and entity.text != "flumpitis" for entity in doc.ents) and len(doc.ents) == 2
+    assert [entity._.concepts for entity in doc.ents] == index.search(["flumpitis"] * 2)
+
+
+def test_only_entities_of_some_labels_are_linked(pipeline: Pipeline) -> None:
+    """Catches a date that is linked to a disease, and names that were found and are not linked."""
+    nlp = pipeline(labels=["DIS"], find_names=True)
+    nlp.get_pipe("entity_ruler").add_patterns([{"label": "DATE", "pattern": "Monday"}])
+    doc = nlp("On Monday a gradthitis and a flumpitis.")
+    assert [(entity.label_, bool(entity._.concepts), bool(entity.kb_id_)) for entity in doc.ents] == [
+        ("DATE", False, False),
+        ("DIS", True, True),
+        ("CONCEPT", True, True),
+    ]
 
 
 # ---------------------------------------------------------------------- saved and sent
@@ -254,11 +314,18 @@ def test_an_index_of_other_names_or_another_encoder_is_refused(
 @pytest.mark.parametrize(
     "settings, line",
     [
-        ({"index": "nowhere"}, r"st_biomed_linker: no index in 'nowhere'; spacy.load\(..., config=\{'components."),
+        (
+            {"index": "nowhere"},
+            r"no index in 'nowhere', which `st-biomed index` writes; a saved pipeline takes another one by spacy.load\(",
+        ),
+        ({"threshold": "0.7"}, "threshold: expected a number or None, found '0.7'"),
+        ({"conditions": {"leaves": "no"}}, "leaves: expected True or False, found 'no'"),
+        ({"conditions": {"standard": 1}}, "standard: expected True or False, found 1"),
         ({"k": 0}, "k must be an integer of at least 1, found 0"),
         ({"threshold": 3}, "threshold 3: the scores of .* are cosines, from -1 to 1"),
         ({"conditions": {"type": ["organ"]}}, "unknown condition 'type': allowed are .*'types'"),
         ({"conditions": {"types": ["gland"]}}, "types: no concept has type 'gland'"),
+        ({"device": "tpu9"}, "device 'tpu9' is not available; available are cpu"),
         ({"abbreviations": "all"}, "unknown abbreviations 'all': allowed are 'defined', 'detected', 'none'"),
         ({"label": ""}, "label: expected a name, found ''"),
         ({"label": "ZORB"}, "label: is that of the names that find_names adds"),

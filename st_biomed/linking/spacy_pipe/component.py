@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import srsly
 from spacy.language import Language
 from spacy.pipeline import Pipe
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.util import minibatch
 
 from st_biomed.errors import InputError
 from st_biomed.linking.spacy_pipe.concepts import register
-from st_biomed.linking.spacy_pipe.mentions import add_names, mention_texts
+from st_biomed.linking.spacy_pipe.mentions import add_names, definitions_in, mention_texts
 from st_biomed.linking.spacy_pipe.settings import Settings
 
 if TYPE_CHECKING:
@@ -76,16 +76,19 @@ class ConceptLinker(Pipe):
 
     def link(self, docs: Sequence[Doc]) -> None:
         """Link the entities of some documents, which are modified."""
-        if self.matcher is not None:
-            for doc in docs:
-                add_names(doc, self.matcher, self.settings.label)
-        entities = [entity for doc in docs for entity in doc.ents]
-        texts = [text for doc in docs for text in mention_texts(doc, self.settings.abbreviations)]
-        found = self.index.search(texts, self.settings.k, **self.settings.conditions)
-        threshold = self.settings.threshold
+        settings = self.settings
+        entities: list[Span] = []
+        texts: list[str] = []
+        for doc in docs:
+            definitions = definitions_in(doc, settings.abbreviations)
+            names = {} if self.matcher is None else add_names(doc, self.matcher, settings.label, definitions)
+            chosen = [entity for entity in doc.ents if settings.takes(entity.label_)]
+            entities += chosen
+            texts += mention_texts(chosen, definitions, names)
+        found = self.index.search(texts, settings.k, **settings.conditions)
         for entity, matches in zip(entities, found):
             entity._.concepts = matches
-            if matches and (threshold is None or matches[0].score >= threshold):
+            if matches and (settings.threshold is None or matches[0].score >= settings.threshold):
                 for token in entity:
                     token.ent_kb_id_ = matches[0].concept
 
@@ -145,6 +148,7 @@ class ConceptLinker(Pipe):
         "k": 5,
         "threshold": None,
         "conditions": {},
+        "labels": [],
         "find_names": False,
         "label": "CONCEPT",
         "abbreviations": "detected",
@@ -159,6 +163,7 @@ def make_linker(
     k: int,
     threshold: float | None,
     conditions: dict[str, Any],
+    labels: list[str],
     find_names: bool,
     label: str,
     abbreviations: str,
@@ -172,7 +177,7 @@ def make_linker(
             written.
         model: The encoder; by default the one recorded in the index.
         device: Its device; by default the best available.
-        k, threshold, conditions, find_names, label, abbreviations: See
+        k, threshold, conditions, labels, find_names, label, abbreviations: See
             :class:`~st_biomed.linking.spacy_pipe.settings.Settings`.
 
     Raises:
@@ -180,9 +185,9 @@ def make_linker(
     """
     from st_biomed.linking.concept_index import ConceptIndex
 
-    settings = Settings(k, threshold, conditions, find_names, label, abbreviations)  # type: ignore[arg-type]
+    settings = Settings(k, threshold, conditions, labels, find_names, label, abbreviations)  # type: ignore[arg-type]
     if not Path(index).is_dir():
-        raise InputError(f"{name}: no index in {index!r}; {_another(name)}")
+        raise InputError(f"{name}: no index in {index!r}, which `st-biomed index` writes; {_another(name)}")
     opened = ConceptIndex.load(index)
     settings.check(opened)
     opened.use(model, device=device)
@@ -198,4 +203,4 @@ def make_linker(
 
 
 def _another(name: str) -> str:
-    return f"spacy.load(..., config={{'components.{name}.index': FOLDER}}) names another one"
+    return f"a saved pipeline takes another one by spacy.load(..., config={{'components.{name}.index': FOLDER}})"

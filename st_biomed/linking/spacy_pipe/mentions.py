@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
-from st_biomed.linking_data.preparation.abbreviations import find_abbreviations
+from st_biomed.errors import InputError, shown
+from st_biomed.linking_data.preparation.abbreviations import Definition, find_definitions, long_forms_at
 from st_biomed.linking_data.preparation.expansion import expand
 
 if TYPE_CHECKING:
@@ -17,52 +19,98 @@ if TYPE_CHECKING:
 Abbreviations = Literal["detected", "defined", "none"]
 
 
-def mention_texts(doc: Doc, abbreviations: Abbreviations) -> list[str]:
+def definitions_in(doc: Doc, abbreviations: Abbreviations) -> list[Definition]:
+    """The short forms of a document with their long forms, in the order of the text.
+
+    scispaCy's detector leaves spans with ``_.long_form`` in ``doc._.abbreviations``, or, with ``make_serializable``,
+    objects with ``short_text``, ``long_text`` and the token ``short_start``. A span without a long form is left out. The
+    text's own definitions of a short form count only where a detector has left none.
+
+    Args:
+        doc: A document.
+        abbreviations: Where the long forms are from, see :class:`~st_biomed.linking.spacy_pipe.settings.Settings`.
+
+    Raises:
+        InputError: Something else in ``doc._.abbreviations``.
+    """
+    if abbreviations == "none":
+        return []
+    left = (doc._.abbreviations if Doc.has_extension("abbreviations") else None) or ()
+    found = [one for one in (_detected(doc, short) for short in left) if one.short and one.long]
+    if abbreviations == "defined":
+        detected = {one.short for one in found}
+        found += [one for one in find_definitions(doc.text) if one.short not in detected]
+    return sorted(found, key=lambda one: one.start)
+
+
+def _detected(doc: Doc, short: Any) -> Definition:
+    if isinstance(short, Mapping) and {"short_text", "long_text"} <= short.keys():
+        token = short.get("short_start", 0)
+        return Definition(short["short_text"], short["long_text"], doc[token].idx if token < len(doc) else 0)
+    if isinstance(short, Span) and Span.has_extension("long_form"):
+        return Definition(short.text, str(short._.long_form or ""), short.start_char)
+    raise InputError(
+        f"doc._.abbreviations: expected spans with the extension long_form, or objects with short_text and long_text; "
+        f"found {shown(short)}"
+    )
+
+
+def mention_texts(
+    entities: Iterable[Span], definitions: Sequence[Definition], names: Mapping[tuple[int, int], str]
+) -> list[str]:
     """The text of each entity with its short forms replaced by their long forms.
 
     Args:
-        doc: A document with entities.
-        abbreviations: Where the long forms are from, see :class:`~st_biomed.linking.spacy_pipe.settings.Settings`.
+        entities: Entities of a document.
+        definitions: Short forms of the document, in its order. The last definition before the end of an entity counts.
+        names: The name in an entity that :func:`add_names` has added, by its first character and the one after its last.
     """
-    long_forms = {} if abbreviations == "none" else detected(doc)
-    if abbreviations == "defined":
-        long_forms = {**find_abbreviations(doc.text), **long_forms}
-    return [expand(entity.text, long_forms).strip() for entity in doc.ents]
+    texts = []
+    for entity in entities:
+        text = names.get((entity.start_char, entity.end_char), entity.text)
+        texts.append(expand(text, long_forms_at(definitions, entity.end_char)).strip())
+    return texts
 
 
-def detected(doc: Doc) -> dict[str, str]:
-    """Short form to long form for each abbreviation that a detector has left in ``doc._.abbreviations``.
+def add_names(
+    doc: Doc, matcher: TermMatcher, label: str, definitions: Sequence[Definition]
+) -> dict[tuple[int, int], str]:
+    """Make entities of the names in a document, and of short forms of names, that touch no entity.
 
-    scispaCy leaves spans with ``_.long_form``, or, with ``make_serializable``, objects with ``short_text`` and
-    ``long_text``. The first long form of a short form counts.
-    """
-    found: dict[str, str] = {}
-    for short in (doc._.abbreviations if Doc.has_extension("abbreviations") else None) or ():
-        key, value = _definition(short)
-        if key and value:
-            found.setdefault(key, value)
-    return found
-
-
-def _definition(short: Any) -> tuple[str, str]:
-    if isinstance(short, Mapping):
-        return short["short_text"], short["long_text"]
-    return short.text, str(short._.long_form or "")
-
-
-def add_names(doc: Doc, matcher: TermMatcher, label: str) -> None:
-    """Make entities of the names in a document that touch no entity. A name that ends within a token takes it whole.
+    Entities consist of whole tokens. One that has more text than its name is linked by the name alone. Of several names
+    in a token, the longest is found.
 
     Args:
         doc: The document, which is modified.
         matcher: Finds the names. Names with accents are found if the text has Unicode's composed form (NFC).
         label: Label of the entities.
+        definitions: Short forms of the document, in its order.
+
+    Returns:
+        The name in each entity that was added, by its first character and the one after its last.
     """
     found = matcher.find(doc.text)
-    places = zip(found.starts.tolist(), found.ends.tolist())
-    spans = [doc.char_span(start, end, label=label, alignment_mode="expand") for start, end in places]
-    new = [span for span in spans if span is not None and not _touches_entity(span)]
-    doc.set_ents(filter_spans(new), default="unmodified" if doc.has_annotation("ENT_IOB") else "outside")
+    places = list(zip(found.starts.tolist(), found.ends.tolist()))
+    spans: dict[Span, str] = {}
+    for start, end in places + _short_names(doc, matcher, definitions):
+        span = doc.char_span(start, end, label=label, alignment_mode="expand")
+        if span is not None and not _touches_entity(span):
+            spans.setdefault(span, doc.text[start:end])
+    new = filter_spans(spans)
+    doc.set_ents(new, default="unmodified" if doc.has_annotation("ENT_IOB") else "outside")
+    return {(span.start_char, span.end_char): spans[span] for span in new}
+
+
+def _short_names(doc: Doc, matcher: TermMatcher, definitions: Sequence[Definition]) -> list[tuple[int, int]]:
+    """Where short forms stand whose long form is a name as a whole."""
+    places = []
+    for short in {one.short for one in definitions}:
+        for place in re.finditer(rf"(?<![\w-]){re.escape(short)}(?![\w-])", doc.text):
+            long = long_forms_at(definitions, place.end())[short]
+            found = matcher.find(long)
+            if len(found.starts) and (found.starts[0], found.ends[0]) == (0, len(long)):
+                places.append(place.span())
+    return places
 
 
 def _touches_entity(span: Span) -> bool:

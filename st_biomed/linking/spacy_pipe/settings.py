@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from st_biomed.errors import InputError, check_whole, unknown_name
@@ -21,10 +21,13 @@ class Settings:
         k: Maximum number of concepts of an entity.
         threshold: Minimum score of the best concept for ``kb_id_``; ``None`` sets it on every entity.
         conditions: Conditions on the concepts by name, see :class:`~st_biomed.linking.Conditions`.
+        labels: Only entities with one of these labels are linked; by default all. Names that are found are linked in
+            any case.
         find_names: Whether to find names of the index in the text and add them as entities.
         label: Label of the entities that are added.
         abbreviations: ``detected``: short forms are replaced where a detector has left ``doc._.abbreviations``;
-            ``defined``: also where the document defines them (Schwartz and Hearst, PSB 2003); ``none``: never.
+            ``defined``: also where the document defines them (Schwartz and Hearst, PSB 2003); ``none``: never. Of several
+            definitions of a short form, the last one before the entity counts.
 
     Raises:
         InputError: A value out of range, an unknown name, or a label without ``find_names``.
@@ -33,12 +36,17 @@ class Settings:
     k: int = 5
     threshold: float | None = None
     conditions: Mapping[str, Any] = field(default_factory=dict)
+    labels: Sequence[str] = ()
     find_names: bool = False
     label: str = "CONCEPT"
     abbreviations: Abbreviations = "detected"
 
     def __post_init__(self) -> None:
         check_whole("k", self.k)
+        if self.threshold is not None and not isinstance(self.threshold, int | float):
+            raise InputError(f"threshold: expected a number or None, found {self.threshold!r}")
+        if isinstance(self.labels, str):
+            raise InputError(f"labels: expected a list of labels of entities, found {self.labels!r}")
         if self.abbreviations not in get_args(Abbreviations):
             raise unknown_name("abbreviations", self.abbreviations, get_args(Abbreviations))
         if not self.label:
@@ -48,18 +56,16 @@ class Settings:
                 "label: is that of the names that find_names adds; set find_names to true, or remove label"
             )
 
+    def takes(self, label: str) -> bool:
+        """Whether entities with this label are linked."""
+        return not self.labels or label in self.labels or (self.find_names and label == self.label)
+
     def check(self, index: ConceptIndex) -> None:
         """Check what depends on the index.
 
         Raises:
             InputError: Conditions that the index does not know, or a threshold that is no cosine.
         """
-        from st_biomed.linking.conditions import Conditions
-
-        known = [field.name for field in fields(Conditions)]
-        for name in self.conditions:
-            if name not in known:
-                raise unknown_name("condition", name, known)
         index.check(**self.conditions)
         if self.threshold is not None and index.manifest.similarity == "cosine" and not -1 <= self.threshold <= 1:
             raise InputError(f"threshold {self.threshold:g}: the scores of {index.folder} are cosines, from -1 to 1")

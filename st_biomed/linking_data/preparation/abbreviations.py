@@ -3,47 +3,93 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import NamedTuple
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9])|\n+")
 _BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _LIST = re.compile(r"[;,]\s")
 
 
+class Definition(NamedTuple):
+    """A short form that a text defines.
+
+    Attributes:
+        short: The short form.
+        long: Its long form.
+        start: First character of the short form in the text, where it is defined.
+    """
+
+    short: str
+    long: str
+    start: int
+
+
 def find_abbreviations(text: str, *, any_order: bool = False) -> dict[str, str]:
-    """Short form to long form for every definition ``long form (short form)`` or ``short form (long form)`` in a text.
+    """Short form to long form, as :func:`find_definitions` finds them. The first definition in the text counts.
+
+    Args:
+        text: A document.
+        any_order: As in :func:`find_definitions`.
+    """
+    long_forms: dict[str, str] = {}
+    for found in find_definitions(text, any_order=any_order):
+        long_forms.setdefault(found.short, found.long)
+    return long_forms
+
+
+def long_forms_at(definitions: Iterable[Definition], end: int) -> dict[str, str]:
+    """What short forms mean in a place: by their last definition that begins before it, or else by their first.
+
+    Args:
+        definitions: In the order of the text.
+        end: Character after the last of the place.
+    """
+    long_forms: dict[str, str] = {}
+    for found in definitions:
+        if found.start < end:
+            long_forms[found.short] = found.long
+        else:
+            long_forms.setdefault(found.short, found.long)
+    return long_forms
+
+
+def find_definitions(text: str, *, any_order: bool = False) -> list[Definition]:
+    """Every definition ``long form (short form)`` or ``short form (long form)`` in a text, in its order.
 
     Section 2.1 of the paper: a short form has two to ten characters, at most two words and a letter, and begins with a
     letter or digit. The long form is next to it in the same sentence and has at most min(|A| + 5, 2|A|) words,
     where |A| counts the letters and digits of the short form. Section 2.2: from the end, each letter or digit of
     the short form is matched in the long form, the first one at the beginning of a word; the shortest such long form
-    is used. It must be longer than the short form and must not contain it as a word. The first definition in the text
-    counts.
+    is used. It must be longer than the short form and must not contain it as a word.
 
     Args:
         text: A document.
         any_order: Whether, if this finds nothing, the short form may also be the first letters of the words next
             to it in another order: "myotonic dystrophy (DM)". The paper has no such rule.
     """
-    long_forms: dict[str, str] = {}
-    for sentence in _SENTENCE.split(text):
-        for bracket in _BRACKET.finditer(sentence):
-            before, inner = sentence[: bracket.start()].rstrip(), bracket[1].strip()
+    found = []
+    bounds = [0, *(place for gap in _SENTENCE.finditer(text) for place in gap.span()), len(text)]
+    for first, last in zip(bounds[::2], bounds[1::2]):
+        for bracket in _BRACKET.finditer(text, first, last):
+            before, inner = text[first : bracket.start()].rstrip(), bracket[1].strip()
             inside = _LIST.split(inner)[0].strip()
             if _is_short_form(inside):
-                short, candidate = inside, before
+                short, candidate, start = inside, before, text.index(inside, bracket.start())
             else:
                 # The long form is in brackets, and the short form is the word before them.
                 short, candidate = (before.split() or [""])[-1], inner
                 if not _is_short_form(short):
                     continue
+                start = first + len(before) - len(short)
             length = sum(map(str.isalnum, short))
             words = candidate.split()[-min(length + 5, 2 * length) :]
             long = _best_long_form(short, " ".join(words))
             if not long and any_order:
                 long = _initials(short, words)
             if long and len(long) > len(short) and short not in re.split(r"[\s()\[\],;-]+", long):
-                long_forms.setdefault(short, long)
-    return long_forms
+                found.append(Definition(short, long, start))
+    return found
 
 
 def _is_short_form(text: str) -> bool:
