@@ -62,6 +62,11 @@ def run(
     workers: Annotated[int, typer.Option(help="Number of encoders of the Ray engine.", min=1), PROCESSES] = 1,
     gpus_per_worker: Annotated[float, typer.Option(help="GPUs of each Ray encoder.", min=0)] = 0.0,
     trust_remote_code: TrustRemoteCode = False,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(help="An index of the same encoder, whose vectors are taken for the names that it has."),
+        PATH,
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the index in the output folder.")] = False,
 ) -> None:
     """Encode and index the names of a terminology. Repeat an interrupted run to continue it."""
@@ -83,6 +88,7 @@ def run(
         device=device,
         show_progress=True,
         trust_remote_code=trust_remote_code,
+        earlier=earlier,
     )
     with lock(output):
         check_folder(output, overwrite=overwrite)

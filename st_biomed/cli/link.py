@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from st_biomed.cli._options import Device, TrustRemoteCode
+from st_biomed.cli.mentions import COVERAGE
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, PATH, within
 
@@ -36,7 +37,10 @@ def run(
     k: Annotated[int, typer.Option("--concepts", "-k", help="Maximum number of concepts per mention.", min=1)] = 5,
     types: Annotated[str, typer.Option(help="Return only concepts of these semantic types, e.g. T047,T048.")] = "",
     leaves: Annotated[
-        bool, typer.Option("--leaves", help="Return only concepts without children: the valid codes of ICD-10-CM.")
+        bool,
+        typer.Option(
+            "--leaves", help="Return only concepts without children: the valid codes of an ICD-10-CM with extensions."
+        ),
     ] = False,
     standard: Annotated[bool, typer.Option("--standard", help="Return only standard concepts of OMOP.")] = False,
     below: Annotated[
@@ -83,6 +87,9 @@ def run(
         int | None,
         typer.Option(help="Concepts of a mention that --rerank orders, at least --concepts; by default 10.", min=1),
     ] = None,
+    missing: Annotated[
+        str, typer.Option(help="Mentions that stand for a missing one, e.g. NULL,N/A; they are not linked.")
+    ] = "",
     prefix: Annotated[str, typer.Option(help="Text before the names of the added columns, e.g. linked_.")] = "",
     on_error: Annotated[
         OnError, typer.Option(help="A row that cannot be read ends the job (stop) or is left out (reject).")
@@ -113,6 +120,8 @@ def run(
     if rejects is not None and on_error == OnError.stop:
         raise InputError("--rejects: no row is left out with --on-error stop; add --on-error reject")
     _check_files(source, output, rejects, overwrite)
+    if source is not None:
+        _check_source(source, form)
     from tqdm import tqdm
 
     from st_biomed.linking import ConceptIndex, ContextRanker, Match
@@ -179,7 +188,8 @@ def run(
             return opened.search(texts, k, **given) if near is None else near.search(texts, contexts, k, **given)
 
         start = time.perf_counter()
-        linked = files.link_rows(rows, search, rows_at_once=at_once)
+        nulls = listed("--missing", missing)
+        linked = files.link_rows(rows, search, rows_at_once=at_once, missing=nulls)
         with writer:
             for row, matches in tqdm(linked, desc="link", unit="mention", unit_scale=True, disable=None, leave=False):
                 writer.write(row, matches)
@@ -192,12 +202,16 @@ def run(
     summary = (
         f"{n:,} mentions: {n - nil - without_text:,} linked, {nil:,} without a concept, {without_text:,} without text"
     )
+    if table.lines is not None and table.lines.n_blank:
+        summary += f", {table.lines.n_blank:,} blank line{'s' if table.lines.n_blank > 1 else ''}"
     if near is not None and abbreviations:
         summary += f", {near.n_expanded:,} expanded"
     if near is not None and rerank is not None:
         summary += f", {near.n_unplaced:,} not in their context"
     if on_error == OnError.reject:
         summary += f", {left_out.n:,} rows rejected{f' (see {rejects})' if rejects is not None and left_out.n else ''}"
+    if table.lines is not None and table.lines.misread:
+        typer.echo(f"warning: {table.name} is valid UTF-8; {table.lines.misread}", err=True)
     typer.echo(f"{summary}; {seconds:.0f} s, {n / max(seconds, 1e-9):,.0f} a second", err=True)
 
 
@@ -218,3 +232,13 @@ def _check_files(source: Path | None, output: Path | None, rejects: Path | None,
         raise InputError(f"--rejects {rejects}: is also the output file; choose another file")
     if overwrite and not any(written.values()):
         raise InputError("--overwrite: no file is written, expected it with --output or --rejects")
+
+
+def _check_source(source: Path, form: str | None) -> None:
+    """Refuse a folder, and the Arrow file in one: the dataset of ``st-biomed mentions`` has no column of mentions."""
+    is_dataset = (source / COVERAGE if source.is_dir() else source.with_name(COVERAGE)).is_file()
+    hint = "; `st-biomed mentions ... --output FILE.jsonl` writes a table that link reads" if is_dataset else ""
+    if source.is_dir():
+        raise InputError(f"{source}: is a folder, expected a file{hint}")
+    if form is None and source.suffix == ".arrow" and is_dataset:
+        raise InputError(f"{source}: is an Arrow file of a dataset, expected another format{hint}")

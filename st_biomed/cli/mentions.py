@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from st_biomed.cli._options import TerminologyName, TrustRemoteCode
 from st_biomed.errors import InputError
 from st_biomed.files import check_output, lock, replacing
-from st_biomed.settings.checks import FOLDER, PROCESSES, SEED
+from st_biomed.settings.checks import FILE, FOLDER, PROCESSES, SEED, Check
+
+if TYPE_CHECKING:
+    from st_biomed.records import Tally
 
 COVERAGE = "coverage.json"
+
+
+def _no_output(name: str, value: Path) -> str | None:
+    from st_biomed.linking.mention_files import table_format
+
+    try:
+        check = FOLDER if table_format(value) is None else FILE
+    except InputError as error:
+        return f"{name}: {error}"
+    return check.wrong(name, value)
 
 
 class Keep(StrEnum):
@@ -31,7 +45,15 @@ def run(
     texts: Annotated[
         list[Path], typer.Argument(help="Files and folders of raw text: .txt, .jsonl, XMI; also .gz and .tar.gz.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the dataset, new or empty."), FOLDER],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder for the dataset, new or empty; or a table: .csv, .tsv, .jsonl (also .gz) or .parquet.",
+        ),
+        Check(_no_output),
+    ],
     language: Annotated[str, typer.Option(help="Language of the terms, e.g. it; all languages by default.")] = "",
     form: Annotated[
         str, typer.Option(help="Unit of a document: auto, lines, paragraphs, files, jsonl or xmi.")
@@ -58,24 +80,32 @@ def run(
     processes: Annotated[
         int, typer.Option(help="Number of processes; the result does not depend on it.", min=1), PROCESSES
     ] = 1,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the dataset in the output folder.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the dataset or the table.")] = False,
 ) -> None:
     """Find a terminology's terms in raw text and save them in context, with a report.
 
     Each row has the text, the character positions of the mention in its document (start, end; the document is in
     Unicode NFC), the document, the text id of the term (label) and its concepts (indices of the terminology's codes).
+
+    A table, which `st-biomed link` reads, has the columns document, start, end, mention, term (the terminology's name),
+    codes (of its concepts) and context.
     """
+    from st_biomed.corpus.coverage import Coverage
     from st_biomed.corpus.matching import TermMatcher
     from st_biomed.corpus.matching_rules import policy_of
     from st_biomed.corpus.mention_limits import Caps
-    from st_biomed.corpus.mentions import mention_contexts
+    from st_biomed.corpus.mentions import mention_contexts, mention_tables
     from st_biomed.corpus.raw_text import documents, files_of
     from st_biomed.corpus.windows import mention_windows
     from st_biomed.files.delimited import read_lines
+    from st_biomed.linking import mention_files
     from st_biomed.records import Tally
     from st_biomed.terminology import Terminology
 
-    files_of(texts, form)
+    table = mention_files.table_format(output)
+    if table is not None and sequences:
+        raise InputError(f"--sequences {sequences}: are written to a folder only, found --output {output}")
+    files = files_of(texts, form)
     caps = Caps(per_term, per_concept, keep.value, seed)
     if sequences and not caps.unlimited:
         raise InputError("--sequences cannot be combined with --per-term or --per-concept, which limit contexts")
@@ -84,7 +114,10 @@ def run(
         listed = (text.strip() for _, text in read_lines(stop_words))
         policy = replace(policy, stop_words=(*policy.stop_words, *listed))
     with lock(output):
-        _check_output(output, overwrite)
+        if table is None:
+            _check_folder(output, overwrite)
+        else:
+            _check_table(output, files, overwrite)
         counted = None
         if tokenizer:
             from st_biomed.encoder import load_encoder
@@ -92,32 +125,49 @@ def run(
             counted = load_encoder(tokenizer, device="cpu", trust_remote_code=trust_remote_code).tokenizer
         opened = Terminology.open(terminology)
         matcher = TermMatcher(opened, language or None, policy)
-        tally = Tally()
+        tally, coverage = Tally(), Coverage()
         read = documents(texts, form=form, field=field, tally=tally)
-        with replacing(output) as draft:
-            scratch = draft / "scratch"
-            scratch.mkdir()
-            rows = scratch / "rows.arrow"
-            if sequences:
-                found = mention_windows(
-                    matcher, read, tokens=sequences, tokenizer=counted, processes=processes, file=rows
-                )
-            else:
-                found = mention_contexts(
-                    matcher, read, window=window, tokenizer=counted, caps=caps, processes=processes, file=rows
-                )
-            if not tally.n_kept:
-                raise InputError(f"no document with text in {', '.join(map(str, texts))} ({tally})")
-            found.dataset.save_to_disk(str(draft))
-            found.coverage.save(draft / COVERAGE)
-            shutil.rmtree(scratch)
-    typer.echo(f"documents: {tally}\n{found.coverage}")
-    if commonest := found.coverage.commonest_named(opened.strings):
+        given: dict[str, Any] = {"tokenizer": counted, "processes": processes}
+        if table is not None:
+            with mention_files.byte_sink(output, io.BytesIO()) as file:
+                rows = mention_tables(matcher, read, coverage, window=window, caps=caps, **given)
+                mention_files.write_found_mentions(file, table, rows, opened)
+                _check_read(tally, texts)
+        else:
+            with replacing(output) as draft:
+                scratch = draft / "scratch"
+                scratch.mkdir()
+                given["file"] = scratch / "rows.arrow"
+                if sequences:
+                    found = mention_windows(matcher, read, tokens=sequences, **given)
+                else:
+                    found = mention_contexts(matcher, read, window=window, caps=caps, **given)
+                _check_read(tally, texts)
+                coverage = found.coverage
+                found.dataset.save_to_disk(str(draft))
+                coverage.save(draft / COVERAGE)
+                shutil.rmtree(scratch)
+    typer.echo(f"documents: {tally}\n{coverage}")
+    if commonest := coverage.commonest_named(opened.strings):
         typer.echo(commonest)
     typer.echo(f"saved to {output}")
 
 
-def _check_output(folder: Path, overwrite: bool) -> None:
+def _check_read(tally: Tally, texts: list[Path]) -> None:
+    """Refuse texts without a document."""
+    if not tally.n_kept:
+        raise InputError(f"no document with text in {', '.join(map(str, texts))} ({tally})")
+
+
+def _check_table(file: Path, texts: list[Path], overwrite: bool) -> None:
+    """Refuse to write what is there, or what is read."""
+    if file.exists() and not overwrite:
+        raise InputError(f"{file}: already exists; --overwrite replaces it")
+    if file.exists() and any(file.samefile(text) for text in texts):
+        raise InputError(f"--output {file}: is also an input file; choose another file")
+
+
+def _check_folder(folder: Path, overwrite: bool) -> None:
     """Refuse a folder that holds something that is not to be replaced."""
     own = re.compile(r"dataset_info\.json|state\.json|data-\d+-of-\d+\.arrow|" + re.escape(COVERAGE))
     check_output(

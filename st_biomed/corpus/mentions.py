@@ -37,6 +37,7 @@ _SCHEMA = pa.schema(
     }
 )
 _RANKED = _SCHEMA.append(pa.field("rank", pa.uint64()))
+_WITH_MENTIONS = _RANKED.append(pa.field("mention", pa.string()))
 _PRUNED_AT = 200_000  # number of new rows after which the caps are applied again
 
 
@@ -81,24 +82,55 @@ def mention_contexts(
     Raises:
         InputError: An argument out of range, or an error of reading the documents.
     """
-    if window < 1:
-        raise InputError(f"window must be at least 1 token, found {window}")
-    caps = caps or Caps()
     coverage = Coverage()
-    counts = np.zeros(matcher.n_forms, dtype=np.int64)
-    work = _Contexts(matcher, window, tokenizer, caps)
+    work = _Contexts(matcher, window, tokenizer, caps or Caps())
+    rows = _rows(work, documents, coverage, processes)
+    made = dataset((table.select(_SCHEMA.names) for table in rows), _SCHEMA, matcher.digest, file)
+    return MentionContexts(made, coverage)
+
+
+def mention_tables(
+    matcher: TermMatcher,
+    documents: Iterable[Document],
+    coverage: Coverage,
+    *,
+    window: int = WINDOW,
+    tokenizer: CountsTokens | None = None,
+    caps: Caps | None = None,
+    processes: int = 1,
+) -> Iterator[pa.Table]:
+    """The rows of :func:`mention_contexts` in parts, with the mention itself; no part is kept.
+
+    Args:
+        documents: As there, and so are the other arguments.
+        coverage: A new one, in which the text and its mentions are counted; it is complete after the last part.
+
+    Returns:
+        Tables with the columns of the dataset and ``mention``, the characters from ``start`` to ``end`` as they stand
+        in the document.
+
+    Raises:
+        InputError: As there; an error of reading comes with the part.
+    """
+    work = _Contexts(matcher, window, tokenizer, caps or Caps(), with_mentions=True)
+    columns = [*_SCHEMA.names, "mention"]
+    return (table.select(columns) for table in _rows(work, documents, coverage, processes))
+
+
+def _rows(work: _Contexts, documents: Iterable[Document], coverage: Coverage, processes: int) -> Iterator[pa.Table]:
+    """The rows within the caps, in order; the coverage is complete after the last."""
+    counts = np.zeros(work.matcher.n_forms, dtype=np.int64)
 
     def tables() -> Iterator[pa.Table]:
         for block_rows in in_order(work, documents, processes):
             block_rows.add_to(coverage, counts)
             yield block_rows.table
 
-    kept = tables() if caps.unlimited else _capped(tables(), caps)
-    made = dataset((table.select(_SCHEMA.names) for table in kept), _SCHEMA, matcher.digest, file)
-    coverage.of_terms(matcher, counts)
-    coverage.rows = len(made)
+    for table in tables() if work.caps.unlimited else _capped(tables(), work.caps, work.schema):
+        coverage.rows += len(table)
+        yield table
+    coverage.of_terms(work.matcher, counts)
     coverage.drop("beyond the caps", coverage.mentions - coverage.rows)
-    return MentionContexts(made, coverage)
 
 
 @dataclass
@@ -109,6 +141,15 @@ class _Contexts:
     window: int
     tokenizer: CountsTokens | None
     caps: Caps
+    with_mentions: bool = False
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise InputError(f"window must be at least 1 token, found {self.window}")
+
+    @property
+    def schema(self) -> pa.Schema:
+        return _WITH_MENTIONS if self.with_mentions else _RANKED
 
     def __call__(self, block: Block) -> Found:
         starts, ends, forms = self.matcher.find(block.text)
@@ -128,7 +169,16 @@ class _Contexts:
             pa.array([block.documents[i].name for i in document.tolist()], pa.string()),
             pa.array(ranks[kept], pa.uint64()),
         ]
-        return Found.of(block, pa.Table.from_arrays(columns, schema=_RANKED), forms)
+        if self.with_mentions:
+            columns.append(pa.array(_mentions(block, starts, ends, document), pa.string()))
+        return Found.of(block, pa.Table.from_arrays(columns, schema=self.schema), forms)
+
+
+def _mentions(block: Block, starts: np.ndarray, ends: np.ndarray, document: np.ndarray) -> list[str]:
+    """The mentions in the texts themselves, where no marker is escaped; arguments as in :func:`around`."""
+    origin = block.bounds[document]
+    places = zip(document.tolist(), (starts - origin).tolist(), (ends - origin).tolist())
+    return [block.documents[i].text[start:end] for i, start, end in places]
 
 
 def marked_texts(
@@ -181,9 +231,9 @@ def around(
     return np.minimum(left, first), np.maximum(right, after) - 1
 
 
-def _capped(tables: Iterable[pa.Table], caps: Caps) -> Iterator[pa.Table]:
+def _capped(tables: Iterable[pa.Table], caps: Caps, schema: pa.Schema) -> Iterator[pa.Table]:
     """The rows within the caps, in order. Only the kept rows and a limited number of new ones are in memory."""
-    held = [_RANKED.empty_table()]
+    held = [schema.empty_table()]
     n_kept = 0
     for table in tables:
         held.append(table)

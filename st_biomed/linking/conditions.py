@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from os.path import commonprefix
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name, unknown_name
 from st_biomed.records import STANDARD
 from st_biomed.terminology.subset import and_below
 
@@ -31,7 +31,7 @@ class Conditions:
         languages: Only names in one of these languages; with sources, one of these sources has the name in it.
 
     Raises:
-        InputError: A string in place of a list, or an empty list.
+        InputError: A string in place of a list, an empty list, or no truth value where one is expected.
     """
 
     types: Sequence[str] | None = None
@@ -42,6 +42,9 @@ class Conditions:
     languages: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        for name in ("leaves", "standard"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name}: expected True or False, found {getattr(self, name)!r}")
         for name in ("types", "below", "sources", "languages"):
             value = getattr(self, name)
             if isinstance(value, str):
@@ -51,6 +54,18 @@ class Conditions:
                 object.__setattr__(self, name, tuple(value))
                 if not value:
                     raise InputError(f"{name}: expected at least one, found none")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Conditions:
+        """Conditions by their names.
+
+        Raises:
+            InputError: An unknown name, or a value as above.
+        """
+        known = [field.name for field in fields(cls)]
+        for name in given:
+            check_name("condition", name, known)
+        return cls(**given)
 
     @property
     def given(self) -> list[str]:

@@ -19,9 +19,9 @@ def expanded(mentions: Sequence[str], contexts: Sequence[str | None]) -> list[st
 
     Args:
         mentions: N mentions.
-        contexts: The text in which each stands; without one, a mention stays as it is.
+        contexts: The text in which each stands, with or without markers; without one, a mention stays as it is.
     """
-    long_forms = {context: find_abbreviations(context) for context in {*contexts} if context}
+    long_forms = {context: find_abbreviations(_unmarked(context)) for context in {*contexts} if context}
     return [
         expand(mention, long_forms[context]) if context else mention for mention, context in zip(mentions, contexts)
     ]
@@ -59,6 +59,12 @@ def marked_contexts(
         for row, text in zip(rows, texts):
             out[row] = text
     return out
+
+
+def _unmarked(context: str) -> str:
+    """The text without the markers and the spaces that stand between them and the mention."""
+    start, end = map(re.escape, MARKERS)
+    return re.sub(rf"{start} ?| ?{end}", "", context)
 
 
 def is_marked(context: str) -> bool:

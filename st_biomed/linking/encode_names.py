@@ -12,8 +12,9 @@ from tqdm import tqdm
 
 from st_biomed.errors import InputError
 from st_biomed.linking.catalog import Catalog
+from st_biomed.linking.earlier import EarlierVectors
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.manifest import PARTS
+from st_biomed.linking.manifest import PARTS, Manifest
 from st_biomed.linking.settings import EncodingOptions
 from st_biomed.linking.vector_index import Similarity, unit_rows
 from st_biomed.linking.vectors import ResumableMatrix, open_matrix, read_progress
@@ -24,6 +25,8 @@ def as_begun(
 ) -> EncodingOptions:
     """The options, with the precision and the blocks of an interrupted encoding of the same index.
 
+    Without one, the precision is that of an earlier index.
+
     Args:
         folder: Folder of the index during the build.
         options: The other options of the encoding.
@@ -31,9 +34,11 @@ def as_begun(
         anew: Whether to ignore a damaged record of it.
 
     Raises:
-        InputError: The record of the interrupted encoding is damaged.
+        InputError: The record of the interrupted encoding is damaged, or there is no earlier index.
     """
     begun = read_progress(folder, anew=anew)
+    if options.earlier is not None and options.bf16 is None:
+        options = replace(options, bf16=Manifest.read(Path(options.earlier), verify=False).bf16)
     digests = {"model_sha256": model_sha256, "catalog_sha256": catalog.digest}
     if begun is None or any(begun.settings.get(key) != value for key, value in digests.items()):
         return options
@@ -66,8 +71,12 @@ def encode_names(
         ``[N, D]``, memory-mapped.
 
     Raises:
-        InputError: An encoding with other settings, or a vector that is not finite.
+        InputError: An encoding with other settings, an earlier index of another encoder or precision, or a vector that is
+            not finite.
     """
+    earlier = None
+    if options.earlier is not None:
+        earlier = EarlierVectors(options.earlier, model_sha256, similarity, options.dtype, encoder.bf16)
     dimension = encoder.encode(catalog.texts(slice(0, 1)), task="document").shape[1]
     settings = {
         "model_sha256": model_sha256,
@@ -82,7 +91,7 @@ def encode_names(
 
         blocks = ray_blocks(folder / PARTS, catalog, encoder, model_sha256, options, start=matrix.done)
     else:
-        blocks = _local_blocks(catalog, encoder, options.rows_per_commit, start=matrix.done)
+        blocks = _local_blocks(catalog, encoder, options.rows_per_commit, start=matrix.done, earlier=earlier)
     with tqdm(
         total=len(catalog),
         initial=matrix.done,
@@ -103,6 +112,12 @@ def encode_names(
     return open_matrix(folder, matrix.shape)
 
 
-def _local_blocks(catalog: Catalog, encoder: NameEncoder, rows: int, *, start: int) -> Iterator[np.ndarray]:
+def _local_blocks(
+    catalog: Catalog, encoder: NameEncoder, rows: int, *, start: int, earlier: EarlierVectors | None
+) -> Iterator[np.ndarray]:
     for begin in range(start, len(catalog), rows):
-        yield encoder.encode(catalog.texts(slice(begin, begin + rows)), task="document")
+        block = slice(begin, begin + rows)
+        if earlier is None:
+            yield encoder.encode(catalog.texts(block), task="document")
+        else:
+            yield earlier.encode(catalog.names[block], encoder)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from st_biomed.errors import InputError, shown
 from st_biomed.linking.concept_search import Match
@@ -14,11 +15,46 @@ from st_biomed.linking.mention_files.lines import is_whole
 COLUMNS = ("concept", "label", "name", "score")
 """The fields of a match that become columns."""
 
+_TYPES = {"score": pa.float64()}
+"""Types of columns that are not strings."""
+
 _BATCHES = ("LazyBatch", "LazyRow")
 """What `Dataset.map` passes where no column is named."""
 
 _MISSING = ("NAType", "NaTType")
 """Types of pandas for a missing value, which compare with nothing."""
+
+
+class Column(list[Any]):
+    """A list that tells arrow its type where all values are missing, so that ``Dataset.map`` goes on to rows with others.
+
+    Args:
+        values: The values.
+        kind: Their type.
+    """
+
+    def __init__(self, values: Iterable[Any], kind: pa.DataType) -> None:
+        super().__init__(values)
+        self._kind = kind
+
+    def __arrow_array__(self, type: pa.DataType | None = None) -> pa.Array:
+        array = pa.array(list(self), type)
+        return array.cast(self._kind) if array.type in (pa.null(), pa.list_(pa.null())) else array
+
+
+def missing_texts(missing: Iterable[str]) -> frozenset[str]:
+    """Texts that stand for a missing mention, without the spaces around them.
+
+    Raises:
+        InputError: A string in place of a list, or a member that is none.
+    """
+    if isinstance(missing, str):
+        raise InputError(f"missing: expected a list of texts, found {missing!r}")
+    texts = list(missing)
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"missing: expected texts, found {shown(text)}")
+    return frozenset(text.strip() for text in texts)
 
 
 def mentions_of(texts: Iterable[Any], errors: dict[int, str] | None = None, name: str = "texts") -> list[str | None]:
@@ -63,16 +99,25 @@ def _flaw(value: Any) -> str:
     return f"expected strings, None or NaN, found {shown(value)}"
 
 
-def wide(found: Sequence[Sequence[Match] | None], k: int, prefix: str = "") -> dict[str, list[Any]]:
+def wide(
+    found: Sequence[Sequence[Match] | None], k: int, prefix: str = "", errors: Sequence[str | None] | None = None
+) -> dict[str, list[Any]]:
     """Matches as columns, one row per text.
 
     Args:
         found: The matches of each text; ``None`` for a text that is missing.
         k: If 1, a cell is a value; otherwise the list of the values of all matches.
         prefix: Text before the names of the columns.
+        errors: The reason of each row that was not read, for a column ``error``; ``None`` for no such column.
     """
     columns: dict[str, list[Any]] = {}
     for field in COLUMNS:
+        kind = _TYPES.get(field, pa.string())
         lists = [None if matches is None else [getattr(match, field) for match in matches] for matches in found]
-        columns[f"{prefix}{field}"] = lists if k > 1 else [values[0] if values else None for values in lists]
+        if k > 1:
+            columns[f"{prefix}{field}"] = Column(lists, pa.list_(kind))
+        else:
+            columns[f"{prefix}{field}"] = Column([values[0] if values else None for values in lists], kind)
+    if errors is not None:
+        columns[f"{prefix}error"] = Column(errors, pa.string())
     return columns

@@ -16,7 +16,7 @@ from st_biomed.linking.concept_search import ConceptSearch, Match
 from st_biomed.linking.conditions import Conditions
 from st_biomed.linking.context_search import ContextSearch
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.match_columns import mentions_of, wide
+from st_biomed.linking.match_columns import mentions_of, missing_texts, wide
 from st_biomed.linking.mention_files.lines import is_whole
 from st_biomed.linking.vector_index import VectorIndex, faiss_threads
 
@@ -45,7 +45,7 @@ class MentionSearch(ABC):
     def _recorded_encoder(self) -> NameEncoder:
         """Load the encoder of the names."""
 
-    def link(
+    def link(  # noqa: PLR0913 - one call for a column, with all that st-biomed link can do
         self,
         texts: Iterable[Any],
         k: int = 1,
@@ -56,6 +56,7 @@ class MentionSearch(ABC):
         contexts: Iterable[Any] | None = None,
         abbreviations: bool = False,
         rerank: ContextRanker | None = None,
+        missing: Iterable[str] = (),
         **conditions: Any,
     ) -> dict[str, list[Any]]:
         """The best concept of each text as columns, which fit beside the texts in a table.
@@ -74,14 +75,16 @@ class MentionSearch(ABC):
             rerank: Orders the concepts by the context; ``score`` is then that of
                 :class:`~st_biomed.linking.ContextRanker`, also for the threshold. A mention that does not stand in
                 its context keeps the order of the index.
+            missing: Texts that stand for a missing one, e.g. ``["NULL", "N/A"]``, compared without the spaces around.
             **conditions: See :class:`~st_biomed.linking.Conditions`.
 
         Returns:
             The columns ``concept``, ``label``, ``name`` (the matched name) and ``score``, one row per text, and
-            ``error`` with ``on_error="reject"``, None for a row that was read.
+            ``error`` with ``on_error="reject"``, None for a row that was read. ``Dataset.map`` overwrites columns with
+            these names; ``prefix`` avoids that.
 
         Raises:
-            InputError: As in :meth:`search`; a table in place of a column; contexts that are missing, not used, or not
+            InputError: As in :meth:`search`; a table in place of a column; no list of texts in ``missing``; contexts that are missing, not used, or not
                 one for each text.
 
         Example:
@@ -94,10 +97,16 @@ class MentionSearch(ABC):
             raise unknown_name("on_error", on_error, get_args(OnError))
         if contexts is None and (abbreviations or rerank is not None):
             raise InputError("contexts: expected the texts in which the mentions stand, found none")
+        nulls = missing_texts(missing)
         errors: dict[int, str] | None = {} if on_error == "reject" else None
         mentions = mentions_of(texts, errors)
         around = None if contexts is None else mentions_of(contexts, errors, "contexts")
-        given = {row: text for row, text in enumerate(mentions) if text is not None and row not in (errors or {})}
+        unread = errors or {}
+        given = {
+            row: text
+            for row, text in enumerate(mentions)
+            if text is not None and text not in nulls and row not in unread
+        }
         if around is None:
             found = self.search([*given.values()], k, threshold=threshold, **conditions)
         else:
@@ -109,11 +118,10 @@ class MentionSearch(ABC):
             if search.n_unplaced:
                 logger.warning("contexts: %s mentions do not stand in theirs", f"{search.n_unplaced:,}")
         by_row = dict(zip(given, found))
-        columns = wide([by_row.get(row) for row in range(len(mentions))], k, prefix)
-        if errors is not None:
-            columns[f"{prefix}error"] = [errors.get(row) for row in range(len(mentions))]
-            _tell(errors, len(mentions))
-        return columns
+        rows = range(len(mentions))
+        reasons = None if errors is None else [errors.get(row) for row in rows]
+        _tell(unread, len(mentions))
+        return wide([by_row.get(row) for row in rows], k, prefix, reasons)
 
     def search(
         self, texts: Sequence[str], k: int = 5, *, threshold: float | None = None, **conditions: Any
@@ -129,21 +137,22 @@ class MentionSearch(ABC):
 
         Raises:
             InputError: ``k`` below 1, a threshold that no score can reach or miss, a text that is not a string of whole
-                characters, unknown types, codes, sources or languages, or a model other than that of the names.
+                characters, unknown conditions, types, codes, sources or languages, or a model other than that of the names.
         """
         wrong = [texts] if isinstance(texts, str) else [text for text in texts if not isinstance(text, str)]
         if wrong:
             raise InputError(f"texts: expected a list of strings, found {wrong[0]!r}")
         if halves := [text for text in texts if not is_whole(text)]:
             raise InputError(f"texts: expected UTF-8, found half a character (a lone surrogate), {shown(halves[0])}")
+        allowed = Conditions.of(conditions)
+        self._concepts.allowed(allowed)  # what the index does not have is refused before a text is encoded
         if not len(texts):
-            self.check(**conditions)
             return []
         place: dict[str, int] = {}
         rows = [place.setdefault(text, len(place)) for text in texts]
         encoder = self._encoder or self._recorded_encoder()
         vectors = encoder.encode(list(place), task="query")
-        found = self.search_vectors(vectors, k, threshold=threshold, **conditions)
+        found = self._nearest(vectors, k, allowed, threshold)
         return [found[row] for row in rows]
 
     def search_vectors(
@@ -154,8 +163,13 @@ class MentionSearch(ABC):
         Raises:
             InputError: Vectors of another dimension or not finite; ``k``, threshold and conditions as in :meth:`search`.
         """
+        return self._nearest(vectors, k, Conditions.of(conditions), threshold)
+
+    def _nearest(
+        self, vectors: np.ndarray, k: int, conditions: Conditions, threshold: float | None
+    ) -> list[list[Match]]:
         with faiss_threads(torch.get_num_threads()):
-            return self._concepts.search(vectors, k, Conditions(**conditions), threshold=threshold)
+            return self._concepts.search(vectors, k, conditions, threshold=threshold)
 
     def check(self, **conditions: Any) -> int:
         """The number of concepts that meet some conditions.
@@ -163,7 +177,7 @@ class MentionSearch(ABC):
         Raises:
             InputError: Conditions as in :meth:`search`.
         """
-        return self._concepts.allowed(Conditions(**conditions)).n_concepts
+        return self._concepts.allowed(Conditions.of(conditions)).n_concepts
 
 
 def _tell(errors: Mapping[int, str], n: int) -> None:

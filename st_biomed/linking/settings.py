@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from st_biomed.errors import InputError, unknown_name
@@ -28,9 +29,11 @@ class EncodingOptions:
         gpus_per_worker: GPUs of each encoder; 0 for the CPU.
         device: Device of a model that is given by name; ``None`` for the best available.
         trust_remote_code: Whether the model may run third-party code, see :func:`~st_biomed.encoder.load_model`.
+        earlier: Folder of an index of the same encoder, similarity and precision, whose vectors are taken for the names
+            that it has; ``bf16`` of ``None`` is then that of this index.
 
     Raises:
-        InputError: A name that is not in its list, or a number below 1 (GPUs: below 0).
+        InputError: A name that is not in its list, a number below 1 (GPUs: below 0), or an earlier index with Ray.
     """
 
     dtype: Dtype = "float32"
@@ -43,6 +46,7 @@ class EncodingOptions:
     gpus_per_worker: float = 0.0
     device: str | None = None
     trust_remote_code: bool = False
+    earlier: str | Path | None = None
 
     def __post_init__(self) -> None:
         for name, kinds in (("dtype", Dtype), ("engine", Engine)):
@@ -54,6 +58,8 @@ class EncodingOptions:
                 raise InputError(f"{name} must be at least 1, found {value}")
         if self.gpus_per_worker < 0:
             raise InputError(f"gpus_per_worker must be at least 0, found {self.gpus_per_worker}")
+        if self.earlier is not None and self.engine == "ray":
+            raise InputError("earlier: the Ray engine encodes all names; use the engine local")
 
 
 DEFAULTS = EncodingOptions()

@@ -164,6 +164,48 @@ def test_a_bad_row_is_left_out_and_counted(run: Callable, index: Path, tmp_path:
     assert "0 rows rejected;" in result.stderr and rejects.read_bytes() == b""
 
 
+def test_blank_lines_and_missing_mentions_are_counted(run: Callable, index: Path, tmp_path: Path) -> None:
+    """Catches lines that disappear without a word, and NULL that is linked as a word."""
+    table = tmp_path / "terms.csv"
+    table.write_text("id;text\n1;flumpa\n\n2;NULL\n3; N/A\n\n")
+    words = ("link", index, table, "-k", 1)
+    result = run(*words, "--missing", "NULL,N/A")
+    assert result.exit_code == 0, result.output
+    assert [line[:6] for line in result.stdout.splitlines()] == ["id;tex", "1;flum", "2;NULL", "3; N/A"]
+    assert result.stdout.splitlines()[2:] == ["2;NULL;0;;;;", "3; N/A;0;;;;"]
+    assert "3 mentions: 1 linked, 0 without a concept, 2 without text, 2 blank lines;" in result.stderr
+    table.write_text("id;text\n1;NULL\n\n")
+    assert "1 mentions: 1 linked, 0 without a concept, 0 without text, 1 blank line;" in run(*words).stderr
+    table.write_text("id;text\n1;flumpa\n")
+    assert "0 without text; " in run(*words).stderr
+
+
+def test_a_file_of_utf8_in_another_encoding_is_warned_of(run: Callable, index: Path, tmp_path: Path) -> None:
+    """Catches a warning about the file that is not there for standard input, and one for a file that is in cp1252."""
+    table = tmp_path / "terms.csv"
+    table.write_text("text\nflumpa\nMénière\n", "utf-8")
+    warning = "is valid UTF-8; --encoding cp1252 reads 'Ã©' where UTF-8 has 'é'\n"
+    result = run("link", index, table, "--encoding", "cp1252")
+    assert result.exit_code == 0 and result.stderr.count("warning: ") == 1
+    assert f"warning: {table} {warning}" in result.stderr
+    words = ["link", str(index), "--format", "csv", "--encoding", "cp1252"]
+    streamed = CliRunner().invoke(app, words, input=table.read_bytes())
+    assert streamed.stdout == result.stdout and f"warning: standard input {warning}" in streamed.stderr
+    table.write_text("text\nMénière\n", "cp1252")
+    assert "warning" not in run("link", index, table, "--encoding", "cp1252").stderr
+
+
+def test_a_row_that_is_not_in_the_encoding_is_left_out(run: Callable, index: Path, tmp_path: Path) -> None:
+    """Catches a job that ends at one byte that cp1252 does not have, although rows are to be rejected."""
+    table, rejects = tmp_path / "terms.csv", tmp_path / "rejects.jsonl"
+    table.write_bytes(b"id;text\n1;gout\x81x\n2;flumpa\n")
+    words = ("link", index, table, "--encoding", "cp1252", "--on-error", "reject", "--rejects", rejects)
+    result = run(*words, "-k", 1)
+    assert result.exit_code == 0 and "1 mentions: 1 linked" in result.stderr
+    row = json.loads(rejects.read_text())
+    assert (row["line"], row["reason"]) == (2, "is not cp1252; name another --encoding") and "row_base64" in row
+
+
 def test_a_context_expands_and_orders(run: Callable, index: Path, tiny_bert_folder: Path, tmp_path: Path) -> None:
     """Catches a context that is not that of its row, and an option that does nothing."""
     from sentence_transformers import SentenceTransformer

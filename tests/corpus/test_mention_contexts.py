@@ -6,15 +6,17 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from st_biomed.corpus import blocks, mentions
 from st_biomed.corpus.blocks import ESCAPED, MARKERS
+from st_biomed.corpus.coverage import Coverage
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mention_limits import Caps
-from st_biomed.corpus.mentions import mention_contexts
+from st_biomed.corpus.mentions import mention_contexts, mention_tables
 from st_biomed.corpus.raw_text import Document
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
@@ -99,6 +101,35 @@ def test_columns_say_what_was_found_where():
     assert terminology_digest(found.dataset) == TERMINOLOGY.digest
     NAMES.check(found.dataset.select_columns(["text", "label"]))
     check_terminology(found.dataset, TERMINOLOGY.digest)
+
+
+@pytest.mark.parametrize("caps", [Caps(), Caps(3, 5)])
+def test_parts_have_the_rows_and_the_mentions_of_the_text(caps: Caps, monkeypatch: pytest.MonkeyPatch):
+    """Catches a mention of another document of its block, one with escaped markers, and counts of the parts alone."""
+    monkeypatch.setattr(blocks, "_CHARACTERS", 500)
+    monkeypatch.setattr(mentions, "_PRUNED_AT", 20)
+    documents = [Document("m", "zor [Ms] zor"), Document("p", "uno Zor", offset=100), *corpus(30)]
+    matcher = TermMatcher(Terminology.from_records([Term("S:1", "zor"), Term("S:1", "(Ms)", "synonym")], SOURCE))
+    for found in (MATCHER, matcher):
+        coverage = Coverage()
+        table = pa.concat_tables(mention_tables(found, documents, coverage, caps=caps, processes=2))
+        whole = mention_contexts(found, documents, caps=caps)
+        assert table.drop_columns("mention").to_pylist() == whole.dataset.to_list() and coverage == whole.coverage
+        texts = {document.name: (document.offset, document.text) for document in documents}
+        for row in table.to_pylist():
+            offset, text = texts[row["document"]]
+            assert row["mention"] == text[row["start"] - offset : row["end"] - offset] != ""
+    if caps.unlimited:
+        assert table["mention"].to_pylist()[:4] == ["zor", "[Ms]", "zor", "Zor"]
+
+
+def test_a_part_is_given_before_the_next_document_is_read(monkeypatch: pytest.MonkeyPatch):
+    """Catches parts that are kept until the text has ended."""
+    monkeypatch.setattr(blocks, "_CHARACTERS", 5)
+    read = iter(corpus(9))
+    tables = mention_tables(MATCHER, read, Coverage())
+    next(tables)
+    assert len(list(read)) == 8
 
 
 def test_coverage_counts_what_was_found_of_how_much():
@@ -203,6 +234,8 @@ def test_wrong_arguments_are_named():
     ):
         with pytest.raises(InputError, match=message):
             mention_contexts(MATCHER, [], **arguments)
+    with pytest.raises(InputError, match="window must be at least 1"):
+        mention_tables(MATCHER, [], Coverage(), window=0)
     with pytest.raises(InputError, match="per_concept must be at least 1, or None"):
         Caps(per_concept=0)
     with pytest.raises(InputError, match="unknown keep 'last'"):

@@ -179,8 +179,8 @@ def test_what_the_index_does_not_have_is_refused_with_a_hint(
         assert str(caught.value).startswith(message)
 
 
-def test_an_unknown_condition_is_a_bug_that_is_told(index: ConceptIndex) -> None:
-    with pytest.raises(TypeError, match="leaf"):
+def test_an_unknown_condition_is_told(index: ConceptIndex) -> None:
+    with pytest.raises(InputError, match="unknown condition 'leaf': allowed are .*; did you mean 'leaves'?"):
         index.search(["flumpa"], leaf=True)
 
 

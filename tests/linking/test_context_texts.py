@@ -29,6 +29,16 @@ def test_a_short_form_becomes_the_long_form_of_its_own_context() -> None:
     ]
 
 
+def test_markers_are_not_part_of_a_definition() -> None:
+    """Catches brackets of a marker that hide those of a definition, and a marker that is taken for a short form."""
+    marked = [
+        *marked_contexts(["GD"], [DEFINED], window=20),
+        "mimpic sarsta [Ms] Ms [Me] and",
+        "mild sarsta [Ms]Ms[Me]",
+    ]
+    assert expanded(["GD", "Ms", "Ms"], marked) == ["gradtha disease", "Ms", "Ms"]
+
+
 @pytest.mark.parametrize(
     "mention, context, expected",
     [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,6 +146,64 @@ def test_a_bad_value_does_not_end_a_job(index: ConceptIndex, caplog: pytest.LogC
     for call in (index.link, index.search):
         with pytest.raises(InputError, match=r"texts: expected UTF-8, found half a character \(a lone surrogate\)"):
             call(["flumpa", "\ud800"])
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_dataset_may_begin_with_a_batch_without_a_concept(k: int, index: ConceptIndex, tmp_path: Path) -> None:
+    """Catches columns whose type is null in the first 1,000 rows, which datasets refuses at the first concept."""
+    from datasets import Dataset
+
+    terms = [None, "", "flumpa of old"] * 334 + ["gradthitis", None, "flumpa disease"]
+    dataset = Dataset.from_dict({"term": terms})
+    given = {"k": k, "threshold": 1, "on_error": "reject"}
+    linked = dataset.map(index.link, input_columns="term", batched=True, fn_kwargs=given)
+    assert len(linked) == 1005 and linked["concept"][:] == index.link(terms, **given)["concept"]
+    assert linked["concept"][-3:] == (["ZORB:2", None, "ZORB:1"] if k == 1 else [["ZORB:2"], None, ["ZORB:1"]])
+    kinds = {name: linked.features.arrow_schema.field(name).type for name in linked.column_names}
+    of = (lambda kind: kind) if k == 1 else pa.list_
+    assert kinds["concept"] == of(pa.string()) and kinds["score"] == of(pa.float64())
+    assert kinds["error"] == pa.string()
+    linked.to_parquet(tmp_path / "linked.parquet")
+
+
+def test_columns_are_lists_for_everyone_but_arrow(index: ConceptIndex) -> None:
+    """Catches columns of a kind of their own, which other libraries do not know."""
+    found = index.link(["flumpa disease", None, "gradthitis"], k=2)
+    assert all(isinstance(column, list) for column in found.values())
+    assert repr(found["concept"]) == repr([*found["concept"]]) and json.loads(json.dumps(found)) == found
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert pa.table(found).schema.field("score").type == pa.list_(pa.float64())
+    assert pa.table(index.link([None])).schema.field("score").type == pa.float64()
+    pandas = pytest.importorskip("pandas")
+    plain = {name: [*column] for name, column in found.items()}
+    pandas.testing.assert_frame_equal(pandas.DataFrame(found), pandas.DataFrame(plain))
+    found["concept"][:] = [1, 2, 3]  # a list may be changed, and arrow then sees what is in it
+    assert pa.array(found["concept"]).type == pa.int64()
+
+
+def test_texts_that_stand_for_a_missing_one_are_not_linked(index: ConceptIndex) -> None:
+    """Catches NULL that is linked as a word."""
+    column = ["NULL", " N/A ", "NULLA", None, "null"]
+    found = index.link(column, missing=("NULL", "N/A"))["concept"]
+    assert [concept is None for concept in found] == [True, True, False, True, False]
+    assert None not in index.link(["NULL", "N/A"])["concept"]
+    assert index.link(column, k=2, missing=[" NULL"])["score"][0] is None
+    with pytest.raises(InputError, match="missing: expected a list of texts, found 'NULL'"):
+        index.link(column, missing="NULL")
+    with pytest.raises(InputError, match="missing: expected texts, found None"):
+        index.link(column, missing=[None])  # type: ignore[list-item]
+
+
+def test_a_mistyped_condition_is_one_line(index: ConceptIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a TypeError of a class that nobody has called, after all texts are encoded."""
+    encoder = index.use()
+    monkeypatch.setattr(encoder, "encode", None)
+    calls = (index.search, index.link, lambda texts, **given: index.check(**given))
+    for call, texts in ((call, texts) for call in calls for texts in (["flumpa"], [])):
+        with pytest.raises(InputError, match="unknown condition 'leaf': allowed are .*; did you mean 'leaves'?"):
+            call(texts, leaf=True)
+    with pytest.raises(InputError, match="unknown condition 'leaf'"):
+        index.search_vectors(np.zeros((1, 16)), leaf=True)
 
 
 @pytest.mark.parametrize("value", [3, b"flumpa", ["flumpa"], True])

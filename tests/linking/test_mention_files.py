@@ -170,11 +170,47 @@ def test_each_line_of_a_text_is_a_mention() -> None:
     assert rows("a\u2028b\n", "text") == [("a\u2028b", ["a b"])]
 
 
-def test_a_blank_line_keeps_its_place() -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("form", "lines"),
+    [
+        ("tsv", ["", "id\ttext", "", "1\ta", "", "2\tb", "\t", "", ""]),
+        ("csv", ["", "id,text", "", "1,a", "", '2,"b"', ",", "", ""]),
+        ("jsonl", ["", '{"id": "1", "text": "a"}', " ", '{"id": "2", "text": "b"}', '{"id": "", "text": ""}', ""]),
+    ],
+)
+def test_a_blank_line_of_a_table_is_no_row(form: str, lines: list[str], end: str) -> None:
+    """Catches the empty lines at the end of a file as rows of rank 0, and lines that are skipped and not counted."""
+    table = read_mentions(io.BytesIO("".join(line + end for line in lines).encode()), form)
+    read = [(row.text, [*row.values]) for row in stopping(table)]
+    assert read == [("a", ["1", "a"]), ("b", ["2", "b"]), ("", ["", ""])]
+    assert table.lines is not None and table.lines.n_blank == {"jsonl": 3}.get(form, 4)
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "text"])
+def test_a_blank_line_of_one_column_keeps_its_place(form: str) -> None:
     """Catches output that no longer lines up with the input."""
-    assert rows("\nid\ttext\n1\ta\n\n2\tb\n", "tsv") == [("a", ["1", "a"]), ("", ["", ""]), ("b", ["2", "b"])]
-    assert rows("\nid,text\n1,a\n\n2,b\n", "csv") == [("a", ["1", "a"]), ("", ["", ""]), ("b", ["2", "b"])]
-    assert [text for text, _ in rows('{"text": "a"}\n\n{"text": "b"}\n', "jsonl")] == ["a", "b"]
+    header = "" if form == "text" else "\ntext\n"
+    assert [text for text, _ in rows(f"{header}a\n\nb\n\n", form)] == ["a", "", "b", ""]
+
+
+def test_a_missing_mention_is_a_row_without_text() -> None:
+    """Catches NULL that is linked as a word, and a longer mention that is taken for it."""
+    table = read_mentions(io.BytesIO(b"id,text\n1, NULL \n2,NULLA\n3,null\n4,N/A\n"), "csv")
+    asked: list[str] = []
+
+    def search(texts: list[str], contexts: list[str]) -> list[list[Match]]:
+        asked.extend(texts)
+        return [[Match(text, 1.0, text, text)] for text in texts]
+
+    linked = list(link_rows(stopping(table), search, missing=("NULL", "N/A")))
+    assert [(row.text, row.values[1], len(matches)) for row, matches in linked] == [
+        ("", " NULL ", 0),
+        ("NULLA", "NULLA", 1),
+        ("null", "null", 1),
+        ("", "N/A", 0),
+    ]
+    assert asked == ["NULLA", "null"]
 
 
 def test_a_tab_in_a_name_shifts_no_column(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from st_biomed.linking.mention_files.blocks import link_rows
-from st_biomed.linking.mention_files.formats import Format, format_of, output_format
+from st_biomed.linking.mention_files.formats import Format, format_of, output_format, table_format
+from st_biomed.linking.mention_files.found_mentions import write_found_mentions
 from st_biomed.linking.mention_files.reading import read_mentions
 from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, added_columns
 from st_biomed.linking.mention_files.rejects import Rejects, rejecting, stopping
@@ -26,4 +27,6 @@ __all__ = [
     "rejects_sink",
     "row_writer",
     "stopping",
+    "table_format",
+    "write_found_mentions",
 ]

@@ -66,7 +66,7 @@ class ParquetRows(RowWriter):
         lines = [(row, n) for (row, _), n in zip(self._rows, repeats)]
         kept = _strings(lines, own) if self._given is None else _taken(lines, own)
         found = [cells for _, matches in self._rows for cells in _found(matches)]
-        columns = [pa.array([cells[at] for cells in found], kind) for at, kind in enumerate(_TYPES)]
+        columns = [pa.array([cells[at] for cells in found], field.type) for at, field in enumerate(self._added)]
         self._writer.write_table(pa.table([*kept.columns, *columns], schema=schema))
         self._rows, self._lines = [], 0
 

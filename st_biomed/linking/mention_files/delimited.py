@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from st_biomed.errors import InputError
-from st_biomed.linking.mention_files.lines import flaw
+from st_biomed.linking.mention_files.lines import RawLines
 from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns, context_place
 
 TEXT = ["text"]
@@ -20,19 +20,16 @@ def one_cell(text: str) -> str:
     return _BREAKS.sub(" ", text)
 
 
-def read_text(lines: Iterator[str], name: str) -> MentionTable:
+def read_text(lines: RawLines) -> MentionTable:
     """Each line is a mention; a blank one is a row without text, so that the output has the lines of the input."""
-    return MentionTable(name, "text", TEXT, _text_rows(lines), "\t")
+    return MentionTable(lines.name, "text", TEXT, _text_rows(lines), "\t", lines=lines)
 
 
-def read_tsv(
-    lines: Iterator[str], name: str, column: str, added: Sequence[str], context: str | None = None
-) -> MentionTable:
-    """A header and rows of as many cells. A blank line is a row without text.
+def read_tsv(lines: RawLines, column: str, added: Sequence[str], context: str | None = None) -> MentionTable:
+    """A header and rows of as many cells. A line without a character is skipped; in one column it is a blank mention.
 
     Args:
         lines: The lines.
-        name: The file, for errors.
         column: The column of mentions.
         added: The columns that linking adds.
         context: The column of contexts, if there is one.
@@ -40,41 +37,46 @@ def read_tsv(
     Raises:
         InputError: No header, or see :func:`~st_biomed.linking.mention_files.records.check_columns`.
     """
-    number, header = header_of(lines, name, column)
+    number, header = header_of(lines, column)
     columns = header.rstrip("\r\n").split("\t")
-    place = check_columns(f"{name}:{number}", columns, column, added, "split at tabs ")
-    around = context_place(f"{name}:{number}", columns, context, "split at tabs ")
-    return MentionTable(name, "tsv", columns, _cells(lines, columns, place, around, number + 1), "\t")
+    where = f"{lines.name}:{number}"
+    place = check_columns(where, columns, column, added, "split at tabs ")
+    around = context_place(where, columns, context, "split at tabs ")
+    rows = _cells(lines, columns, place, around, number + 1)
+    return MentionTable(lines.name, "tsv", columns, rows, "\t", lines=lines)
 
 
-def header_of(lines: Iterator[str], name: str, column: str) -> tuple[int, str]:
+def header_of(lines: RawLines, column: str) -> tuple[int, str]:
     """The first line that is not blank, and its number.
 
     Raises:
         InputError: There is none, or it cannot be read.
     """
     for number, line in enumerate(lines, 1):
-        if problem := flaw(line):
-            raise InputError(f"{name}:{number}: {problem}")
+        if problem := lines.flaw(line):
+            raise InputError(f"{lines.name}:{number}: {problem}")
         if line.strip():
             return number, line
-    raise InputError(f"{name}: is empty, a header with the column {column!r} is needed")
+    raise InputError(f"{lines.name}: is empty, a header with the column {column!r} is needed")
 
 
-def _text_rows(lines: Iterator[str]) -> Iterator[MentionRow | BadRow]:
+def _text_rows(lines: RawLines) -> Iterator[MentionRow | BadRow]:
     for number, line in enumerate(lines, 1):
-        if problem := flaw(line):
+        if problem := lines.flaw(line):
             yield BadRow(number, problem, line)
         else:
             yield MentionRow(line.strip(), TEXT, [one_cell(line.strip())])
 
 
 def _cells(
-    lines: Iterator[str], columns: list[str], place: int, around: int | None, first: int
+    lines: RawLines, columns: list[str], place: int, around: int | None, first: int
 ) -> Iterator[MentionRow | BadRow]:
     for number, line in enumerate(lines, first):
+        if len(columns) > 1 and not line.rstrip("\r\n"):
+            lines.n_blank += 1
+            continue
         cells = line.rstrip("\r\n").split("\t") if line.strip() else [""] * len(columns)
-        if problem := flaw(line) or wrong_width(len(cells), len(columns), "tabs"):
+        if problem := lines.flaw(line) or wrong_width(len(cells), len(columns), "tabs"):
             yield BadRow(number, problem, line)
         else:
             yield MentionRow(cells[place].strip(), columns, cells, "" if around is None else cells[around])

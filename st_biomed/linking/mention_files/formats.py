@@ -55,6 +55,19 @@ def output_format(path: Path | None, given: str | None, form: Format) -> Format:
     return format_of(path, given, "--output-format")
 
 
+def table_format(path: Path) -> Format | None:
+    """The format of a table by its suffix without ``.gz``; ``None`` for plain text and for a suffix of no format.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: A gzipped parquet file.
+    """
+    form = _SUFFIXES.get(Path(plain_name(path)).suffix.lower(), "text")
+    return None if form == "text" else format_of(path, form)
+
+
 def _named(given: str) -> Format:
     for known in get_args(Format):
         if given == known:

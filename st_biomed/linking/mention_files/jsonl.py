@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from st_biomed.errors import did_you_mean, shown
-from st_biomed.linking.mention_files.lines import flaw, is_whole
+from st_biomed.linking.mention_files.lines import RawLines, is_whole
 from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable
 
 
 def read_jsonl(
-    lines: Iterator[str],
-    name: str,
+    lines: RawLines,
     column: str,
     added: Sequence[str],
     context: str | None = None,
@@ -24,7 +23,6 @@ def read_jsonl(
 
     Args:
         lines: The lines.
-        name: The file, for errors.
         column: The field of the mention.
         added: The fields that linking adds.
         context: The field of the context, if there is one.
@@ -33,16 +31,17 @@ def read_jsonl(
     """
     columns: list[str] | None = [] if same_fields else None
     needed = [column] if context is None else [column, context]
-    return MentionTable(name, "jsonl", columns, _mentions(lines, needed, added, columns))
+    return MentionTable(lines.name, "jsonl", columns, _mentions(lines, needed, added, columns), lines=lines)
 
 
 def _mentions(
-    lines: Iterator[str], needed: Sequence[str], added: Sequence[str], columns: list[str] | None
+    lines: RawLines, needed: Sequence[str], added: Sequence[str], columns: list[str] | None
 ) -> Iterator[MentionRow | BadRow]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
+            lines.n_blank += 1
             continue
-        found = flaw(line) or _object(line)
+        found = lines.flaw(line) or _object(line)
         problem = found if isinstance(found, str) else _problem(found, needed, added, columns)
         if problem or isinstance(found, str):
             yield BadRow(number, problem, line)

@@ -10,7 +10,7 @@ from itertools import chain
 
 from st_biomed.errors import InputError
 from st_biomed.linking.mention_files.delimited import header_of, wrong_width
-from st_biomed.linking.mention_files.lines import flaw
+from st_biomed.linking.mention_files.lines import RawLines, is_whole
 from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns, context_place
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
@@ -20,16 +20,13 @@ _STATED = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """A line above the header in which spreadsheets state the delimiter."""
 
 
-def read_csv(
-    lines: Iterator[str], name: str, column: str, added: Sequence[str], context: str | None = None
-) -> MentionTable:
-    """A header and rows of as many cells. A blank line is a row without text.
+def read_csv(lines: RawLines, column: str, added: Sequence[str], context: str | None = None) -> MentionTable:
+    """A header and rows of as many cells. A line without a character is skipped; in one column it is a blank mention.
 
     The delimiter is that of a line ``sep=;`` above the header, as spreadsheets write it; otherwise the header decides.
 
     Args:
         lines: The lines with their ends.
-        name: The file, for errors.
         column: The column of mentions.
         added: The columns that linking adds.
         context: The column of contexts, if there is one.
@@ -38,19 +35,20 @@ def read_csv(
         InputError: No header, another delimiter in a line ``sep=``, or see
             :func:`~st_biomed.linking.mention_files.records.check_columns`.
     """
-    number, header = header_of(lines, name, column)
+    name = lines.name
+    number, header = header_of(lines, column)
     if stated := _STATED.fullmatch(header):
         delimiter = stated[1]
         if delimiter not in _DELIMITERS:
             known = ", ".join(map(repr, _DELIMITERS))
             raise InputError(f"{name}:{number}: the delimiter is one of {known}, found {header.strip()!r}")
-        skipped, header = header_of(lines, name, column)
+        skipped, header = header_of(lines, column)
         number += skipped
     else:
         split_at = {mark: next(csv.reader([header], delimiter=mark)) for mark in _DELIMITERS}
         fits = (mark for mark in _DELIMITERS if column in split_at[mark])
         delimiter = next(fits, None) or max(_DELIMITERS, key=lambda mark: len(split_at[mark]))
-    rows = _Rows(chain([header], lines), delimiter, number)
+    rows = _Rows(lines, header, delimiter, number)
     first = next(rows)
     if isinstance(first, BadRow):
         raise InputError(f"{name}:{first.line}: {first.reason}")
@@ -58,7 +56,8 @@ def read_csv(
     split = f"split at {_DELIMITERS[delimiter]} "
     place = check_columns(f"{name}:{number}", columns, column, added, split)
     around = context_place(f"{name}:{number}", columns, context, split)
-    return MentionTable(name, "csv", columns, _mentions(rows, columns, place, around, delimiter), delimiter)
+    mentions = _mentions(rows, columns, place, around, delimiter)
+    return MentionTable(name, "csv", columns, mentions, delimiter, lines=lines)
 
 
 def _mentions(
@@ -69,6 +68,9 @@ def _mentions(
             yield row
             continue
         number, found, content = row
+        if len(columns) > 1 and not found:
+            rows.source.n_blank += 1
+            continue
         cells = found or [""] * len(columns)
         if problem := wrong_width(len(cells), len(columns), _DELIMITERS[delimiter]):
             yield BadRow(number, problem, content)
@@ -87,13 +89,14 @@ class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
     next one, spoils one row and not the rest of the file.
 
     Args:
-        lines: The lines with their ends.
+        source: The lines after the first.
+        first: The first line.
         delimiter: What separates two cells.
         number: The number of the first line.
     """
 
-    def __init__(self, lines: Iterator[str], delimiter: str, number: int) -> None:
-        self._lines, self._number = _Lines(lines), number
+    def __init__(self, source: RawLines, first: str, delimiter: str, number: int) -> None:
+        self.source, self._lines, self._number = source, _Lines(chain([first], source)), number
         self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST))
 
@@ -110,8 +113,9 @@ class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
             return BadRow(number, f"{reason} (a stray double quote?)", first)
         self._number += len(taken)
         content = "".join(taken)
-        problem = flaw(content)
-        return BadRow(number, problem, content) if problem else (number, cells, content)
+        if problem := self.source.flaw(content):
+            return BadRow(number, problem, content if is_whole(content) else self.source.escaped(content))
+        return number, cells, content
 
 
 class _Lines(Iterator[str]):

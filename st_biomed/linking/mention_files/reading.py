@@ -10,11 +10,9 @@ from st_biomed.linking.mention_files.arrow_rows import read_parquet
 from st_biomed.linking.mention_files.delimited import read_text, read_tsv
 from st_biomed.linking.mention_files.formats import Format
 from st_biomed.linking.mention_files.jsonl import read_jsonl
-from st_biomed.linking.mention_files.lines import raw_lines
+from st_biomed.linking.mention_files.lines import STREAM, RawLines
 from st_biomed.linking.mention_files.quoted import read_csv
 from st_biomed.linking.mention_files.records import MentionTable
-
-_STREAM = "standard input"
 
 
 def read_mentions(
@@ -37,7 +35,7 @@ def read_mentions(
         same_fields: Whether the output has the same columns in every row, see
             :func:`~st_biomed.linking.mention_files.jsonl.read_jsonl`.
         context: Column or field that holds the text in which the mention stands; not for text.
-        encoding: See :func:`~st_biomed.linking.mention_files.lines.raw_lines`; not for parquet.
+        encoding: See :func:`~st_biomed.linking.mention_files.lines.RawLines`; not for parquet.
 
     Raises:
         InputError: No such file or column, no header, a column that linking adds, an unknown encoding, a parquet file that
@@ -45,11 +43,11 @@ def read_mentions(
     """
     if form == "parquet":
         if not isinstance(source, Path):
-            raise InputError(f"{_STREAM}: parquet is read from a file only; expected the path of one")
+            raise InputError(f"{STREAM}: parquet is read from a file only; expected the path of one")
         return read_parquet(source, column, added, context)
-    name, lines = str(source) if isinstance(source, Path) else _STREAM, raw_lines(source, encoding)
+    lines = RawLines(source, encoding)
     if form == "jsonl":
-        return read_jsonl(lines, name, column, added, context, same_fields=same_fields)
+        return read_jsonl(lines, column, added, context, same_fields=same_fields)
     if form == "text":
-        return read_text(lines, name)
-    return (read_tsv if form == "tsv" else read_csv)(lines, name, column, added, context)
+        return read_text(lines)
+    return (read_tsv if form == "tsv" else read_csv)(lines, column, added, context)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from st_biomed.errors import InputError, did_you_mean
 from st_biomed.linking.mention_files.formats import Format
+from st_biomed.linking.mention_files.lines import RawLines
 
 
 class MentionRow(NamedTuple):
@@ -34,7 +35,7 @@ class BadRow(NamedTuple):
     Attributes:
         line: The line at which it begins, from 1; in parquet, the row.
         reason: What is wrong.
-        content: The row as it stands in the file; a byte that is not UTF-8 as a surrogate character.
+        content: The row as it stands in the file. If it is not in its encoding, bytes beyond ASCII are surrogate characters.
     """
 
     line: int
@@ -53,6 +54,7 @@ class MentionTable:
         rows: The rows in order.
         delimiter: What separates cells, for delimited formats.
         schema: Types of the columns; ``None`` if all are strings.
+        lines: The lines that the rows are from; ``None`` for parquet.
     """
 
     name: str
@@ -61,6 +63,7 @@ class MentionTable:
     rows: Iterator[MentionRow | BadRow]
     delimiter: str = ","
     schema: pa.Schema | None = None
+    lines: RawLines | None = None
 
 
 _OF_A_TABLE = ("rank", "concept", "score", "name", "label")

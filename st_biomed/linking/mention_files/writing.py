@@ -26,7 +26,7 @@ def row_writer(form: Format, file: BinaryIO, table: MentionTable, added: Sequenc
         form: Format of the output.
         file: Where to write; it is not closed.
         table: The input.
-        added: Names of the columns that linking adds.
+        added: Names of the columns that linking adds; without any, the rows are written as they are.
 
     Raises:
         InputError: Several columns have one name, and the format needs distinct names.
@@ -35,7 +35,7 @@ def row_writer(form: Format, file: BinaryIO, table: MentionTable, added: Sequenc
     if twice and form in ("jsonl", "parquet"):
         raise InputError(f"{table.name}: several columns have the name {twice[0]!r}; {form} needs distinct names")
     if form == "jsonl":
-        return ObjectRows(file, added[0])
+        return ObjectRows(file, added)
     columns = [] if table.columns is None else table.columns
     if form == "parquet":
         return ParquetRows(file, columns, table.schema, added)
@@ -53,7 +53,7 @@ class TabbedRows(RowWriter):
     def write(self, row: MentionRow, matches: Sequence[Match]) -> None:
         self._write_header()
         cells = [_SPLITTING.sub(" ", as_cell(value)) for value in row.values]
-        for found in found_cells(matches):
+        for found in found_cells(matches, self._added):
             self._line([*cells, *map(one_cell, found)])
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class QuotedRows(RowWriter):
     def write(self, row: MentionRow, matches: Sequence[Match]) -> None:
         self._write_header()
         cells = [as_cell(value) for value in row.values]
-        self._writer.writerows([*cells, *found] for found in found_cells(matches))
+        self._writer.writerows([*cells, *found] for found in found_cells(matches, self._added))
 
     def close(self) -> None:
         self._write_header()
@@ -92,12 +92,12 @@ class QuotedRows(RowWriter):
 class ObjectRows(RowWriter):
     """JSON Lines: the fields of the row, and one with the list of its concepts."""
 
-    def __init__(self, file: BinaryIO, added: str) -> None:
+    def __init__(self, file: BinaryIO, added: Sequence[str]) -> None:
         self._file, self._added = file, added
 
     def write(self, row: MentionRow, matches: Sequence[Match]) -> None:
         concepts = [{**match._asdict(), "score": round(match.score, 6)} for match in matches]
-        fields = {**dict(zip(row.names, row.values)), self._added: concepts}
+        fields = {**dict(zip(row.names, row.values)), **dict.fromkeys(self._added, concepts)}
         self._file.write((json.dumps(fields, ensure_ascii=False) + "\n").encode())
 
     def close(self) -> None:
@@ -114,8 +114,10 @@ class _Encoded:
         return self._file.write(text.encode())
 
 
-def found_cells(matches: Sequence[Match]) -> list[tuple[str, ...]]:
-    """The cells of :func:`~st_biomed.linking.mention_files.records.added_columns` for each concept."""
+def found_cells(matches: Sequence[Match], added: Sequence[str]) -> list[tuple[str, ...]]:
+    """The cells of :func:`~st_biomed.linking.mention_files.records.added_columns` for each concept; a line at least."""
+    if not added:
+        return [()]
     found: list[tuple[str, ...]] = [
         (str(rank), match.concept, f"{match.score:.4f}", match.name, match.label)
         for rank, match in enumerate(matches, 1)
