@@ -31,8 +31,8 @@ from st_biomed.kge.settings import MODEL_NAMES
 from st_biomed.kge.table import SETTINGS
 from st_biomed.kge.trained import FIGURES, OWN
 from st_biomed.kge.triples import LEAST_TRIPLES, MIRROR_SHARE, TripleOptions, parse_inverses
-from st_biomed.leaderboard.devices import DEVICE
 from st_biomed.settings.checks import COUNT, PATH, about, one_of, within
+from st_biomed.settings.devices import DEVICE
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.encoder_run import read_terminology

@@ -18,6 +18,7 @@ from st_biomed.cli import (
     picture,
     read,
     release,
+    show,
     stats,
     subset,
     train,
@@ -34,7 +35,22 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verb in (read, merge, unite, subset, stats, pairs, mentions, evaluate, index, link, export, average, release):
+for verb in (
+    read,
+    merge,
+    unite,
+    subset,
+    stats,
+    show,
+    pairs,
+    mentions,
+    evaluate,
+    index,
+    link,
+    export,
+    average,
+    release,
+):
     app.command(verb.__name__.rpartition(".")[2])(verb.run)
 
 app.add_typer(kge.app, name="kge")

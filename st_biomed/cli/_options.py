@@ -19,7 +19,7 @@ from st_biomed.settings.checks import FOLDER, PATH, SEED, Check, check_value
 
 
 def _no_device(name: str, value: str) -> str | None:
-    from st_biomed.leaderboard.devices import DEVICE
+    from st_biomed.settings.devices import DEVICE
 
     return DEVICE.wrong(name, value)
 

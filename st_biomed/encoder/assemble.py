@@ -25,6 +25,7 @@ from st_biomed.encoder.listed_modules import ListedModule, routes
 from st_biomed.encoder.sources import Source
 from st_biomed.encoder.weights import check_files, check_loaded, check_numbers
 from st_biomed.errors import InputError
+from st_biomed.settings.devices import check_device
 
 _SETTINGS = "config_sentence_transformers.json"
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
@@ -90,8 +91,9 @@ def place(model: SentenceTransformer, source: Source, device: str | torch.device
         device: The device; by default the best available.
 
     Raises:
-        InputError: Its vectors are invalid.
+        InputError: Its vectors are invalid, or there is no such device.
     """
+    check_device(None if device is None else str(device))
     model.to(str(device) if device is not None else get_device_name())
     check_vectors(model, source.folder)
     return model

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_name, unknown_name
 from st_biomed.records import FORMER_CODE, SourceInfo, Tally
 from st_biomed.terminology.storage import TABLES, digest_of
-from st_biomed.terminology.subset import on_cycles
+from st_biomed.terminology.subset import no_code, on_cycles
 
 _SHOWN = 6  # sources that are named
 
@@ -93,7 +93,7 @@ class TerminologyTables:
         if (i == self.n_concepts or self.codes[i] != code) and code in self.former_codes:
             return self.concept(self.former_codes[code])
         if i == self.n_concepts or self.codes[i] != code:
-            raise InputError(f"no concept has code {code!r}; codes look like {self.codes[0]!r}")
+            raise InputError(no_code(code, self._code_column))
         return i
 
     @property
@@ -153,6 +153,37 @@ class TerminologyTables:
         """All names of a concept, given its code."""
         return [self.strings[text] for text in self.concept_texts.row(self.concept(code))]
 
+    def cross_references(self, prefix: str, predicates: Sequence[str] | None = None) -> dict[str, list[str]]:
+        """The codes of another terminology for the concepts of this one, for ``frame["concept"].map(...)``.
+
+        Args:
+            prefix: Prefix of the codes, e.g. ``ICD10``.
+            predicates: Predicates of the cross-references that count; by default all but codes that a merge replaced.
+
+        Returns:
+            Code to the codes with this prefix, sorted; a concept without one is left out.
+
+        Raises:
+            InputError: No cross-reference has such a code, or such a predicate.
+        """
+        rows = self.xrefs.filter(pc.not_equal(self.xrefs["predicate"], FORMER_CODE))
+        known = rows["predicate"].unique().to_pylist()
+        for predicate in predicates or ():
+            check_name("predicate", predicate, known)
+        if predicates is not None:
+            rows = rows.filter(pc.is_in(rows["predicate"].cast(pa.string()), value_set=pa.array(predicates)))
+        targets = rows["target"].cast(pa.string())
+        chosen = pc.starts_with(targets, f"{prefix}:")
+        if not pc.any(chosen).as_py():
+            present = {target.partition(":")[0] for target in pc.unique(targets).to_pylist()}
+            raise unknown_name("prefix of cross-references", prefix, present)
+        rows = rows.filter(chosen)
+        found: dict[str, list[str]] = {}
+        codes = self._code_column.take(rows["concept"].combine_chunks())
+        for code, target in sorted(set(zip(codes.to_pylist(), rows["target"].to_pylist()))):
+            found.setdefault(code, []).append(target)
+        return found
+
     @property
     def n_cyclic_parents(self) -> int:
         """How many rows of ``parents`` lie on a cycle."""
@@ -169,15 +200,12 @@ class TerminologyTables:
         return digest_of(self.tables, self.sources)
 
     def stats(self) -> dict[str, Any]:
-        """Counts that describe the terminology, ready to print or to save; ``nameless concepts`` only if there are any."""
+        """Counts that describe the terminology, ready to print or to save.
+
+        ``nameless concepts`` and ``xrefs by predicate`` are there only if there are any.
+        """
         names = self.concept_texts.counts[self.has_name]
-        count = {
-            column: {
-                entry["values"]: entry["counts"]
-                for entry in sorted(self.terms[column].value_counts().to_pylist(), key=lambda entry: entry["values"])
-            }
-            for column in ("language", "kind", "source")
-        }
+        count = {column: _counts(self.terms[column]) for column in ("language", "kind", "source")}
         return {
             "concepts": self.n_concepts,
             **({"nameless concepts": self.n_nameless} if self.n_nameless else {}),
@@ -196,6 +224,7 @@ class TerminologyTables:
             "terms by language": count["language"],
             "terms by kind": count["kind"],
             "terms by source": count["source"],
+            **({"xrefs by predicate": _counts(self.xrefs["predicate"])} if self.xrefs.num_rows else {}),
             "digest": self.digest,
         }
 
@@ -220,3 +249,11 @@ class TerminologyTables:
             f"Terminology({shown}: {self.n_concepts:,} concepts{nameless}, {self.n_texts:,} texts, "
             f"{self.parents.num_rows:,} parents, {self.relations.num_rows:,} relations)"
         )
+
+
+def _counts(values: pa.ChunkedArray) -> dict[str, int]:
+    """How often each value occurs, in their order."""
+    return {
+        entry["values"]: entry["counts"]
+        for entry in sorted(values.value_counts().to_pylist(), key=lambda e: e["values"])
+    }

@@ -62,10 +62,18 @@ def with_codes(codes: pa.Array, wanted: Sequence[str]) -> np.ndarray:
     index = pc.index_in(pa.array(list(wanted), pa.string()), value_set=codes)
     missing = [code for code, at in zip(wanted, index.to_pylist()) if at is None]
     if missing:
-        raise InputError(f"subset: no concept has code {missing[0]!r}; codes look like {codes[0].as_py()!r}")
+        raise InputError(f"subset: {no_code(missing[0], codes)}")
     out = np.zeros(len(codes), dtype=bool)
     out[index.to_numpy()] = True
     return out
+
+
+def no_code(code: str, codes: pa.Array) -> str:
+    """That no concept has a code, with a code that differs from it by its prefix or by case, or else with an example."""
+    local = pc.replace_substring_regex(pc.utf8_lower(codes), "^[^:]*:", "")
+    same = codes.filter(pc.equal(local, code.rpartition(":")[2].lower()))
+    hint = f"did you mean {same[0].as_py()!r}?" if len(same) else f"codes look like {codes[0].as_py()!r}"
+    return f"no concept has code {code!r}; {hint}"
 
 
 def and_below(reached: np.ndarray, child: np.ndarray, parent: np.ndarray) -> np.ndarray:

@@ -43,6 +43,7 @@ REQUIRED = {
     "unite": "{file} -o {new}",
     "subset": "toy -o {new} --sources TOY",
     "stats": "toy",
+    "show": "toy TOY:D0",
     "pairs": "toy -o {new}",
     "mentions": "toy {file} -o {new}",
     "evaluate": "m",

@@ -13,6 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.records import (
     COLUMNS,
+    FORMER_CODE,
     TABLE_OF,
     Definition,
     Parent,
@@ -201,6 +202,11 @@ def test_an_unknown_code_is_an_error_with_an_example(terminology: Terminology) -
     for code in ("S:11", "A:0", "Z:9"):
         with pytest.raises(InputError, match=f"no concept has code '{code}'; codes look like 'O:1'"):
             terminology.concept(code)
+    for code in ("1", "o:1", "Z:1"):
+        with pytest.raises(InputError, match=f"no concept has code '{code}'; did you mean 'O:1'"):
+            terminology.concept(code)
+        with pytest.raises(InputError, match=f"^subset: no concept has code '{code}'; did you mean 'O:1'"):
+            terminology.subset(codes=["O:1", code])
 
 
 def test_stats_count_what_is_there(terminology: Terminology) -> None:
@@ -217,6 +223,20 @@ def test_stats_count_what_is_there(terminology: Terminology) -> None:
     assert stats["concepts with synonyms"] == 2
     assert stats["ambiguous texts"] == 2
     assert stats["terms by language"] == {"en": 6, "it": 1}
+
+
+def test_cross_references_of_a_prefix_by_code() -> None:
+    """Catches codes of ICD10CM among those of ICD10, a predicate that is not asked for, and a merge's old codes."""
+    xrefs = [("Z:1", "ICD10:B", "xref"), ("Z:1", "ICD10:A", "mapsTo"), ("Z:1", "ICD10CM:C", "xref")]
+    xrefs += [("Z:2", "ICD10:B", "xref"), ("Z:3", "ICD10:Q", FORMER_CODE)]
+    records = [*(Term(f"Z:{i}", f"zorb {i}") for i in (1, 2, 3)), *(Xref(*row) for row in xrefs)]
+    terminology = Terminology.from_records(records, SOURCE)
+    assert terminology.cross_references("ICD10") == {"Z:1": ["ICD10:A", "ICD10:B"], "Z:2": ["ICD10:B"]}
+    assert terminology.cross_references("ICD10", ["mapsTo"]) == {"Z:1": ["ICD10:A"]}
+    with pytest.raises(InputError, match="unknown prefix of cross-references 'ICD9': allowed are 'ICD10', 'ICD10CM'"):
+        terminology.cross_references("ICD9")
+    with pytest.raises(InputError, match="unknown predicate 'maps'"):
+        terminology.cross_references("ICD10", ["maps"])
 
 
 def test_tally_survives_json_and_prints_its_reasons() -> None:
