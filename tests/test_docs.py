@@ -50,7 +50,9 @@ def test_classes_arguments_and_configurations_exist(page: Path):
     arguments = {field.name for kinds in ARGUMENTS.values() for kind in kinds for field in dataclasses.fields(kind)}
     verbs = list(get_command(app).commands.values())
     verbs += [under for verb in verbs for under in getattr(verb, "commands", {}).values()]
-    options = {name for verb in verbs for parameter in verb.params for name in parameter.opts}
+    options = {
+        name for verb in verbs for parameter in verb.params for name in [*parameter.opts, *parameter.secondary_opts]
+    }
     for name in re.findall(r"`[^`\n]*?--([\w-]+)", text):
         assert name in arguments or f"--{name}" in options, name
     configurations = Path(__file__).parents[1] / "recipes" / "configs"

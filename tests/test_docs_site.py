@@ -268,6 +268,8 @@ def test_other_commands_have_files_and_options_that_exist(page: Path):
                 assert not word.endswith(".py") or Path(word).name in recipes, word
             if program == "st-biomed":
                 verb, *rest = words
-                options = {name for parameter in verbs[verb].params for name in parameter.opts}
+                options = {
+                    name for parameter in verbs[verb].params for name in [*parameter.opts, *parameter.secondary_opts]
+                }
                 assert verb == "train" or {word for word in rest if word.startswith("--")} <= options, words
                 assert verb != "train" or (f"{rest[0]}.py" in recipes and rest[1] in configurations), words

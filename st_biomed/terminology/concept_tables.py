@@ -158,30 +158,29 @@ class TerminologyTables:
 
         Args:
             prefix: Prefix of the codes, e.g. ``ICD10``.
-            predicates: Predicates of the cross-references that count; by default all but codes that a merge replaced.
+            predicates: Predicates of the cross-references that count. By default all count, also the codes that a merge
+                replaced, and a concept whose own code has the prefix has it.
 
         Returns:
             Code to the codes with this prefix, sorted; a concept without one is left out.
 
         Raises:
-            InputError: No cross-reference has such a code, or such a predicate.
+            InputError: There is no such code, or no such predicate.
         """
-        rows = self.xrefs.filter(pc.not_equal(self.xrefs["predicate"], FORMER_CODE))
-        known = rows["predicate"].unique().to_pylist()
-        for predicate in predicates or ():
-            check_name("predicate", predicate, known)
+        rows = self.xrefs.select(["concept", "predicate", "target"])
         if predicates is not None:
-            rows = rows.filter(pc.is_in(rows["predicate"].cast(pa.string()), value_set=pa.array(predicates)))
+            known = rows["predicate"].unique().to_pylist()
+            chosen = pa.array([check_name("predicate", predicate, known) for predicate in predicates], pa.string())
+            rows = rows.filter(pc.is_in(rows["predicate"].cast(pa.string()), value_set=chosen))
         targets = rows["target"].cast(pa.string())
-        chosen = pc.starts_with(targets, f"{prefix}:")
-        if not pc.any(chosen).as_py():
-            present = {target.partition(":")[0] for target in pc.unique(targets).to_pylist()}
-            raise unknown_name("prefix of cross-references", prefix, present)
-        rows = rows.filter(chosen)
+        pairs = list(zip(self._code_column.take(rows["concept"].combine_chunks()).to_pylist(), targets.to_pylist()))
+        if predicates is None:
+            pairs += zip(self.codes, self.codes)
         found: dict[str, list[str]] = {}
-        codes = self._code_column.take(rows["concept"].combine_chunks())
-        for code, target in sorted(set(zip(codes.to_pylist(), rows["target"].to_pylist()))):
+        for code, target in sorted({pair for pair in pairs if pair[1].startswith(f"{prefix}:")}):
             found.setdefault(code, []).append(target)
+        if not found:
+            raise unknown_name("prefix of codes", prefix, {target.partition(":")[0] for _, target in pairs})
         return found
 
     @property

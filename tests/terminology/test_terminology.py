@@ -226,14 +226,19 @@ def test_stats_count_what_is_there(terminology: Terminology) -> None:
 
 
 def test_cross_references_of_a_prefix_by_code() -> None:
-    """Catches codes of ICD10CM among those of ICD10, a predicate that is not asked for, and a merge's old codes."""
+    """Catches codes of ICD10CM among those of ICD10, a predicate that is not asked for, and merged codes that are lost."""
     xrefs = [("Z:1", "ICD10:B", "xref"), ("Z:1", "ICD10:A", "mapsTo"), ("Z:1", "ICD10CM:C", "xref")]
     xrefs += [("Z:2", "ICD10:B", "xref"), ("Z:3", "ICD10:Q", FORMER_CODE)]
-    records = [*(Term(f"Z:{i}", f"zorb {i}") for i in (1, 2, 3)), *(Xref(*row) for row in xrefs)]
-    terminology = Terminology.from_records(records, SOURCE)
-    assert terminology.cross_references("ICD10") == {"Z:1": ["ICD10:A", "ICD10:B"], "Z:2": ["ICD10:B"]}
+    records = [*(Term(code, f"zorb {code}") for code in ("Z:1", "Z:2", "Z:3", "Z:4", "ICD10:V"))]
+    terminology = Terminology.from_records([*records, *(Xref(*row) for row in xrefs)], SOURCE)
+    assert terminology.cross_references("ICD10") == {
+        "ICD10:V": ["ICD10:V"],
+        "Z:1": ["ICD10:A", "ICD10:B"],
+        "Z:2": ["ICD10:B"],
+        "Z:3": ["ICD10:Q"],
+    }
     assert terminology.cross_references("ICD10", ["mapsTo"]) == {"Z:1": ["ICD10:A"]}
-    with pytest.raises(InputError, match="unknown prefix of cross-references 'ICD9': allowed are 'ICD10', 'ICD10CM'"):
+    with pytest.raises(InputError, match="unknown prefix of codes 'ICD9': allowed are 'ICD10', 'ICD10CM', 'Z'"):
         terminology.cross_references("ICD9")
     with pytest.raises(InputError, match="unknown predicate 'maps'"):
         terminology.cross_references("ICD10", ["maps"])
