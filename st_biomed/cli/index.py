@@ -49,7 +49,9 @@ def run(
     ] = Dtype.float32,
     bf16: Annotated[
         bool | None,
-        typer.Option("--bf16/--no-bf16", help="Use bfloat16 autocast; by default if the machine supports it."),
+        typer.Option(
+            "--bf16/--no-bf16", help="Use bfloat16 autocast; by default if the machine supports it, or as --earlier."
+        ),
     ] = None,
     tokens: Annotated[int | None, typer.Option(help="Tokens in a forward pass, including padding.", min=1)] = None,
     rows_per_commit: Annotated[
@@ -72,6 +74,7 @@ def run(
     """Encode and index the names of a terminology. Repeat an interrupted run to continue it."""
     from st_biomed.files import begun_in, lock
     from st_biomed.linking import ConceptIndex, EncodingOptions
+    from st_biomed.linking.earlier import earlier_manifest
     from st_biomed.linking.manifest import check_folder
     from st_biomed.linking.vectors import read_progress
     from st_biomed.terminology import Terminology
@@ -90,6 +93,8 @@ def run(
         trust_remote_code=trust_remote_code,
         earlier=earlier,
     )
+    if earlier is not None:
+        earlier_manifest(earlier)
     with lock(output):
         check_folder(output, overwrite=overwrite)
         opened = Terminology.open(terminology)

@@ -105,7 +105,8 @@ def run(
     table = mention_files.table_format(output)
     if table is not None and sequences:
         raise InputError(f"--sequences {sequences}: are written to a folder only, found --output {output}")
-    files = files_of(texts, form)
+    tally = Tally()
+    files = files_of(texts, form, tally)
     caps = Caps(per_term, per_concept, keep.value, seed)
     if sequences and not caps.unlimited:
         raise InputError("--sequences cannot be combined with --per-term or --per-concept, which limit contexts")
@@ -125,8 +126,8 @@ def run(
             counted = load_encoder(tokenizer, device="cpu", trust_remote_code=trust_remote_code).tokenizer
         opened = Terminology.open(terminology)
         matcher = TermMatcher(opened, language or None, policy)
-        tally, coverage = Tally(), Coverage()
-        read = documents(texts, form=form, field=field, tally=tally)
+        coverage = Coverage()
+        read = documents(files, form=form, field=field, tally=tally)
         given: dict[str, Any] = {"tokenizer": counted, "processes": processes}
         if table is not None:
             with mention_files.byte_sink(output, io.BytesIO()) as file:

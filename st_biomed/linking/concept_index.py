@@ -15,6 +15,7 @@ from st_biomed.encoder.exported import export_of
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files import lock, read_whole, replacing
 from st_biomed.linking.catalog import Catalog
+from st_biomed.linking.earlier import earlier_manifest
 from st_biomed.linking.encode_names import as_begun, encode_names
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.manifest import GRAPH, HEADER, PARTS, Manifest, check_folder
@@ -94,7 +95,8 @@ class ConceptIndex(MentionSearch):
                 index.
 
         Raises:
-            InputError: An argument out of range, a folder in use, or an interrupted encoding of another index.
+            InputError: An argument out of range, a folder in use, an interrupted encoding of another index, or an
+                earlier index that is none, damaged, or of another encoder or precision.
         """
         catalog = Catalog.of(source)
         check_kind(kind, len(catalog))
@@ -103,6 +105,8 @@ class ConceptIndex(MentionSearch):
         folder = Path(folder)
         with lock(folder):
             check_folder(folder, overwrite=overwrite)
+            if encoding.earlier is not None:
+                earlier_manifest(encoding.earlier)
             loaded = (
                 model
                 if isinstance(model, SentenceTransformer)

@@ -12,9 +12,9 @@ from tqdm import tqdm
 
 from st_biomed.errors import InputError
 from st_biomed.linking.catalog import Catalog
-from st_biomed.linking.earlier import EarlierVectors
+from st_biomed.linking.earlier import EarlierVectors, earlier_manifest
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.manifest import PARTS, Manifest
+from st_biomed.linking.manifest import PARTS
 from st_biomed.linking.settings import EncodingOptions
 from st_biomed.linking.vector_index import Similarity, unit_rows
 from st_biomed.linking.vectors import ResumableMatrix, open_matrix, read_progress
@@ -37,10 +37,10 @@ def as_begun(
         InputError: The record of the interrupted encoding is damaged, or there is no earlier index.
     """
     begun = read_progress(folder, anew=anew)
-    if options.earlier is not None and options.bf16 is None:
-        options = replace(options, bf16=Manifest.read(Path(options.earlier), verify=False).bf16)
     digests = {"model_sha256": model_sha256, "catalog_sha256": catalog.digest}
     if begun is None or any(begun.settings.get(key) != value for key, value in digests.items()):
+        if options.earlier is not None and options.bf16 is None:
+            return replace(options, bf16=earlier_manifest(options.earlier).bf16)
         return options
     bf16 = begun.settings.get("bf16") if options.bf16 is None else options.bf16
     return replace(options, bf16=bf16, rows_per_commit=begun.settings["rows_per_commit"])
@@ -71,12 +71,13 @@ def encode_names(
         ``[N, D]``, memory-mapped.
 
     Raises:
-        InputError: An encoding with other settings, an earlier index of another encoder or precision, or a vector that is
-            not finite.
+        InputError: An encoding with other settings, an earlier index of another encoder or precision, or a vector that
+            is not finite.
     """
     earlier = None
     if options.earlier is not None:
-        earlier = EarlierVectors(options.earlier, model_sha256, similarity, options.dtype, encoder.bf16)
+        precision = options.dtype, encoder.bf16
+        earlier = EarlierVectors(options.earlier, catalog.names, model_sha256, similarity, *precision)
     dimension = encoder.encode(catalog.texts(slice(0, 1)), task="document").shape[1]
     settings = {
         "model_sha256": model_sha256,
@@ -120,4 +121,4 @@ def _local_blocks(
         if earlier is None:
             yield encoder.encode(catalog.texts(block), task="document")
         else:
-            yield earlier.encode(catalog.names[block], encoder)
+            yield earlier.encode(block, encoder)

@@ -26,7 +26,7 @@ _MISSING = ("NAType", "NaTType")
 
 
 class Column(list[Any]):
-    """A list that tells arrow its type where all values are missing, so that ``Dataset.map`` goes on to rows with others.
+    """A list that tells arrow its type where all values are missing: ``Dataset.map`` goes on to rows with others.
 
     Args:
         values: The values.

@@ -84,8 +84,8 @@ class MentionSearch(ABC):
             these names; ``prefix`` avoids that.
 
         Raises:
-            InputError: As in :meth:`search`; a table in place of a column; no list of texts in ``missing``; contexts that are missing, not used, or not
-                one for each text.
+            InputError: As in :meth:`search`; a table in place of a column; no list of texts in ``missing``; contexts that
+                are missing, not used, or not one for each text.
 
         Example:
             ::
@@ -137,7 +137,8 @@ class MentionSearch(ABC):
 
         Raises:
             InputError: ``k`` below 1, a threshold that no score can reach or miss, a text that is not a string of whole
-                characters, unknown conditions, types, codes, sources or languages, or a model other than that of the names.
+                characters, unknown conditions, types, codes, sources or languages, or a model other than that of the
+                names.
         """
         wrong = [texts] if isinstance(texts, str) else [text for text in texts if not isinstance(text, str)]
         if wrong:
@@ -161,7 +162,8 @@ class MentionSearch(ABC):
         """The same for existing vectors ``[Q, D]``.
 
         Raises:
-            InputError: Vectors of another dimension or not finite; ``k``, threshold and conditions as in :meth:`search`.
+            InputError: Vectors of another dimension or not finite; ``k``, threshold and conditions as in
+                :meth:`search`.
         """
         return self._nearest(vectors, k, Conditions.of(conditions), threshold)
 

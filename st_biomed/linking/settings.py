@@ -58,6 +58,8 @@ class EncodingOptions:
                 raise InputError(f"{name} must be at least 1, found {value}")
         if self.gpus_per_worker < 0:
             raise InputError(f"gpus_per_worker must be at least 0, found {self.gpus_per_worker}")
+        if self.earlier is not None and not isinstance(self.earlier, str | Path):
+            raise InputError(f"earlier: expected the folder of an index, found {self.earlier!r}")
         if self.earlier is not None and self.engine == "ray":
             raise InputError("earlier: the Ray engine encodes all names; use the engine local")
 

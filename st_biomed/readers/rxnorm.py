@@ -91,9 +91,9 @@ def records(
             occur, apart from ``isa`` and those of the preset.
 
     Raises:
-        InputError: No such folder, or an archive in place of it; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty and ``parents`` is ``isa`` or
-            empty, no ``RXNREL.RRF``. With file and line: an empty code or name, a malformed row. A source, term type or
-            relation that no row has.
+        InputError: No such folder, or an archive in place of it; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty
+            and ``parents`` is ``isa`` or empty, no ``RXNREL.RRF``. With file and line: an empty code or name, a
+            malformed row. A source, term type or relation that no row has.
     """
     if path is None:
         raise InputError("reader 'rxnorm' needs the path of the folder with RXNCONSO.RRF")

@@ -167,20 +167,25 @@ class TerminologyTables:
         Raises:
             InputError: There is no such code, or no such predicate.
         """
-        rows = self.xrefs.select(["concept", "predicate", "target"])
+        targets, start = self.xrefs["target"].cast(pa.string()), f"{prefix}:"
+        chosen = pc.starts_with(targets, start)
         if predicates is not None:
-            known = rows["predicate"].unique().to_pylist()
-            chosen = pa.array([check_name("predicate", predicate, known) for predicate in predicates], pa.string())
-            rows = rows.filter(pc.is_in(rows["predicate"].cast(pa.string()), value_set=chosen))
-        targets = rows["target"].cast(pa.string())
-        pairs = list(zip(self._code_column.take(rows["concept"].combine_chunks()).to_pylist(), targets.to_pylist()))
+            if isinstance(predicates, str) or not predicates:
+                raise InputError(f"predicates: expected a list of predicates, found {predicates!r}")
+            known = self.xrefs["predicate"].unique().to_pylist()
+            names = pa.array([check_name("predicate", predicate, known) for predicate in predicates], pa.string())
+            chosen = pc.and_(chosen, pc.is_in(self.xrefs["predicate"].cast(pa.string()), value_set=names))
+        concepts = self.xrefs["concept"].filter(chosen).combine_chunks()
+        pairs = {*zip(self._code_column.take(concepts).to_pylist(), targets.filter(chosen).to_pylist())}
         if predicates is None:
-            pairs += zip(self.codes, self.codes)
+            pairs.update((code, code) for code in self.codes if code.startswith(start))
+        if not pairs:
+            every = pa.chunked_array([*targets.chunks, self._code_column])
+            present = pc.replace_substring_regex(every, ":.*", "").unique().to_pylist()
+            raise unknown_name("prefix of codes", prefix, present)
         found: dict[str, list[str]] = {}
-        for code, target in sorted({pair for pair in pairs if pair[1].startswith(f"{prefix}:")}):
+        for code, target in sorted(pairs):
             found.setdefault(code, []).append(target)
-        if not found:
-            raise unknown_name("prefix of codes", prefix, {target.partition(":")[0] for _, target in pairs})
         return found
 
     @property

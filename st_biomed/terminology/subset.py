@@ -69,7 +69,7 @@ def with_codes(codes: pa.Array, wanted: Sequence[str]) -> np.ndarray:
 
 
 def no_code(code: str, codes: pa.Array) -> str:
-    """That no concept has a code, with a code that differs from it by its prefix or by case, or else with an example."""
+    """That no concept has a code, with one that differs from it by its prefix or by case, or else with an example."""
     local = pc.replace_substring_regex(pc.utf8_lower(codes), "^[^:]*:", "")
     same = codes.filter(pc.equal(local, code.rpartition(":")[2].lower()))
     hint = f"did you mean {same[0].as_py()!r}?" if len(same) else f"codes look like {codes[0].as_py()!r}"

@@ -25,6 +25,8 @@ VERBS: list[tuple[str, str, str]] = [
     ("index", "toy -o {file} --model m", "is a file"),
     ("index", "toy -o {file}/x --model m", "is a file"),
     ("index", "toy -o {long} --model m", "--output"),
+    ("index", "toy -o {new} --model m --earlier {missing}", "earlier: "),
+    ("index", "toy -o {new} --model m --earlier {file}", "earlier: "),
     ("index", "toy -o {new}", "--model"),
     ("index", "toy -o {new} --model m --unknown 1", "--unknown"),
     ("index", "toy -o {new} --model ''", "--model"),

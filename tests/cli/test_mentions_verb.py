@@ -36,6 +36,16 @@ def test_contexts_are_saved_with_the_coverage(run: Callable, toy_folder: Path, t
     assert "\ncommonest: " in result.stdout and len(coverage["commonest"]) == 6
 
 
+@pytest.mark.parametrize("output", ["found.csv", "found"])
+def test_an_output_among_the_texts_is_not_read(output: str, run: Callable, toy_folder: Path, text: Path) -> None:
+    """Catches the lock and the draft of the command itself, which any form takes for texts."""
+    texts = text.parent / "texts"
+    texts.mkdir()
+    text.rename(texts / "text")
+    result = run("mentions", toy_folder, texts, "-o", texts / output, "--form", "lines")
+    assert result.exit_code == 0 and "documents: 18 read, 18 kept, 0 dropped" in result.stdout
+
+
 def test_sequences_and_stop_words(
     run: Callable, toy_folder: Path, text: Path, tmp_path: Path, tiny_bert_folder: Path
 ) -> None:

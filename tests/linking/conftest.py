@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,7 +13,15 @@ from st_biomed.linking_data.records import LinkingDictionary
 from st_biomed.records import Record, SourceInfo, Term, Type
 from st_biomed.terminology import Terminology
 
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+Pipeline = Callable[..., "Language"]
+
 SOURCE = SourceInfo("ZORB", "Zorb", license="CC0-1.0", redistributable=True)
+RULES = [{"label": "DIS", "pattern": "gradthitis"}, {"label": "DIS", "pattern": "disease of the flumpa"}]
+"""Entities that a pipeline finds by itself."""
+
 RECORDS: list[Record] = [
     Term("ZORB:1", "flumpa disease"),
     Term("ZORB:1", "disease of the flumpa", "synonym"),
@@ -58,3 +67,30 @@ def many_names() -> Callable[[int], Terminology]:
         return Terminology.from_records((Term(f"ZORB:{i // 7}", name) for i, name in enumerate(names)), SOURCE)
 
     return make
+
+
+@pytest.fixture
+def pipeline(index: ConceptIndex) -> Pipeline:
+    """English with rules for entities and a linker with these settings."""
+
+    import spacy
+
+    import st_biomed.linking.spacy_pipe  # noqa: F401  # registers the factory
+
+    def make(language: str = "en", rules: bool = True, **settings: Any) -> Language:
+        nlp = spacy.blank(language)
+        if rules:
+            nlp.add_pipe("entity_ruler").add_patterns(RULES)
+        nlp.add_pipe("st_biomed_linker", config={"index": str(index.folder), **settings})
+        return nlp
+
+    return make
+
+
+@pytest.fixture
+def no_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extensions of a detector do not outlive a test."""
+    from spacy.tokens.underscore import Underscore
+
+    for kind in ("doc_extensions", "span_extensions", "token_extensions"):
+        monkeypatch.setattr(Underscore, kind, dict(getattr(Underscore, kind)))

@@ -43,9 +43,8 @@ def test_only_new_names_are_encoded(
     monkeypatch.setattr(NameEncoder, "encode", counted)
     options = EncodingOptions(dtype=dtype, rows_per_commit=16, earlier=tmp_path / "old")  # type: ignore[arg-type]
     found = ConceptIndex.build(new, tiny_bert_folder, tmp_path / "old", encoding=options, overwrite=True)
-    assert {*encoded} & {*new.strings} == {
-        *names
-    }  # the others are names with a letter left out, which measure the recall
+    # The others are names with a letter left out, which measure the recall.
+    assert {*encoded} & {*new.strings} == {*names}
     assert found.catalog.digest == expected.catalog.digest
     np.testing.assert_allclose(found.vectors.matrix, expected.vectors.matrix, atol=2e-3)
     assert [one[0].name for one in found.search([*names])] == [*names]
@@ -58,7 +57,8 @@ def test_only_new_names_are_encoded(
         ({"bf16": True}, r"old has bf16 False, and the new index True"),
         ({"similarity": "dot"}, r"old has similarity cosine, and the new index dot"),
         ({"length": 7}, r"old is of another encoder \(sha256 \w{12}\) than the new index \(\w{12}\)"),
-        ({"earlier": "nowhere"}, r"nowhere"),
+        ({"earlier": "nowhere"}, r"earlier: nowhere: no such folder"),
+        ({"earlier": 5}, r"earlier: expected the folder of an index, found 5"),
     ],
 )
 def test_vectors_of_another_encoder_or_precision_are_refused(

@@ -242,6 +242,9 @@ def test_cross_references_of_a_prefix_by_code() -> None:
         terminology.cross_references("ICD9")
     with pytest.raises(InputError, match="unknown predicate 'maps'"):
         terminology.cross_references("ICD10", ["maps"])
+    for predicates in ("mapsTo", []):
+        with pytest.raises(InputError, match="predicates: expected a list of predicates, found"):
+            terminology.cross_references("ICD10", predicates)
 
 
 def test_tally_survives_json_and_prints_its_reasons() -> None:

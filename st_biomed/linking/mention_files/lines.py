@@ -85,9 +85,8 @@ class RawLines(Iterator[str]):
             self.encoding = "utf-16"
         if self.encoding == UTF_8:
             start = first.removeprefix(codecs.BOM_UTF8)
-            for line in chain(
-                [start] if start else [], lines
-            ):  # a text stream decodes ahead, and does not know where it is
+            # Lines are decoded one by one: a text stream decodes ahead, and does not know where it is.
+            for line in chain([start] if start else [], lines):
                 yield line.decode(UTF_8, "surrogateescape")
         elif _extends_ascii(self.encoding):
             if first.startswith(codecs.BOM_UTF8):

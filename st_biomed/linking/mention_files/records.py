@@ -35,7 +35,8 @@ class BadRow(NamedTuple):
     Attributes:
         line: The line at which it begins, from 1; in parquet, the row.
         reason: What is wrong.
-        content: The row as it stands in the file. If it is not in its encoding, bytes beyond ASCII are surrogate characters.
+        content: The row as it stands in the file. If it is not in its encoding, bytes beyond ASCII are
+            surrogate characters.
     """
 
     line: int

@@ -30,7 +30,7 @@ class Rejects:
     """Counts bad rows and writes each as a JSON object.
 
     It has the fields ``file``, ``line``, ``reason`` and ``row``, the row as it stands in the file. If the row is not
-    UTF-8, ``row_base64`` has its bytes instead.
+    in the encoding of the file, ``row_base64`` has its bytes instead.
 
     Args:
         file: Where to write; ``None`` for nowhere.

@@ -18,7 +18,7 @@ from spacy.util import minibatch
 
 from st_biomed.errors import InputError
 from st_biomed.linking.spacy_pipe.concepts import register
-from st_biomed.linking.spacy_pipe.mentions import add_names, definitions_in, mention_texts
+from st_biomed.linking.spacy_pipe.mentions import add_names, long_forms_in, mention_texts
 from st_biomed.linking.spacy_pipe.settings import Settings
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ class ConceptLinker(Pipe):
         entities: list[Span] = []
         texts: list[str] = []
         for doc in docs:
-            definitions = definitions_in(doc, settings.abbreviations)
-            names = {} if self.matcher is None else add_names(doc, self.matcher, settings.label, definitions)
+            long_forms = long_forms_in(doc, settings.abbreviations)
+            names = {} if self.matcher is None else add_names(doc, self.matcher, settings.label, long_forms)
             chosen = [entity for entity in doc.ents if settings.takes(entity.label_)]
             entities += chosen
-            texts += mention_texts(chosen, definitions, names)
+            texts += mention_texts(chosen, long_forms, names)
         found = self.index.search(texts, settings.k, **settings.conditions)
         for entity, matches in zip(entities, found):
             entity._.concepts = matches

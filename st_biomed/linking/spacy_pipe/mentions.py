@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
 from st_biomed.errors import InputError, shown
-from st_biomed.linking_data.preparation.abbreviations import Definition, find_definitions, long_forms_at
+from st_biomed.linking_data.preparation.abbreviations import Definition, LongForms, find_definitions
 from st_biomed.linking_data.preparation.expansion import expand
 
 if TYPE_CHECKING:
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 Abbreviations = Literal["detected", "defined", "none"]
 
 
-def definitions_in(doc: Doc, abbreviations: Abbreviations) -> list[Definition]:
-    """The short forms of a document with their long forms, in the order of the text.
+def long_forms_in(doc: Doc, abbreviations: Abbreviations) -> LongForms:
+    """The short forms of a document with their long forms.
 
     scispaCy's detector leaves spans with ``_.long_form`` in ``doc._.abbreviations``, or, with ``make_serializable``,
-    objects with ``short_text``, ``long_text`` and the token ``short_start``. A span without a long form is left out. The
-    text's own definitions of a short form count only where a detector has left none.
+    objects with ``short_text``, ``long_text`` and the token ``short_start``. A span without a long form is left out,
+    and an object without its token stands at the beginning. The text's own definitions of a short form count only where
+    a detector has left none.
 
     Args:
         doc: A document.
@@ -34,13 +35,13 @@ def definitions_in(doc: Doc, abbreviations: Abbreviations) -> list[Definition]:
         InputError: Something else in ``doc._.abbreviations``.
     """
     if abbreviations == "none":
-        return []
+        return LongForms(())
     left = (doc._.abbreviations if Doc.has_extension("abbreviations") else None) or ()
     found = [one for one in (_detected(doc, short) for short in left) if one.short and one.long]
     if abbreviations == "defined":
         detected = {one.short for one in found}
         found += [one for one in find_definitions(doc.text) if one.short not in detected]
-    return sorted(found, key=lambda one: one.start)
+    return LongForms(sorted(found, key=lambda one: one.start))
 
 
 def _detected(doc: Doc, short: Any) -> Definition:
@@ -55,62 +56,63 @@ def _detected(doc: Doc, short: Any) -> Definition:
     )
 
 
-def mention_texts(
-    entities: Iterable[Span], definitions: Sequence[Definition], names: Mapping[tuple[int, int], str]
-) -> list[str]:
+def mention_texts(entities: Iterable[Span], long_forms: LongForms, names: Mapping[tuple[int, int], str]) -> list[str]:
     """The text of each entity with its short forms replaced by their long forms.
 
     Args:
         entities: Entities of a document.
-        definitions: Short forms of the document, in its order. The last definition before the end of an entity counts.
-        names: The name in an entity that :func:`add_names` has added, by its first character and the one after its last.
+        long_forms: Of the document.
+        names: The name in an entity that :func:`add_names` has added, by its first character and the one after its
+            last.
     """
     texts = []
     for entity in entities:
         text = names.get((entity.start_char, entity.end_char), entity.text)
-        texts.append(expand(text, long_forms_at(definitions, entity.end_char)).strip())
+        texts.append(expand(text, long_forms.within(text, entity.end_char)).strip())
     return texts
 
 
-def add_names(
-    doc: Doc, matcher: TermMatcher, label: str, definitions: Sequence[Definition]
-) -> dict[tuple[int, int], str]:
+def add_names(doc: Doc, matcher: TermMatcher, label: str, long_forms: LongForms) -> dict[tuple[int, int], str]:
     """Make entities of the names in a document, and of short forms of names, that touch no entity.
 
     Entities consist of whole tokens. One that has more text than its name is linked by the name alone. Of several names
-    in a token, the longest is found.
+    in a token, the longest is found, and the first of equally long ones.
 
     Args:
         doc: The document, which is modified.
         matcher: Finds the names. Names with accents are found if the text has Unicode's composed form (NFC).
         label: Label of the entities.
-        definitions: Short forms of the document, in its order.
+        long_forms: Of the document.
 
     Returns:
         The name in each entity that was added, by its first character and the one after its last.
     """
-    found = matcher.find(doc.text)
-    places = list(zip(found.starts.tolist(), found.ends.tolist()))
-    spans: dict[Span, str] = {}
-    for start, end in places + _short_names(doc, matcher, definitions):
+    text = doc.text  # joined anew on each call
+    found = matcher.find(text)
+    places = [*zip(found.starts.tolist(), found.ends.tolist()), *_short_names(text, matcher, long_forms)]
+    names: dict[Span, str] = {}
+    for start, end in places:
         span = doc.char_span(start, end, label=label, alignment_mode="expand")
-        if span is not None and not _touches_entity(span):
-            spans.setdefault(span, doc.text[start:end])
-    new = filter_spans(spans)
+        if span is not None and not _touches_entity(span) and end - start > len(names.get(span, "")):
+            names[span] = text[start:end]
+    new = filter_spans(names)
     doc.set_ents(new, default="unmodified" if doc.has_annotation("ENT_IOB") else "outside")
-    return {(span.start_char, span.end_char): spans[span] for span in new}
+    return {(span.start_char, span.end_char): names[span] for span in new}
 
 
-def _short_names(doc: Doc, matcher: TermMatcher, definitions: Sequence[Definition]) -> list[tuple[int, int]]:
+def _short_names(text: str, matcher: TermMatcher, long_forms: LongForms) -> Iterator[tuple[int, int]]:
     """Where short forms stand whose long form is a name as a whole."""
-    places = []
-    for short in {one.short for one in definitions}:
-        for place in re.finditer(rf"(?<![\w-]){re.escape(short)}(?![\w-])", doc.text):
-            long = long_forms_at(definitions, place.end())[short]
+    shorts = sorted(long_forms, key=len, reverse=True)
+    if not shorts:
+        return
+    is_name: dict[str, bool] = {}
+    for place in re.finditer(rf"(?<![\w-])(?:{'|'.join(map(re.escape, shorts))})(?![\w-])", text):
+        long = long_forms.at(place[0], place.end())
+        if long not in is_name:
             found = matcher.find(long)
-            if len(found.starts) and (found.starts[0], found.ends[0]) == (0, len(long)):
-                places.append(place.span())
-    return places
+            is_name[long] = len(found.starts) > 0 and (found.starts[0], found.ends[0]) == (0, len(long))
+        if is_name[long]:
+            yield place.span()
 
 
 def _touches_entity(span: Span) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any, get_args
 
 from st_biomed.errors import InputError, check_whole, unknown_name
@@ -26,8 +27,8 @@ class Settings:
         find_names: Whether to find names of the index in the text and add them as entities.
         label: Label of the entities that are added.
         abbreviations: ``detected``: short forms are replaced where a detector has left ``doc._.abbreviations``;
-            ``defined``: also where the document defines them (Schwartz and Hearst, PSB 2003); ``none``: never. Of several
-            definitions of a short form, the last one before the entity counts.
+            ``defined``: also where the document defines them (Schwartz and Hearst, PSB 2003); ``none``: never. Of
+            several definitions of a short form, the last one before the end of the entity counts, or else the first.
 
     Raises:
         InputError: A value out of range, an unknown name, or a label without ``find_names``.
@@ -43,7 +44,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_whole("k", self.k)
-        if self.threshold is not None and not isinstance(self.threshold, int | float):
+        if self.threshold is not None and not (isinstance(self.threshold, int | float) and isfinite(self.threshold)):
             raise InputError(f"threshold: expected a number or None, found {self.threshold!r}")
         if isinstance(self.labels, str):
             raise InputError(f"labels: expected a list of labels of entities, found {self.labels!r}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9])|\n+")
@@ -38,20 +39,37 @@ def find_abbreviations(text: str, *, any_order: bool = False) -> dict[str, str]:
     return long_forms
 
 
-def long_forms_at(definitions: Iterable[Definition], end: int) -> dict[str, str]:
+class LongForms:
     """What short forms mean in a place: by their last definition that begins before it, or else by their first.
 
     Args:
         definitions: In the order of the text.
-        end: Character after the last of the place.
     """
-    long_forms: dict[str, str] = {}
-    for found in definitions:
-        if found.start < end:
-            long_forms[found.short] = found.long
-        else:
-            long_forms.setdefault(found.short, found.long)
-    return long_forms
+
+    def __init__(self, definitions: Iterable[Definition]) -> None:
+        self._of: dict[str, tuple[list[int], list[str]]] = {}
+        for found in definitions:
+            starts, longs = self._of.setdefault(found.short, ([], []))
+            starts.append(found.start)
+            longs.append(found.long)
+
+    def __iter__(self) -> Iterator[str]:
+        """The short forms, in the order of their first definitions."""
+        return iter(self._of)
+
+    def at(self, short: str, end: int) -> str:
+        """The long form of a short form in a place.
+
+        Args:
+            short: One of the short forms.
+            end: Character after the last of the place.
+        """
+        starts, longs = self._of[short]
+        return longs[max(bisect_left(starts, end) - 1, 0)]
+
+    def within(self, text: str, end: int) -> dict[str, str]:
+        """The long forms of the short forms that are part of a text, which ends before character ``end``."""
+        return {short: self.at(short, end) for short in self._of if short in text}
 
 
 def find_definitions(text: str, *, any_order: bool = False) -> list[Definition]:
@@ -78,18 +96,25 @@ def find_definitions(text: str, *, any_order: bool = False) -> list[Definition]:
                 short, candidate, start = inside, before, text.index(inside, bracket.start())
             else:
                 # The long form is in brackets, and the short form is the word before them.
-                short, candidate = (before.split() or [""])[-1], inner
+                short, candidate = "".join(before.rsplit(None, 1)[-1:]), inner
                 if not _is_short_form(short):
                     continue
                 start = first + len(before) - len(short)
             length = sum(map(str.isalnum, short))
-            words = candidate.split()[-min(length + 5, 2 * length) :]
+            n_words = min(length + 5, 2 * length)
+            words = candidate.rsplit(None, n_words)[-n_words:]
             long = _best_long_form(short, " ".join(words))
             if not long and any_order:
                 long = _initials(short, words)
-            if long and len(long) > len(short) and short not in re.split(r"[\s()\[\],;-]+", long):
+            if long and len(long) > len(short) and short not in _words(long):
                 found.append(Definition(short, long, start))
     return found
+
+
+def _words(long: str) -> set[str]:
+    """The words of a long form, with and without full stops and colons around them."""
+    words = re.split(r"[\s()\[\],;-]+", long)
+    return {*words, *(word.strip(".:") for word in words)}
 
 
 def _is_short_form(text: str) -> bool:

@@ -54,7 +54,8 @@ def records(  # noqa: PLR0913 - what a vocabulary is limited to, and what is rea
 
     Every vocabulary is a source of its own with the version in VOCABULARY, e.g. ``OMOP_SNOMED``; none of them is
     redistributable. The source of names and cross-references is the vocabulary of their concept. Parents and relations
-    between two vocabularies are of the source ``OMOP``. 'Is a' follows each vocabulary's hierarchy; ``Terminology.without_cycles()`` drops contradictions.
+    between two vocabularies are of the source ``OMOP``. 'Is a' follows each vocabulary's hierarchy;
+    ``Terminology.without_cycles()`` drops contradictions.
 
     Args:
         path: The folder with ``CONCEPT.csv`` and, if they exist, ``CONCEPT_SYNONYM``, ``CONCEPT_RELATIONSHIP``,
@@ -81,9 +82,10 @@ def records(  # noqa: PLR0913 - what a vocabulary is limited to, and what is rea
             pair in RELATIONSHIP is kept.
 
     Raises:
-        InputError: No such folder, or an archive in place of it; no CONCEPT, or a missing table that an option needs; an unknown option value; a
-            requested vocabulary, domain, class, language or relation that no row has. With file and line: a missing
-            column, a malformed row, a truncated last line, a concept that is listed twice or has no vocabulary or type.
+        InputError: No such folder, or an archive in place of it; no CONCEPT, or a missing table that an option needs;
+            an unknown option value; a requested vocabulary, domain, class, language or relation that no row has. With
+            file and line: a missing column, a malformed row, a truncated last line, a concept that is listed twice or
+            has no vocabulary or type.
     """
     if path is None:
         raise InputError("reader omop: expected the folder with CONCEPT.csv")

@@ -77,7 +77,8 @@ def records(
 
     Raises:
         InputError: No such folder, an archive in place of it, or no snapshot of concepts, descriptions or relationships
-            in it; with file and line: a malformed row, a truncated last line, an id with a wrong check digit. A language, dialect or map that no row has.
+            in it; with file and line: a malformed row, a truncated last line, an id with a wrong check digit. A
+            language, dialect or map that no row has.
     """
     if path is None:
         raise InputError("reader 'snomed' needs the path of the unpacked folder of a release (RF2)")

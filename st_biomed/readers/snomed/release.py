@@ -138,8 +138,8 @@ class Release:
             *columns: The columns to read besides ``id``.
 
         Raises:
-            InputError: With file and line: a missing column, a malformed row, a truncated last line, an id, time or active
-                of another form.
+            InputError: With file and line: a missing column, a malformed row, a truncated last line, an id, time or
+                active of another form.
         """
         versions = self._versions[kind] = Versions()
         types = {name: _type(name, kind) for name in ("id", "effectiveTime", "active", *columns)}

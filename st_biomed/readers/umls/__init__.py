@@ -150,10 +150,10 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
         definitions: Whether to read MRDEF if it exists; on by default.
 
     Raises:
-        InputError: No such folder, or an archive in place of it; no MRCONSO, a missing piece of a file, or another number of rows than in MRFILES; with file and
-            line: a malformed row, a name or type without a concept; an unknown option value; a requested language,
-            source or term type that no row has, or none of the requested concepts; a missing file that an option
-            needs.
+        InputError: No such folder, or an archive in place of it; no MRCONSO, a missing piece of a file, or another
+            number of rows than in MRFILES; with file and line: a malformed row, a name or type without a concept; an
+            unknown option value; a requested language, source or term type that no row has, or none of the requested
+            concepts; a missing file that an option needs.
     """
     chosen = resolved(
         preset=preset,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from st_biomed.linking_data.preparation.abbreviations import find_abbreviations
+from st_biomed.linking_data.preparation.abbreviations import LongForms, find_abbreviations, find_definitions
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,23 @@ def test_letters_in_another_order_only_where_asked_for() -> None:
     assert find_abbreviations(text) == {"MZ": "mimpic zorb"}
     assert find_abbreviations(text, any_order=True) == {"MF": "flumpic mimpa", "MZ": "mimpic zorb"}
     assert find_abbreviations("flumpic zorb (MF)", any_order=True) == {}
+
+
+def test_each_definition_has_its_place():
+    """Catches positions within a sentence, and one definition for all."""
+    text = "Mild fever (MF). In\nmimpic flumpa (MF), and GX (gradtha xorb)."
+    assert find_definitions(text) == [
+        ("MF", "Mild fever", text.index("MF")),
+        ("MF", "mimpic flumpa", text.rindex("MF")),
+        ("GX", "gradtha xorb", text.index("GX")),
+    ]
+    found = LongForms(find_definitions(text))
+    assert [*found] == ["MF", "GX"]
+    ends = (0, text.index("MF"), text.index("MF") + 2, text.rindex("MF"), text.rindex("MF") + 2, len(text))
+    assert [found.at("MF", end) for end in ends] == ["Mild fever"] * 4 + ["mimpic flumpa"] * 2
+    assert found.within("a GX", 0) == {"GX": "gradtha xorb"}
+
+
+def test_a_short_form_at_the_end_of_a_sentence_is_no_long_form():
+    """Catches "MF." as the long form of MF."""
+    assert find_definitions("No mild MF. (MF) and non-MF: (MF)") == []
