@@ -97,8 +97,8 @@ def tiny(tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> SentenceTra
         pytest.param(README_TEXT, 8, 1, {"figure.svg", "mine", "linked.csv"}, id="README"),
         pytest.param(
             GUIDES_TEXT,
-            26,
-            4,
+            33,
+            5,
             {
                 "linked.tsv",
                 "linked.csv",
@@ -150,5 +150,7 @@ def run(command: str, encoder: Path) -> None:
         return  # of the extra quickstart
     if words[0] == "train":
         words += ["--base_model", str(encoder), "--smoke", "true", "--overwrite", "true", "--bf16", "false"]
+    if words[0] == "show":  # codes of the whole OMOP
+        words = [*words[:2], *Terminology.load(words[1]).codes[:2]]
     ended = CliRunner().invoke(app, words)
     assert (program, ended.exit_code) == ("st-biomed", 0), f"{command}\n{ended.output}\n{ended.exception!r}"
