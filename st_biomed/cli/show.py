@@ -1,4 +1,4 @@
-"""``st-biomed show``: all that a terminology says of some concepts."""
+"""``st-biomed show``: what a terminology says of some concepts."""
 
 from __future__ import annotations
 

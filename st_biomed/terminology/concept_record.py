@@ -1,4 +1,4 @@
-"""All that a terminology says of one concept."""
+"""What a terminology says of one concept."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ConceptRecord(NamedTuple):
 
 
 def concept_record(terminology: Terminology, code: str) -> ConceptRecord:
-    """All that a terminology says of a concept.
+    """What a terminology says of a concept; sources are those of its names.
 
     Args:
         terminology: The terminology.
