@@ -87,8 +87,10 @@ cell() { # name, seed: the same steps on the same targets in all cells
         --disable_tqdm true --seed "$2" --output_dir "$cells/$1-$2" --overwrite true $model $arguments "${steps[@]}" "${smoke[@]}"
 }
 case "${1:-train}" in
-all)
+all) # the older runs, then the cells of the committed figures
     for step in train ablations evaluate; do bash evaluation/bergamot_open.sh "$step"; done
+    export SEEDS="${SEEDS:-0 1 2}" STEPS="${STEPS:-100}" CELLS="${CELLS:-$(echo text published-{stated,shuffled,none}-0.1 retained_{text,graph})}"
+    for step in cells report; do bash evaluation/bergamot_open.sh $step; done
     ;;
 data) ;;
 train) # the same steps with each graph encoder and without; and without one as many names as with one (some 370 a step), and more

@@ -6,7 +6,8 @@
 
 The first argument is a wheel of PyKEEN, which contains the three graphs, or a folder with a folder for each graph, with
 `train.txt`, `valid.txt` and `test.txt` (head, relation, tail; tab-separated). Ranks are filtered and realistic (a tie counts as
-the mean of its ranks), over heads and tails of the test triples. A published figure is that of the metric in its column.
+the mean of its ranks), over heads and tails of the test triples. Figures are means over the seeds, with Student's 95% interval. A
+published figure is that of the metric beside it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators import LinkPredictionEvaluator
 from st_biomed.kge import KGESettings, KnowledgeGraph, TrainedKGE, train_kge
 from st_biomed.kge.settings import MODEL_NAMES
+from st_biomed.metrics.seed_interval import seed_interval
 from st_biomed.settings.recipe import run_recipe
 
 IN_WHEEL = "pykeen/datasets/"
@@ -80,6 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("graphs", nargs="+", help=f"one or several of {', '.join(GRAPHS)}")
     parser.add_argument("--models", nargs="+", choices=MODEL_NAMES, default=list(MODEL_NAMES))
     parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     words = parser.parse_args(argv)
     graphs = {name: read_graph(words.source, name) for name in words.graphs}
     for name, graph in graphs.items():
@@ -87,26 +90,35 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"\n{name}: {graph!r}\npublished {published.metric}: {published.source}\n")
         print("| model | filtered MRR | hits@1 | hits@10 | published | epochs | time |\n|---|--:|--:|--:|--:|--:|--:|")
         for model in words.models:
-            print(line(graph, published, model, words.epochs), flush=True)
+            print(line(graph, published, model, words.epochs, words.seeds), flush=True)
         for model, figure in published.figures.items():
             if model not in MODEL_NAMES:
                 print(f"| {model} | | | | {figure:.3f} ({published.metric}) | | |")
 
 
-def line(graph: KnowledgeGraph, published: Published, model: str, epochs: int) -> str:
-    """Train a model; a row of the table."""
+def line(graph: KnowledgeGraph, published: Published, model: str, epochs: int, seeds: Sequence[int]) -> str:
+    """Train a model with each seed; a row of the table. Epochs and seconds are those of one run on average."""
     started = time.perf_counter()
-    trained = train(graph, model, epochs)
-    found = figures(trained)
+    runs = [train(graph, model, epochs, seed) for seed in seeds]
+    found = [figures(trained) for trained in runs]
+    seconds = (time.perf_counter() - started) / len(runs)
     known = f"{published.figures[model]:.3f} ({published.metric})" if model in published.figures else ""
-    shown = " | ".join(f"{found[key]:.3f}" for key in ("mrr", "hits@1", "hits@10"))
-    seconds = time.perf_counter() - started
-    return f"| {model} | {shown} | {known} | {trained.history[-1]['epoch']:.0f} | {seconds:.0f} s |"
+    shown = " | ".join(over_seeds([of_run[key] for of_run in found]) for key in ("mrr", "hits@1", "hits@10"))
+    last = sum(trained.history[-1]["epoch"] for trained in runs) / len(runs)
+    return f"| {model} | {shown} | {known} | {last:.0f} | {seconds:.0f} s |"
 
 
-def train(graph: KnowledgeGraph, model: str, epochs: int = EPOCHS) -> TrainedKGE:
+def over_seeds(values: Sequence[float]) -> str:
+    """The mean, with its interval if there are two seeds."""
+    if len(values) < 2:
+        return f"{values[0]:.3f}"
+    interval = seed_interval(values)
+    return f"{interval.value:.3f} ({interval.low:.3f} to {interval.high:.3f})"
+
+
+def train(graph: KnowledgeGraph, model: str, epochs: int = EPOCHS, seed: int = 0) -> TrainedKGE:
     """Train with the defaults of the model."""
-    settings = KGESettings(model=model, batch_size=BATCH, epochs=epochs, patience=PATIENCE)
+    settings = KGESettings(model=model, batch_size=BATCH, epochs=epochs, patience=PATIENCE, seed=seed)
     return train_kge(graph, settings, device="cpu")
 
 

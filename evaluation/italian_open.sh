@@ -4,7 +4,8 @@
 # [all | data | systems | table2 | losses | seeds | ablations | multilingual | evaluate]
 # and, for what each part costs and buys on concepts, documents and a source (HPO) that no cell is trained on, from a multilingual
 # encoder (BASE, a folder of multilingual-e5-small if the Hub is not reached, injected after LAYER of its layers), with several
-# seeds (SEEDS) and equally many steps (STEPS) in every training; CELLS="own-v2 own-v3" trains these cells alone:
+# seeds (SEEDS) and equally many steps (STEPS) in every training; CELLS="own-v2 own-v3" trains these cells alone, and
+# MEASURED="mcsm_hpo_it ncbi_disease" measures these benchmarks alone, and those that were measured before are kept:
 # bash evaluation/italian_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
 # --smoke takes two steps on invented terms, to see that the commands start.
 set -euo pipefail
@@ -66,7 +67,7 @@ if [ -n "$smoke" ]; then
     inject_own=(knowledge_injection_smoke.yaml --language en)
 else
     own=(recipes/configs/italian_kge_multilingual_open.yaml --terminology $held/train --kge_model transe --max_steps "$steps" --benchmarks none
-        --warmup_steps $((steps / 10)) --refresh_steps $((steps / 4)) --cache_dir $cells/vectors --disable_tqdm true)
+        --warmup_steps $((steps / 10)) --refresh_steps $((steps / 2)) --cache_dir $cells/vectors --disable_tqdm true)
     inject_own=(knowledge_injection_multilingual_open.yaml --language it --layer "${LAYER:-8}" --max_steps "$steps" --warmup_steps $((steps / 10)))
     text=$layer3
 fi
@@ -130,8 +131,10 @@ cell() { # name, seed: the same steps in every training
     train --stage $stage "${loss[@]}" --bare_names true --earlier "$cells/stages/$pieces-$2" --output_dir "$cells/$1-$2"
 }
 case "${1:-systems}" in
-all)
+all) # the older runs, then the cells of the committed figures
     for step in systems table2 losses seeds ablations multilingual evaluate; do bash evaluation/italian_open.sh "$step"; done
+    export CELLS="${CELLS:-$(echo own-{v2,v3,v3_shuffled,names,retained})}"
+    for step in cells report; do bash evaluation/italian_open.sh $step; done
     ;;
 data) ;;
 systems) # every stage, v3 in the contrastive one
@@ -178,12 +181,10 @@ report) # differences from v2, with the base's pieces and the extended ones, and
     models=$(for name in $(names); do for seed in $seeds; do
         [ ! -f "$(place "$name" "$seed")/run.json" ] || echo "$name-$seed=$(place "$name" "$seed")"
     done; done)
-    benchmarks=$(if [ -n "$smoke" ]; then echo "-b hpo_tree"; else
-        for one in $held/{mcsm,clustering,tree}_held.yaml mcsm_hpo_it $read/e3c/e3c_it.yaml $read/e3c/e3c_it_reworded.yaml \
-            $read/mayosrs_it.yaml ncbi_disease; do echo "-b $one"; done
-        bash evaluation/bergamot_open.sh data >&2 # names in six languages that no cell here is trained on
-        for language in "" -es -fr -de -it -nl -pt; do echo "-b out/bergamot/translations$language.yaml"; done
-    fi)
+    [ -n "$smoke" ] || bash evaluation/bergamot_open.sh data # names in six languages that no cell here is trained on
+    all="$(echo $held/{mcsm,clustering,tree}_held.yaml) mcsm_hpo_it $(echo $read/e3c/e3c_it{,_reworded}.yaml) $read/mayosrs_it.yaml
+        $(echo out/bergamot/translations{,-es,-fr,-de,-it,-nl,-pt}.yaml) ncbi_disease"
+    benchmarks=$(if [ -n "$smoke" ]; then echo "-b hpo_tree"; else for one in ${MEASURED:-$all}; do echo "-b $one"; done; fi)
     # shellcheck disable=SC2086
     st-biomed evaluate $models --scorecard --base base="$base" --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation $benchmarks
     for reference in own-v2 extended-v2 own-v3_shuffled own-v3_zeros own-names; do

@@ -38,7 +38,7 @@ def benchmarks() -> str:
 
 def known_models() -> str:
     """A row for each known model."""
-    lines = ["| name | model | pooling | tokens | source |", "|---|---|---|--:|---|"]
+    lines = ["| name | model | pooling | tokens, as published | source |", "|---|---|---|--:|---|"]
     for model in read_known_models().values():
         cells = [
             model.name,

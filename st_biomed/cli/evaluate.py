@@ -69,7 +69,7 @@ def run(
         ),
         PATH,
     ] = None,
-    as_published: Annotated[bool, typer.Option(help="Score as the papers' scripts do where that differs.")] = False,
+    as_published: Annotated[bool, typer.Option(help="Score, and cut names, as the papers' scripts do.")] = False,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of results, tables and vectors."), FOLDER
     ] = Path("out/evaluation"),

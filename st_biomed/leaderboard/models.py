@@ -36,7 +36,7 @@ class MeasuredModel:
     Attributes:
         model: A folder, an id on the Hub, or a ``.npz`` file with ``texts`` ``[N]`` and ``vectors`` ``[N, D]``.
         pooling: Pooling as in :func:`~st_biomed.encoder.load_encoder`; empty for the model's own.
-        max_length: Maximum number of tokens of a text; 0 for the model's own.
+        max_length: Maximum number of tokens of a text in the papers' scripts, which cut longer names; 0 for the model's own.
         sparse: Whether it is a BioSyn model, which has a sparse part in its linking score.
         source: Paper, and source of its pooling.
     """
@@ -97,6 +97,7 @@ class OpenModel:
     Args:
         device: The device; ``None`` for the best available.
         trust_remote_code: Whether the model may run its own code, see :func:`~st_biomed.encoder.load_model`.
+        as_published: Whether texts are cut as in the papers' scripts; by default, at the model's own limit alone.
 
     Attributes:
         digest: Digest of its computation.
@@ -107,7 +108,14 @@ class OpenModel:
         InputError: No such model or device, or a ``.npz`` file without texts and vectors.
     """
 
-    def __init__(self, measured: MeasuredModel, device: str | None = None, *, trust_remote_code: bool = False) -> None:
+    def __init__(
+        self,
+        measured: MeasuredModel,
+        device: str | None = None,
+        *,
+        trust_remote_code: bool = False,
+        as_published: bool = False,
+    ) -> None:
         check_device(device)
         self.measured = measured
         self._embed: dict[tuple[object, ...], Embed] = {}
@@ -117,7 +125,8 @@ class OpenModel:
             self.digest = table_digest(texts, matrix)
             self.description: dict[str, Any] = {"model": measured.model, "dimension": matrix.shape[1]}
         else:
-            self.encoder = _loaded(measured, device, trust_remote_code)
+            max_length = measured.max_length if as_published else 0
+            self.encoder = _loaded(measured, max_length, device, trust_remote_code)
             self.digest = self._encoder_digest = model_digest(self.encoder)
             self.description = {
                 "model": measured.model,
@@ -165,13 +174,15 @@ class OpenModel:
         return dense_and_sparse(dense, evaluator.names.texts, self._sparse_weight)
 
 
-def _loaded(measured: MeasuredModel, device: str | None, trust_remote_code: bool) -> SentenceTransformer:
+def _loaded(
+    measured: MeasuredModel, max_length: int, device: str | None, trust_remote_code: bool
+) -> SentenceTransformer:
     """The encoder; if there is none, one line suggests the intended name."""
     try:
         return load_encoder(
             measured.model,
             pooling=measured.pooling or None,
-            max_length=measured.max_length or None,
+            max_length=max_length or None,
             device=device,
             trust_remote_code=trust_remote_code,
             exported=True,

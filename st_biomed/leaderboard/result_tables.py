@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.evaluators.published_figures import PublishedFigure
 from st_biomed.leaderboard.markdown_and_html import Cell, Table
-from st_biomed.leaderboard.metric_descriptions import better, drawn_of, notes_of
+from st_biomed.leaderboard.metric_descriptions import PUBLISHED_SCORING, better, drawn_of, notes_of
 from st_biomed.leaderboard.results import Result
 from st_biomed.metrics.significance import PairedTest
 from st_biomed.release.scorecard_text import shown_p
@@ -19,6 +19,8 @@ def tables_of(
     results: Sequence[Result], benchmarks: Mapping[str, Benchmark], notes: Sequence[str] = ()
 ) -> list[Table]:
     """A table of the primary metrics, and one of each evaluator's headline with the published figures.
+
+    Published figures of a metric that has a published scoring stand beside results with this scoring alone.
 
     Args:
         results: Of any number of models, one of each model and evaluator (see
@@ -89,6 +91,8 @@ def _details(
 ) -> Table:
     first = next(iter(measured.values()))
     published = [figure for figure in benchmark.published if figure.metric in first.metrics] if benchmark else []
+    scored_otherwise = first.metric in PUBLISHED_SCORING and not first.settings.get("as_published")
+    hidden, published = (published, []) if scored_otherwise else ([], published)
     systems = list(dict.fromkeys(figure.system for figure in published))
     value = {(figure.system, figure.metric): figure.value for figure in published}
     others = [figure.metric for figure in published if figure.metric not in first.headline.values()]
@@ -106,6 +110,11 @@ def _details(
     title = benchmark.title if benchmark else first.definition.get("title", "")
     notes = [f"{title}." if title else "", *notes_of(first), f"{over} {counts}." if counts else ""]
     notes += _sources(published, first)
+    if hidden:
+        sources = "; ".join(dict.fromkeys(figure.source for figure in hidden))
+        notes.append(
+            f"Published figures ({sources}) are scored in another way: --as-published shows them beside ours."
+        )
     if unknown:
         metrics = ", ".join(dict.fromkeys(figure.metric for figure in unknown))
         notes.append(f"Published, but not among what is measured here: {metrics}.")

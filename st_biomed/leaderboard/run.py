@@ -53,7 +53,7 @@ def measure(
     cannot be loaded or measured on a benchmark is reported in the return value, and the others are still measured.
 
     Args:
-        as_published: Whether to score like the papers' scripts where these differ.
+        as_published: Whether to score like the papers' scripts where these differ, and to cut names as they do.
         device: The device; ``None`` for the best available.
         trust_remote_code: Whether models may run their own code, see :func:`~st_biomed.encoder.load_model`.
         progress: Function that receives a line after each measurement.
@@ -75,7 +75,7 @@ def measure(
     for measured in models:
         try:
             with long.of(f"{measured.name}: loading the model"):
-                model = OpenModel(measured, device, trust_remote_code=trust_remote_code)
+                model = OpenModel(measured, device, trust_remote_code=trust_remote_code, as_published=as_published)
         except InputError as error:
             measurements.failed[measured.name, ""] = str(error)
             continue

@@ -69,7 +69,7 @@ def records(
     nodes and does not state the relations. Its published preprocessing reads rows "rxcui2 rela rxcui1", such as a drug
     that ``has_precise_ingredient`` a substance, and makes the second concept the parent: "two drugs containing same
     ingredient are similar". ``parents=hiprbert`` does the same with the five relations above; that these five and no
-    other make the forest is a reading. A concept may have several parents.
+    other make the forest is a reading, and the number of nodes has not been counted on RxNorm. A concept may have several parents.
 
     Args:
         path: The folder with ``RXNCONSO.RRF``, or the folder above its ``rrf``; the files may be gzipped.

@@ -99,6 +99,7 @@ def test_the_graph_of_the_experiment_and_that_of_the_older_runs(realdata: Path, 
     """The older runs had 15,448 triples of ICD-9-CM's tree in training, its chapters, and 24,218 test triples."""
     monkeypatch.setenv(DATA_VARIABLE, str(realdata))
     older, known = (merged(realdata, hpo=hpo) for hpo in (True, False))
+    assert older.n_concepts == 77_789
     chapters = read_benchmark_settings("mcsm_icd9_it", MCSMSettings).branches
     graph = KnowledgeGraph.from_terminology(older, seed=42)
     assert [len(part) for part in graph.parts.values()] == [363_266, 16_145, 24_218]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,29 @@ def test_tables_have_the_best_in_bold_intervals_and_published_figures(tmp_path, 
         "Zorbs.\n" in text
         and "Intervals over 6 pairs.\n" in text
         and "Published, Terk: Terk 1999, Table 1. Protocol: all six pairs.\n" in text
+    )
+
+
+def test_a_published_accuracy_stands_beside_a_published_scoring_alone(tmp_path, benchmark, models):
+    """Would catch a cosine beside a figure of inner products."""
+    found, _ = measured(tmp_path, benchmark, models[:1])
+    linked = replace(
+        benchmark, published=[PublishedFigure("Terk", "zorb_acc@1", 0.25, "Terk 1999, Table 1", "all mentions")]
+    )
+    tables = {}
+    for as_published in (False, True):
+        result = replace(
+            found.results[0],
+            primary="zorb_acc@1",
+            metrics={"zorb_acc@1": 0.5},
+            headline={"acc@1": "zorb_acc@1"},
+            settings=found.results[0].settings | {"as_published": as_published},
+        )
+        tables[as_published] = markdown("Results", tables_of([result], {"zorb": linked}))
+    assert "| acc@1 | 0.500 | 0.250 |" in tables[True] and "otherwise" not in tables[True]
+    assert "0.250" not in tables[False]
+    assert (
+        "Published figures (Terk 1999, Table 1) are scored in another way: --as-published shows them" in tables[False]
     )
 
 

@@ -60,11 +60,23 @@ def test_a_result_says_what_it_is_of(tmp_path: Path, benchmark: Benchmark, tiny_
         "data_version": "7",
         "data_source": "the attic",
     }
-    assert found.encoder == {"model": str(tiny_bert_folder), "pooling": "cls", "max_length": 9, "dimension": 16}
+    own = {"model": str(tiny_bert_folder), "pooling": "cls", "max_length": 32, "dimension": 16}
+    assert found.encoder == own
     assert found.computation == {"batch_size": 3, "device": "cpu", "bf16": True}
     needed = {"python", "st-biomed", "numpy", "scipy", "torch", "transformers", "sentence-transformers"}
     assert needed <= set(found.versions)
     assert datetime.fromisoformat(found.measured_at).utcoffset() == timedelta(0)
+
+
+def test_names_are_cut_as_the_papers_scripts_do_only_as_published(
+    tmp_path: Path, benchmark: Benchmark, tiny_bert_folder: Path
+):
+    """Would catch a peer that is measured on the first pieces of long names, beside models that read them whole."""
+    bert = MeasuredModel("bert", str(tiny_bert_folder), pooling="cls", max_length=9)
+    folder = ResultsFolder(tmp_path / "out")
+    for as_published, limit in ((False, 32), (True, 9)):
+        (found,) = measure([bert], [benchmark], folder, device="cpu", as_published=as_published).results
+        assert found.encoder["max_length"] == limit
 
 
 def test_what_changes_no_figure_measures_nothing_again(tmp_path: Path, benchmark: Benchmark):

@@ -25,11 +25,9 @@ WITH_FIGURES = [benchmark for benchmark in EVERY if benchmark.published]
 DRAWN_TEN_TIMES = list(range(10))
 OF_FORMAT: dict[str, Callable[[dict[str, Any]], bool]] = {
     "askapatient": lambda settings: settings.get("folds") == DRAWN_TEN_TIMES,
-    "bc5cdr": lambda settings: {"drop_unknown", "add_mentions"} <= settings["steps"].keys(),
     "biosyn": lambda settings: settings["dictionary"].endswith("/test_dictionary.txt") and not settings.get("steps"),
     "cometa": lambda settings: settings["options"] == {"level": "general"},
     "medmentions": lambda settings: settings["path"].endswith("/full"),
-    "ncbi_disease": lambda settings: "add_mentions" in settings["steps"],
 }
 """Format to what its settings have to say where figures stand beside. Liu et al. 2021, Appendix A: AskAPatient in "the 10-fold
 evaluation protocol", "the stratified (general) split" of COMETA, NCBI disease and BC5CDR with "the same data and evaluation
@@ -70,9 +68,9 @@ def test_figures_of_linking_stand_beside_the_protocol_of_their_paper(benchmark: 
         ("askapatient", {"folds": [0]}),
         ("cometa_stratified", {"path": "linking/cometa/splits/zeroshot_general"}),
         ("medmentions_full", {"path": "linking/medmentions/st21pv"}),
-        ("bc5cdr_disease_with_mentions", {"steps": {"lower_case": {}}}),
-        ("bc5cdr_disease_with_mentions", {"dictionary": "linking/CTD_diseases.tsv.gz"}),
-        ("ncbi_disease_with_mentions", {"test": "dev"}),
+        ("bc5cdr_disease_biosyn", {"steps": {"lower_case": {}}}),
+        ("bc5cdr_disease_biosyn", {"dictionary": "linking/CTD_diseases.tsv.gz"}),
+        ("ncbi_disease_biosyn", {"dictionary": "linking/biosyn/ncbi-disease/train_dictionary.txt"}),
         ("mayosrs", {"path": "benchmarks_dev/similarity/MiniMayoSRS.csv"}),
     ],
 )
@@ -164,7 +162,8 @@ def unknown(benchmark: Benchmark, folder: Path) -> list[str]:
     return [figure.metric for figure in benchmark.published if figure.metric not in metrics_of(benchmark.name, folder)]
 
 
-MEASURED = [benchmark for benchmark in EVERY if benchmark.published or benchmark.settings.get("format") in OF_FORMAT]
+PREPARED = {*OF_FORMAT, "bc5cdr", "ncbi_disease"}
+MEASURED = [benchmark for benchmark in EVERY if benchmark.published or benchmark.settings.get("format") in PREPARED]
 
 
 @pytest.mark.parametrize("benchmark", MEASURED, ids=lambda benchmark: benchmark.name)
