@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from transformers import TrainerCallback
 
 import st_biomed.training.phases
 from recipes import open_encoder
@@ -197,5 +199,33 @@ def test_an_interrupted_command_continues_in_its_second_run(averaged: Path, tiny
             run(patch, *given)
         run(patch, *given, "--resume_from_checkpoint", "true")
     assert started == ["run-1-training", "run-2-training", "run-2-training"]
+    for name, tensor in weights(averaged).items():
+        torch.testing.assert_close(weights(tmp_path / "out")[name], tensor)
+
+
+class _Stops(TrainerCallback):
+    """Interrupts after the third step, one after a checkpoint."""
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step == 3:
+            raise KeyboardInterrupt
+
+
+def test_a_run_goes_on_from_its_checkpoint(averaged: Path, tiny_bert_folder: Path, tmp_path, capsys):
+    """Catches a run that begins anew, and steps, shares of parts or random states that are lost with the process."""
+    given = ("--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", *SEVERAL)
+    real, started = st_biomed.training.phases.train_encoder, []
+
+    def interrupted(*arguments, **options):
+        started.append(Path(arguments[2].output_dir).name)
+        return real(*arguments, *([_Stops()] if len(started) == 1 else []), **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(st_biomed.training.phases, "train_encoder", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(patch, *given)
+        run(patch, *given, "--resume_from_checkpoint", "true")
+    assert started == ["run-1-training", "run-1-training", "run-2-training"]
+    assert re.search(r"going on from .*run-1-training/checkpoint-2$", capsys.readouterr().out, re.MULTILINE)
     for name, tensor in weights(averaged).items():
         torch.testing.assert_close(weights(tmp_path / "out")[name], tensor)
