@@ -64,12 +64,12 @@ inject() { # the same of injection, by graph embedding
 held=$read/held layer3="$ST_BIOMED_DATA/italian/e3c_it_layer3.jsonl.gz" # documents of layer 2 are measured
 if [ -n "$smoke" ]; then
     own=(recipes/configs/italian_kge_smoke.yaml --terminology toy --kge_model transe) text=$cells/texts.txt
-    inject_own=(knowledge_injection_smoke.yaml --language en)
+    inject_own=(knowledge_injection_smoke.yaml --language en) extend_own=extend_bert_smoke.yaml
 else
     own=(recipes/configs/italian_kge_multilingual_open.yaml --terminology $held/train --kge_model transe --max_steps "$steps" --benchmarks none
         --warmup_steps $((steps / 10)) --refresh_steps $((steps / 2)) --cache_dir $cells/vectors --disable_tqdm true)
     inject_own=(knowledge_injection_multilingual_open.yaml --language it --layer "${LAYER:-8}" --max_steps "$steps" --warmup_steps $((steps / 10)))
-    text=$layer3
+    text=$layer3 extend_own=extend_bert_open.yaml
 fi
 cells_data() { # the terminology without HPO, in two parts, and linking by documents that are not trained on
     mkdir -p $cells
@@ -91,12 +91,12 @@ names() { # each with the word pieces of BASE and with those of the vocabulary s
     for pieces in own extended; do
         for what in v1 v2 v3 v3_shuffled v3_zeros barlow_twins injected pipelined; do echo $pieces-$what; done
     done
-    echo own-names own-retained extended-untrained
+    echo own-names own-retained extended-swapped extended-vocabulary
 }
 place() { # name, seed: the folder of a cell's model
     case $1 in
     *-injected) echo "$cells/stages/${1%-*}-$2/injected" ;;
-    *-untrained) echo "$cells/stages/${1%-*}-$2/vocabulary" ;;
+    *-swapped | *-vocabulary) echo "$cells/stages/${1%-*}-$2/${1#*-}" ;;
     *-pipelined) echo "$cells/$1-$2/pipelined" ;;
     *) echo "$cells/$1-$2/contrastive" ;;
     esac
@@ -119,10 +119,15 @@ stages() { # word pieces: what cells with these pieces start from
 cell() { # name, seed: the same steps in every training
     local pieces=${1%%-*} what=${1#*-} seed=$2 stage=contrastive loss
     [ -f "$(place "$1" "$2")/run.json" ] && return
+    if [ "$what" = swapped ]; then # the new word pieces alone: a step that is too small to change a weight
+        st-biomed train extend_bert "$extend_own" --base_model "$base" --new_head true --corpus "$text" --overwrite true --seed "$seed" \
+            --max_steps 1 --learning_rate 1e-30 --output_dir "$(place "$1" "$2")"
+        return
+    fi
     stages "$pieces"
     loss=(--loss "${what%%_[sz]*}" --corpus "$text")
     case $what in
-    injected | untrained) return ;;
+    injected | vocabulary) return ;;
     names) loss=(--loss v2) ;;
     retained) loss=(--loss v2 --distillation 8 --distillation_removed 1 --average 0.6) ;; # on names, as own-names
     pipelined) stage=pipelined loss=(--loss v3 --corpus "$text") ;;

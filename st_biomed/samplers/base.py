@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from sentence_transformers.base import DefaultBatchSampler
 
+from st_biomed.errors import check_whole
+
 if TYPE_CHECKING:
     import torch
     from datasets import Dataset
@@ -27,8 +29,12 @@ class EpochBatchSampler(DefaultBatchSampler):
         dataset: The rows.
         batch_size: Rows of every batch.
         **host: ``seed`` (0 by default) and ignored arguments, see :class:`HostArguments`.
+
+    Raises:
+        InputError: A seed that is no integer from 0.
     """
 
     def __init__(self, dataset: Dataset, batch_size: int, **host: Unpack[HostArguments]) -> None:
         super().__init__(dataset, batch_size, **HostArguments(drop_last=True) | host)
+        check_whole("seed", self.seed, least=0)
         self.dataset = dataset

@@ -13,7 +13,7 @@ from sentence_transformers.base import MultiDatasetDefaultBatchSampler
 from sentence_transformers.util import get_world_size
 from torch.utils.data import BatchSampler, SequentialSampler
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.arguments import number
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         shares: A number above 0 for each dataset, in their order, in place of a temperature; they need not add up to 1.
 
     Raises:
-        InputError: A temperature below 1, shares with a temperature, another number of shares, nothing to mix, or one
-            dataset object under two names (the host has then given both the same name).
+        InputError: A seed that is no integer from 0, a temperature below 1, shares with a temperature, another number of
+            shares, nothing to mix, or one dataset object under two names (the host has then given both the same name).
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         temperature: float = 1.0,
         shares: Sequence[float] = (),
     ) -> None:
+        check_whole("seed", seed, least=0)
         number("temperature", temperature, least=1.0)
         if shares and (temperature != 1 or len(shares) != len(batch_samplers) or not _positive(shares)):
             raise InputError(

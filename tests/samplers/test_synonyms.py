@@ -228,3 +228,10 @@ def test_the_cap_holds_for_each_stratum():
 def test_a_pivot_that_cannot_be_is_refused(options, message):
     with pytest.raises(InputError, match=message):
         sampler(several_languages(), 6, **options)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True])
+def test_a_seed_is_an_integer_from_0(seed):
+    """Catches an error of numpy in the first epoch, after hours of reading."""
+    with pytest.raises(InputError, match="seed must be"):
+        sampler(TOY, 16, seed=seed)
