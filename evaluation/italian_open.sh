@@ -138,7 +138,7 @@ cell() { # name, seed: the same steps in every training
 case "${1:-systems}" in
 all) # the older runs, then the cells of the committed figures
     for step in systems table2 losses seeds ablations multilingual evaluate; do bash evaluation/italian_open.sh "$step"; done
-    export CELLS="${CELLS:-$(echo own-{v2,v3,v3_shuffled,names,retained})}"
+    export CELLS="${CELLS:-$(echo own-{v2,v3,v3_shuffled,v3_zeros,retained} extended-swapped)}"
     for step in cells report; do bash evaluation/italian_open.sh $step; done
     ;;
 data) ;;

@@ -148,6 +148,7 @@ def test_the_protocol_of_a_figure_is_said_and_so_is_that_it_is_over_other_units(
     """Would catch figures of 70,405 mentions that stand beside ours of 40,157 without a word."""
     figures = [("Terk", "zorb_acc@1", 0.5), ("Terk", "zorb_acc@5", 0.75), ("Skark", "zorb_acc@1", 0.25)]
     found = replace(result("one", "acc@1", **{"acc@1": 0.5, "acc@5": 0.5}), units={"zorb_acc@1": [40157, "mention"]})
+    found = replace(found, settings={**SETTINGS, "as_published": True})
 
     def written_over(n: int) -> str:
         published = [PublishedFigure(*figure, "Terk 1999, Table 1", "the whole corpus", n) for figure in figures]
