@@ -67,18 +67,25 @@ class DefinitionArguments(EncoderArguments):
         Raises:
             InputError: The terminology has no definition.
         """
-        lookup = DefinitionLookup(train)
+        loss = self.info_nce(model, self.definition_temperature, DefinitionLookup(train))
+        return Part(definitions_dataset(train), loss, DefinitionBatches.of(train, folder, siblings=self.siblings))
+
+    def info_nce(self, model: SentenceTransformer, temperature: float, lookup: Terminology | DefinitionLookup) -> Any:
+        """InfoNCE over all texts of a batch, without mining.
+
+        Args:
+            model: The encoder.
+            temperature: The divisor of the cosines.
+            lookup: Determines the labels that belong together.
+        """
         options: dict[str, Any] = {
             "miner": None,
             "lookup": lookup,
             "gather_across_devices": self.gather_across_devices,
         }
-        loss = (
-            InfoNCELoss(model, self.definition_temperature, **options)
-            if self.mini_batch_size is None
-            else CachedInfoNCELoss(model, self.definition_temperature, mini_batch_size=self.mini_batch_size, **options)
-        )
-        return Part(definitions_dataset(train), loss, DefinitionBatches.of(train, folder, siblings=self.siblings))
+        if self.mini_batch_size is None:
+            return InfoNCELoss(model, temperature, **options)
+        return CachedInfoNCELoss(model, temperature, mini_batch_size=self.mini_batch_size, **options)
 
 
 @dataclass
@@ -129,14 +136,22 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Distanc
         """
         return SynonymBatches.of(train, folder, dataset=rows, max_pairs_per_concept=self.max_pairs_per_concept)
 
+    def synonym_loss(self, model: SentenceTransformer, train: Terminology) -> nn.Module:
+        """The loss of the synonyms.
+
+        Args:
+            model: The encoder.
+            train: The training terminology.
+        """
+        return self.multi_similarity(model, self.synonym_preset, train, **self.embedding())
+
     def relation_rows(self, train: Terminology, seed: int) -> Dataset:
         """Pairs of names of related concepts, drawn once with a seed."""
         return relation_pairs(train, seed=seed)
 
     def _synonyms(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
         """Names of one concept against mined names of other concepts (3.4, 3.5)."""
-        loss = self.multi_similarity(model, self.synonym_preset, train, **self.embedding())
-        rows = self.synonym_rows(train)
+        rows, loss = self.synonym_rows(train), self.synonym_loss(model, train)
         return Part(rows, loss, self.synonym_batches(train, folder, rows))
 
     def _relations(self, model: SentenceTransformer, train: Terminology, seed: int) -> Part:
@@ -161,6 +176,12 @@ class MixedPartArguments(DefinitionArguments, PartArguments):
         default_factory=list,
         metadata=about(
             "share of the steps of each part, in the order of the parts; proportional to size by default", above(0)
+        ),
+    )
+    synonym_temperature: float | None = field(
+        default=None,
+        metadata=about(
+            "temperature of InfoNCE over all names of a batch, in place of the loss of synonym_preset", above(0)
         ),
     )
     pivot_language: str | None = field(
@@ -199,6 +220,12 @@ class MixedPartArguments(DefinitionArguments, PartArguments):
             "pivot_language": self.pivot_language or None,
         }
         return SynonymBatches.of(train, folder, dataset=rows, **plan)
+
+    def synonym_loss(self, model: SentenceTransformer, train: Terminology) -> nn.Module:
+        """As :meth:`PartArguments.synonym_loss`, or InfoNCE if it has a temperature."""
+        if self.synonym_temperature is None:
+            return super().synonym_loss(model, train)
+        return self.info_nce(model, self.synonym_temperature, train)
 
     def relation_rows(self, train: Terminology, seed: int) -> Dataset:
         """As :meth:`PartArguments.relation_rows`, for the selected relations."""

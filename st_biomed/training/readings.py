@@ -84,7 +84,13 @@ def _hard_pairs(recipe: Any, parts: Collection[str]) -> str:
 
 def open_encoder_readings(recipe: Any) -> list[str]:
     """Sentences on the parts, the self-distillation from the base model, and the average of several runs."""
-    sentences = hiprbert_readings(recipe, recipe.parts)
+    mined = [part for part in recipe.parts if part != "synonyms" or recipe.synonym_temperature is None]
+    sentences = hiprbert_readings(recipe, mined)
+    if mined != recipe.parts:
+        sentences.append(
+            "A synonym is contrasted with all names of other concepts in the batch (InfoNCE, temperature "
+            f"{recipe.synonym_temperature:g}), without mining."
+        )
     if recipe.runs > 1:
         sentences.append(
             f"The trained weights are the mean of those of {recipe.runs} runs, which differ in their seeds."

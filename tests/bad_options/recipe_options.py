@@ -242,6 +242,7 @@ RECIPES: list[tuple[str, str, str]] = [
     ("open_encoder", "--distillation -1", "distillation"),
     ("open_encoder", "--distillation_target angles", "distillation_target"),
     ("open_encoder", "--definition_temperature 0", "definition_temperature"),
+    ("open_encoder", "--synonym_temperature 0", "synonym_temperature"),
     ("open_encoder", "--siblings 1", "siblings"),
     ("open_encoder", "--runs 0", "runs"),
     ("open_encoder", "--corpus {missing}", "missing"),

@@ -40,6 +40,31 @@ def test_a_pivot_language_reaches_the_synonyms(tiny_bert: SentenceTransformer, t
     }
 
 
+@pytest.mark.parametrize("mini_batch_size", [None, 2])
+def test_a_temperature_contrasts_all_synonyms(tiny_bert: SentenceTransformer, tmp_path: Path, mini_batch_size):
+    """Catches a temperature that is not used, a miner that stays, and names of one concept that are negatives."""
+    given = MixedPartArguments(max_length=16, synonym_temperature=0.2, mini_batch_size=mini_batch_size)
+    loss = given.part("synonyms", tiny_bert, TERMINOLOGY, tmp_path, 0).loss
+    texts = [f"{word} {c}" for c in (0, 1) for word in ("flumpa", "terkia", "mimpa")]
+    labels = torch.tensor([TERMINOLOGY.strings.index(text) for text in texts])
+    features = dict(tiny_bert.tokenize(texts))
+    with torch.no_grad():
+        unit = torch.nn.functional.normalize(tiny_bert.eval()(features)["sentence_embedding"], dim=1)
+        logits = (unit @ unit.T / 0.2).exp()
+        concept = torch.tensor([i // 3 for i in range(6)])
+        other = (logits * (concept[:, None] != concept)).sum(1)
+        terms = [
+            [
+                -(logits[i, j] / (logits[i, j] + other[i])).log()
+                for j in range(6)
+                if j != i and concept[i] == concept[j]
+            ]
+            for i in range(6)
+        ]
+        expected = torch.stack([torch.stack(of_text).mean() for of_text in terms]).mean()
+        assert loss([features], labels).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
 @pytest.mark.parametrize(("preset", "mode"), [("sapbert", "all"), ("hiprbert", "all"), ("sapbert", "hard")])
 def test_mine_reaches_the_losses_and_changes_nothing_else(
     tiny_bert: SentenceTransformer, tmp_path: Path, preset, mode

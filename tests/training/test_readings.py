@@ -9,9 +9,16 @@ import pytest
 from recipes.hiprbert import HiPrBERTArguments
 from recipes.italian_kge import ItalianArguments
 from recipes.knowledge_injection import InjectionArguments
+from recipes.open_encoder import OpenEncoderArguments
 from recipes.sapbert import SapBERTArguments
 from st_biomed.losses.miners import MODES
-from st_biomed.training.readings import hiprbert_readings, injection_readings, italian_readings, sapbert_readings
+from st_biomed.training.readings import (
+    hiprbert_readings,
+    injection_readings,
+    italian_readings,
+    open_encoder_readings,
+    sapbert_readings,
+)
 
 
 def test_the_steepness_is_that_of_the_options():
@@ -41,6 +48,17 @@ def test_the_kept_pairs_are_those_of_the_miner(given: dict[str, Any], says: str,
 def test_every_mode_is_told(mode: str):
     (sentence,) = hiprbert_readings(HiPrBERTArguments(mining=mode), ["synonyms"])
     assert "kept here are those whose negative is " in sentence
+
+
+def test_synonyms_with_a_temperature_are_not_mined():
+    """Catches a card that speaks of mined synonyms where none are, and one that forgets the mined relations."""
+    mined, contrasted = (
+        open_encoder_readings(OpenEncoderArguments(parts=["synonyms"], synonym_temperature=t)) for t in (None, 0.05)
+    )
+    assert "Hard pairs are mined" in mined[0] and "InfoNCE" not in " ".join(mined)
+    assert "InfoNCE, temperature 0.05" in contrasted[0] and "mined from" not in " ".join(contrasted)
+    both = open_encoder_readings(OpenEncoderArguments(parts=["synonyms", "relations"], synonym_temperature=0.05))
+    assert "Hard pairs are mined" in both[0] and "InfoNCE" in both[1]
 
 
 def test_the_temperature_of_the_injection_is_told():
