@@ -39,9 +39,9 @@ class Published(NamedTuple):
     Attributes:
         metric: ``"mrr"`` or ``"hits@10"``.
         figures: Model to figure; none if no figure of the models that are trained here is known.
-        searched: Whether a figure is the best of a search of settings for this graph; those trained here are defaults.
         source: Where they are from.
         digest: Digest of the graph with these parts; empty if it is not pinned.
+        searched: Whether a figure is the best of a search of settings for this graph; those trained here are defaults.
     """
 
     metric: str

@@ -70,7 +70,9 @@ class DefinitionArguments(EncoderArguments):
         loss = self.info_nce(model, self.definition_temperature, DefinitionLookup(train))
         return Part(definitions_dataset(train), loss, DefinitionBatches.of(train, folder, siblings=self.siblings))
 
-    def info_nce(self, model: SentenceTransformer, temperature: float, lookup: Terminology | DefinitionLookup) -> Any:
+    def info_nce(
+        self, model: SentenceTransformer, temperature: float, lookup: Terminology | DefinitionLookup
+    ) -> nn.Module:
         """InfoNCE over all texts of a batch, without mining.
 
         Args:
@@ -150,7 +152,7 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Distanc
         return relation_pairs(train, seed=seed)
 
     def _synonyms(self, model: SentenceTransformer, train: Terminology, folder: Path) -> Part:
-        """Names of one concept against mined names of other concepts (3.4, 3.5)."""
+        """Names of one concept against names of other concepts (3.4, 3.5)."""
         rows, loss = self.synonym_rows(train), self.synonym_loss(model, train)
         return Part(rows, loss, self.synonym_batches(train, folder, rows))
 
