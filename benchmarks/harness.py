@@ -29,6 +29,10 @@ LOAD = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
 """Mean number of busy processes in the minute before this one; ``None`` where the system does not count them."""
 
 
+DEVICE = "cpu"
+"""Where benchmarks that list it among their ``DEVICES`` compute; ``python -m benchmarks --device`` sets it."""
+
+
 @dataclass(frozen=True)
 class Timing:
     """Wall-clock seconds of one contestant, one value per round."""
@@ -76,6 +80,8 @@ def interleaved(
 def peak_memory(prepare: Callable[..., Callable[[], object]], *arguments: Any) -> float:
     """How far the resident memory of a fresh process rises while ``prepare(*arguments)()`` runs, in MB (10^6 bytes).
 
+    On a GPU it is the rise of the memory that PyTorch has allocated there, in this process.
+
     Args:
         prepare: A function at the top level of a module; it loads what the measured callable needs and returns it.
             What it holds on to before the call does not count.
@@ -84,6 +90,8 @@ def peak_memory(prepare: Callable[..., Callable[[], object]], *arguments: Any) -
     Raises:
         BrokenProcessPool: If the fresh process dies, of too little memory for instance.
     """
+    if DEVICE == "cuda":
+        return _rise_on_gpu(prepare(*arguments))
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_rise, prepare, arguments).result()
 
@@ -94,6 +102,18 @@ def _rise(prepare: Callable[..., Callable[[], object]], arguments: tuple[Any, ..
     before = resident("VmRSS")
     run()
     return (resident("VmHWM") - before) / 1e6
+
+
+def _rise_on_gpu(run: Callable[[], object]) -> float:
+    import torch
+
+    run()  # workspaces of libraries, which stay
+    gc.collect()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    run()
+    torch.cuda.synchronize()
+    return (torch.cuda.max_memory_allocated() - before) / 1e6
 
 
 def resident(key: str) -> int:

@@ -45,11 +45,16 @@ models() { # names
 mix() { # folder, share of the trained weights
     st-biomed average $base $out/runs --weights "$(python -c "print(1 - $2)"),$2" --output "$1" --overwrite
 }
-shares() { # name, shares: the average of its first two runs with the base, on the dev parts
+shares() { # name, seeds, shares: the average of its runs with the base, on the dev parts
     local name=$1 file=$out/$1-shares.yaml
-    for other in "${@:2}"; do
-        half=$(python -c "print($other / 2)")
-        echo "two-$other: {mix: {$out/$name-0-training/trained: $half, $out/$name-1-training/trained: $half}}"
+    for other in "${@:3}"; do
+        python - "$out/$name" "$other" $2 <<'PYTHON'
+import sys
+
+name, share, *seeds = sys.argv[1:]
+parts = ", ".join(f"{name}-{seed}-training/trained: {float(share) / len(seeds)}" for seed in seeds)
+print(f"mean-{share}: {{mix: {{{parts}}}}}")
+PYTHON
     done >"$file"
     python evaluation/open_encoder_trials.py "$file" --output "${file%.yaml}"
 }
@@ -69,12 +74,12 @@ scorecard) # every benchmark that has its data, of the release; one or two of ea
     # shellcheck disable=SC2046
     slow=ncbi_disease few runs $(models full)
     ;;
-share) # the share of the trained weights, chosen on the dev parts with the average of two runs
-    shares full 0.6 0.8 1
+share) # the share of the trained weights, chosen on the dev parts
+    shares full "$seeds" 0.8 0.9 1
     ;;
 longer) # two runs of twice the steps, on the dev parts
     for seed in 0 1; do train longer "$seed" --runs 1 --keep_trained true --max_steps 1600; done
-    shares longer 0.6 0.8
+    shares longer "0 1" 0.6 0.8
     ;;
 curve) # other shares of the trained weights in the release
     for other in 0.25 0.5 1; do mix $out/share-$other $other; done

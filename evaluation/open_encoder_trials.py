@@ -2,6 +2,8 @@
 
     python evaluation/open_encoder_trials.py trials.yaml --output out/trials
 
+``--workers 8`` takes eight trials at once, each in a process: one small encoder does not fill a GPU.
+
 The file has a trial in each entry: arguments of the recipe, and shares of the trained weights to measure (1 by default); a mix, the
 shares of earlier trials or of folders of trained models, of which the rest to 1 is the base model's; or the number of leading principal components that are removed
 from the vectors of the untrained base model, a control of ``--distillation_removed``::
@@ -23,15 +25,17 @@ import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 import argparse
 import json
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from filelock import FileLock
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from torch import Tensor
 from transformers import set_seed
@@ -67,33 +71,50 @@ Settings = tuple[OpenEncoderArguments, SentenceTransformerTrainingArguments]
 State = dict[str, Tensor]
 
 
+class Turn(NamedTuple):
+    """Which trials a process takes: those whose position in the file has this remainder."""
+
+    place: int = 0
+    of: int = 1
+
+
+ALL = Turn()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trials", type=Path, help="YAML file of the trials")
     parser.add_argument("--config", default="recipes/configs/open_encoder_english.yaml", help="what the trials change")
     parser.add_argument("--output", type=Path, default=Path("out/trials"))
+    parser.add_argument("--workers", type=int, default=1, help="processes; each takes every n-th trial of the file")
+    parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
+    if arguments.workers > 1 and arguments.worker is None:
+        raise SystemExit(in_processes([sys.executable, *sys.argv], arguments.workers))
+    turn = Turn(arguments.worker or 0, arguments.workers)
     recipe, training = settings(arguments.config, "")
     data = open_encoder.read(recipe, training)
     suite = development(data)
     results = arguments.output / "results.jsonl"
     base = recipe.encoder()
-    if ("base", 0.0) not in lines_of(results):
+    if turn.place == 0 and ("base", 0.0) not in lines_of(results):
         write(results, "base", 0.0, measured(base, suite))
-    while (waiting := next_trial(arguments.trials, results)) is not None:
+    while (waiting := next_trial(arguments.trials, results, turn)) is not None:
         name, trial, left = waiting
         if "removed" in trial:
             write(results, name, 0.0, measured(base, suite, without_top(base, data, trial["removed"])))
             continue
         if "mix" in trial:
+            while turn.of > 1 and not all(stored(part, arguments.output) for part in trial["mix"]):
+                time.sleep(1)  # another process trains it
             parts = {part: weights_of(part, arguments.output) for part in trial["mix"]}
             weights = [1 - sum(trial["mix"].values()), *trial["mix"].values()]
             shares = {1.0: average([base.state_dict(), *parts.values()], weights, base)}
         else:
             kept = arguments.output / f"{name}.pt"
             if not kept.is_file() or name not in {trial for trial, _ in lines_of(results)}:
-                trained = train(settings(arguments.config, trial["arguments"]), data, arguments.output)
+                trained = train(settings(arguments.config, trial["arguments"]), data, arguments.output / "work" / name)
                 with replacing_file(kept) as draft:
                     torch.save(trained, draft)
             trained = torch.load(kept, weights_only=True)
@@ -104,16 +125,36 @@ def main() -> None:
             write(results, name, share, measured(model, suite))
 
 
-def next_trial(trials: Path, results: Path) -> tuple[str, dict[str, Any], list[float]] | None:
-    """The first trial with shares that have no line, and these shares.
+def in_processes(command: list[str], workers: int) -> int:
+    """Run the command once for each worker, and end all of them when one fails.
+
+    Returns:
+        The status of the first that failed, otherwise 0.
+    """
+    running = [subprocess.Popen([*command, "--worker", str(place)]) for place in range(workers)]
+    try:
+        while any(process.poll() is None for process in running):
+            if failed := [process.returncode for process in running if process.returncode]:
+                return failed[0]
+            time.sleep(0.5)
+    finally:
+        for process in running:
+            process.terminate()
+    return max(process.returncode for process in running)
+
+
+def next_trial(trials: Path, results: Path, turn: Turn = ALL) -> tuple[str, dict[str, Any], list[float]] | None:
+    """The first trial of a process with shares that have no line, and these shares.
 
     Raises:
         InputError: A trial of another form.
     """
-    for name, trial in read_yaml(trials).items():
+    for place, (name, trial) in enumerate(read_yaml(trials).items()):
         kinds = list(trial) if isinstance(trial, dict) else []
         if kinds not in (["arguments"], ["mix"], ["removed"]) and set(kinds) != {"arguments", "shares"}:
             raise InputError(f"{trials}: {name}: expected arguments (with shares), mix or removed, found {trial!r}")
+        if place % turn.of != turn.place:
+            continue
         shares = [0.0] if "removed" in trial else trial.get("shares", [1.0])
         if left := [share for share in shares if (name, share) not in lines_of(results)]:
             return name, trial, left
@@ -125,6 +166,7 @@ def settings(config: str, arguments: str) -> Settings:
     recipe, training = read_settings(
         (OpenEncoderArguments, SentenceTransformerTrainingArguments), [config, *shlex.split(arguments)]
     )
+    open_encoder.without_none(recipe)
     training.eval_strategy = training.save_strategy = "no"
     return recipe, recipe.training_arguments(training)
 
@@ -170,7 +212,12 @@ def train(trial: Settings, data: open_encoder.Data, output: Path) -> State:
     record = record_run("open_encoder", recipe, training, losses, terminologies=[data.whole])
     rows = {name: part.rows for name, part in parts.items()}
     train_encoder(model, recipe, training, rows, losses, record, TerminologyDigestCallback(losses), EpochCallback())
-    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+    return {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
+
+
+def stored(name: str, output: Path) -> bool:
+    """Whether there is an earlier trial, or a folder, of this name."""
+    return (output / f"{name}.pt").is_file() or Path(name).is_dir()
 
 
 def weights_of(name: str, output: Path) -> State:
@@ -214,8 +261,9 @@ def lines_of(results: Path) -> dict[tuple[str, float], str]:
 
 def write(results: Path, trial: str, share: float, figures: dict[str, float]) -> None:
     """Append and print a line."""
-    line = json.dumps({"trial": trial, "share": share, **figures, "time": time.strftime("%H:%M")})
-    replace_text(results, "".join([*lines_of(results).values(), line + "\n"]))
+    line = json.dumps({"trial": trial, "share": share, **figures, "time": time.strftime("%H:%M:%S")})
+    with FileLock(results.with_suffix(".lock")):
+        replace_text(results, "".join([*lines_of(results).values(), line + "\n"]))
     print(line, flush=True)
 
 

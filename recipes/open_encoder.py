@@ -97,9 +97,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments) -> None:
     """All runs of one command."""
-    for name in ("trees", "corpus"):
-        if getattr(recipe, name) == ["none"]:
-            setattr(recipe, name, [])
+    without_none(recipe)
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 4, 16, 4
@@ -109,6 +107,13 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
         training, "open_encoder", recipe.overwrite, base_model=recipe.base_model, in_phases=True
     ) as folders:
         run(recipe, training, folders, Phases(folders, training, free=("runs",)))
+
+
+def without_none(recipe: OpenEncoderArguments) -> None:
+    """Make lists empty that are given as ``none``."""
+    for name in ("trees", "corpus"):
+        if getattr(recipe, name) == ["none"]:
+            setattr(recipe, name, [])
 
 
 def check(recipe: OpenEncoderArguments) -> None:

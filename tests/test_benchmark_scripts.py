@@ -42,3 +42,16 @@ def test_a_table_says_how_busy_the_machine_was(monkeypatch: pytest.MonkeyPatch):
     assert "load average before the start 2.0, Python" in table.markdown()
     monkeypatch.setattr(harness, "LOAD", None)
     assert "GiB, Python" in table.markdown()
+
+
+def test_a_benchmark_without_a_form_for_a_device_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """Catches figures of a CPU in the folder of a GPU's."""
+    from benchmarks import harness
+
+    monkeypatch.setattr(harness, "DEVICE", "cpu")
+    with pytest.raises(SystemExit) as stopped:
+        run(["checksums", "--device", "cuda", "--quick"])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().out == "checksums is left out: it has no form for cuda\n"

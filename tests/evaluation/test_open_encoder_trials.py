@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from evaluation.open_encoder_trials import lines_of, next_trial, write
+from evaluation.open_encoder_trials import Turn, in_processes, lines_of, next_trial, write
 from st_biomed.errors import InputError
 
 
@@ -33,3 +34,21 @@ def test_a_trial_of_another_form_is_refused(tmp_path: Path, trial: str):
     (tmp_path / "trials.yaml").write_text(f"mild: {trial}\n")
     with pytest.raises(InputError, match=r"trials.yaml: mild: expected arguments \(with shares\), mix or removed"):
         next_trial(tmp_path / "trials.yaml", tmp_path / "results.jsonl")
+
+
+def test_each_process_takes_its_own_trials(tmp_path: Path):
+    """Catches a trial that two processes train, and one that none does."""
+    trials, results = tmp_path / "trials.yaml", tmp_path / "results.jsonl"
+    trials.write_text("".join(f"{name}: {{removed: 1}}\n" for name in "abc"))
+    taken: dict[int, list[str]] = {0: [], 1: []}
+    for place in taken:
+        while (waiting := next_trial(trials, results, Turn(place, 2))) is not None:
+            taken[place].append(waiting[0])
+            write(results, waiting[0], 0.0, {})
+    assert taken == {0: ["a", "c"], 1: ["b"]}
+
+
+@pytest.mark.parametrize(("code", "status"), [("", 0), ("import sys; sys.exit(3 if sys.argv[-1] == '1' else 0)", 3)])
+def test_the_status_of_processes_is_that_of_one_that_failed(code: str, status: int):
+    """Catches trials that fail unnoticed."""
+    assert in_processes([sys.executable, "-c", code], 2) == status
