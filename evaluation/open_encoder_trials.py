@@ -46,6 +46,7 @@ from recipes import open_encoder
 from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.averaging.average_encoders import buffers_of
 from st_biomed.averaging.states import average_states
+from st_biomed.encoder import computes_bf16
 from st_biomed.encoder.load import load_encoder
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import read_benchmark_settings
@@ -173,7 +174,7 @@ def settings(config: str, arguments: str) -> Settings:
 
 def development(data: open_encoder.Data) -> EvaluatorSuite:
     """Dev parts of the recipe and of NCBI disease, and the development benchmarks; without intervals."""
-    options: Any = {"n_bootstrap": 0, "bf16": True}
+    options: Any = {"n_bootstrap": 0, "bf16": computes_bf16()}
     ncbi = read_benchmark_settings("ncbi_disease", LinkingSettings)
     raw = ncbi.open()
     suite = EvaluatorSuite(
@@ -236,7 +237,7 @@ def without_top(
 ) -> Callable[[np.ndarray], np.ndarray]:
     """The map that removes the mean and leading components of the vectors of names that are trained on."""
     names = np.random.default_rng(0).permutation(len(data.train.strings))[:SAMPLE]
-    vectors = model_embedder(model, bf16=True)([data.train.strings[i] for i in names.tolist()])
+    vectors = model_embedder(model, bf16=computes_bf16())([data.train.strings[i] for i in names.tolist()])
     return AllButTheTop.fit(vectors, removed)
 
 
@@ -244,7 +245,7 @@ def measured(
     model: SentenceTransformer, suite: EvaluatorSuite, mapped: Callable[[np.ndarray], np.ndarray] = np.asarray
 ) -> dict[str, float]:
     """The primary figure of every evaluator, the accuracy on refined mentions besides; of mapped vectors."""
-    embed = model_embedder(model, bf16=True)
+    embed = model_embedder(model, bf16=computes_bf16())
     found = suite.measure_vectors(EmbedOnce(lambda texts: mapped(embed(texts)), KEPT_TEXTS))
     figures = {evaluator.name: found[evaluator.name][evaluator.primary_metric] for evaluator in suite.tests}
     for name, values in found.items():

@@ -5,9 +5,9 @@
 
 The recipe reads terminologies, holds out what the benchmarks measure, and trains on synonyms, definitions (and, with
 ``--corpus``, passages of text in which a name is used), the hierarchy and relations together, while self-distillation
-preserves the cosines of the base model. With ``--runs N`` it trains N encoders with consecutive seeds and averages their
-weights. It then averages the weights with those of the base model, and writes a folder that sentence-transformers loads
-without this package.
+preserves the cosines of the base model, on these texts and, with ``--distilled_texts``, on any text. With ``--runs N`` it
+trains N encoders with consecutive seeds and averages their weights. It then averages the weights with those of the base
+model, and writes a folder that sentence-transformers loads without this package.
 
 The models of the runs stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` continues in the first
 unfinished run. All arguments of the trainer are accepted too; ``--help-all`` lists them.
@@ -43,21 +43,20 @@ from st_biomed.settings.checks import COUNT, PATH, SEED, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import changed_arguments, measured_in_training
-from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run
 from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
-from st_biomed.training.parts import MixedPartArguments, check_parts
+from st_biomed.training.parts import check_parts
 from st_biomed.training.phases import Phases
 from st_biomed.training.readings import open_encoder_readings
+from st_biomed.training.text_part import TEXTS, TextPartArguments
 from st_biomed.training_data import without_benchmark, without_relations
-from st_biomed.training_data.passage_arguments import PassageArguments
 
 PARTS = ("synonyms", "definitions", "hierarchy", "relations")
 
 
 @dataclass
-class OpenEncoderArguments(PassageArguments, HeldOutNameArguments, DistillationArguments, MixedPartArguments):
+class OpenEncoderArguments(HeldOutNameArguments, TextPartArguments):
     """Arguments for the training data, the held-out data and the benchmarks."""
 
     terminology: list[str] = field(
@@ -67,7 +66,7 @@ class OpenEncoderArguments(PassageArguments, HeldOutNameArguments, DistillationA
         ),
     )
     parts: list[str] = field(
-        default_factory=lambda: list(PARTS), metadata=about("parts to train on", one_of(*PARTS, called="part"))
+        default_factory=lambda: list(PARTS), metadata=about("parts to train on", one_of(*PARTS, TEXTS, called="part"))
     )
     trees: list[str] = field(
         default_factory=list,
@@ -111,7 +110,7 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
 
 def without_none(recipe: OpenEncoderArguments) -> None:
     """Make lists empty that are given as ``none``."""
-    for name in ("trees", "corpus"):
+    for name in ("trees", "corpus", "distilled_texts"):
         if getattr(recipe, name) == ["none"]:
             setattr(recipe, name, [])
 
@@ -121,14 +120,15 @@ def check(recipe: OpenEncoderArguments) -> None:
 
     Raises:
         InputError: The terminology or the parts are empty, a part is repeated or unknown, the shares do not fit the
-            parts, a preset has no triplet miner to change, one of ``trees`` is not a tree benchmark, or the corpus is
-            missing or would not be trained on.
+            parts, a preset has no triplet miner to change, one of ``trees`` is not a tree benchmark, or the corpus or the
+            raw text is missing or would not be trained on.
     """
-    check_parts(recipe.terminology, recipe.parts, PARTS)
+    check_parts(recipe.terminology, recipe.parts, (*PARTS, TEXTS))
     if recipe.corpus:
         if "definitions" not in recipe.parts:
             raise InputError(f"corpus: its passages belong to the part definitions, found {' '.join(recipe.parts)}")
         recipe.check_corpus()
+    recipe.check_texts(recipe.parts)
     recipe.check_shares(recipe.parts)
     recipe.repeats_by_source()
     recipe.check_distances()
@@ -198,7 +198,7 @@ def run(
         training,
         {},
         terminologies=[whole],
-        corpora=[] if coverage is None else [corpus_data(recipe, coverage)],
+        corpora=[*([] if coverage is None else [corpus_data(recipe, coverage)]), *recipe.texts_data()],
         description="An encoder of biomedical terms, trained on open terminologies.",
         readings=open_encoder_readings(recipe),
         headline=suite.headline,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss as OrdinalMultiSimilarityLoss
     from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss as BarlowTwinsLoss
     from st_biomed.losses.self_distillation import CachedDistilledLoss as CachedDistilledLoss
+    from st_biomed.losses.self_distillation import CachedSelfDistillationLoss as CachedSelfDistillationLoss
     from st_biomed.losses.self_distillation import DistilledLoss as DistilledLoss
     from st_biomed.losses.self_distillation import SelfDistillationLoss as SelfDistillationLoss
     from st_biomed.losses.synonym_marginalization import SynonymMarginalizationLoss as SynonymMarginalizationLoss
@@ -66,6 +67,7 @@ _HOME = {
     "KnowledgeInjectionLoss": "st_biomed.losses.knowledge_injection",
     "FewShotLoss": "st_biomed.losses.few_shot",
     "SelfDistillationLoss": "st_biomed.losses.self_distillation",
+    "CachedSelfDistillationLoss": "st_biomed.losses.self_distillation",
     "DistilledLoss": "st_biomed.losses.self_distillation",
     "CachedDistilledLoss": "st_biomed.losses.self_distillation",
     "FewShotNegativesCallback": "st_biomed.losses.few_shot_callbacks",

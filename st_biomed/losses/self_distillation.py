@@ -170,6 +170,12 @@ class SelfDistillationLoss(nn.Module):
 """
 
 
+class CachedSelfDistillationLoss(CachedLoss):
+    """:class:`SelfDistillationLoss` over large batches: its arguments, and those of :class:`CachedLoss`."""
+
+    loss_class = SelfDistillationLoss
+
+
 LabelMap = Callable[[Tensor], Tensor]
 """Maps integers of any shape to integers of the same shape."""
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from datasets import Dataset
 from torch import nn
 
-from st_biomed.losses.self_distillation import TARGETS, LabelMap, with_distillation
+from st_biomed.losses.self_distillation import (
+    TARGETS,
+    CachedSelfDistillationLoss,
+    LabelMap,
+    SelfDistillationLoss,
+    with_distillation,
+)
 from st_biomed.settings.checks import SIZE, WEIGHT, about, one_of, within
 from st_biomed.terminology import Terminology
 from st_biomed.training.teacher import TeacherVectors
@@ -113,6 +119,29 @@ class DistillationArguments:
         longest: Any = max([train.strings, *with_texts], key=len)
         teacher = self._teacher(model, longest, max_length, bf16)
         return {name: self._held(losses[name], teacher, rows=part.texts_of) for name, part in parts.items()}
+
+    def only_distilled(
+        self,
+        model: SentenceTransformer,
+        texts: Sequence[str],
+        *,
+        max_length: int | None = None,
+        bf16: bool = False,
+        mini_batch_size: int | None = None,
+        gather_across_devices: bool = False,
+    ) -> nn.Module:
+        """Self-distillation without another loss, of rows of ``texts``.
+
+        Args:
+            model, texts, max_length, bf16: As for :meth:`distilled`.
+            mini_batch_size: Number of texts embedded at once; ``None`` for all texts of a batch.
+            gather_across_devices: Whether the texts of all processes form one batch.
+        """
+        options: dict[str, Any] = {"target": self.distillation_target, "gather_across_devices": gather_across_devices}
+        given = model, self._teacher(model, texts, max_length, bf16), self.distillation
+        if mini_batch_size is None:
+            return SelfDistillationLoss(*given, **options)
+        return CachedSelfDistillationLoss(*given, mini_batch_size=mini_batch_size, **options)
 
     def _teacher(
         self, model: SentenceTransformer, texts: Sequence[str], max_length: int | None, bf16: bool

@@ -102,7 +102,14 @@ def open_encoder_readings(recipe: Any) -> list[str]:
             f"Passages of {recipe.passage_words} words around a name, at most {recipe.passages_per_concept} of a concept, count "
             "as definitions of its concept; a mask stands in the place of the name."
         )
-    return [*sentences, *distillation_readings(recipe, "names and definitions")]
+    if "texts" in recipe.parts:
+        sentences.append(
+            f"Passages of {recipe.passage_words} words of raw text are a part of their own, without a loss but self-distillation."
+        )
+    return [
+        *sentences,
+        *distillation_readings(recipe, "texts" if "texts" in recipe.parts else "names and definitions"),
+    ]
 
 
 def distillation_readings(recipe: Any, texts: str = "names") -> list[str]:

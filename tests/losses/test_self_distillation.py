@@ -12,6 +12,7 @@ from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.self_distillation import (
     CachedDistilledLoss,
+    CachedSelfDistillationLoss,
     DistilledLoss,
     SelfDistillationLoss,
     with_distillation,
@@ -27,6 +28,11 @@ NAMES = ["flu", "acute of the disease", "zoster", "other", "type 2 disease of th
 
 class TestSelfDistillationContract(LossContract):
     loss_class = SelfDistillationLoss
+    arguments = {"teacher": TEACHER}
+
+
+class TestCachedSelfContract(LossContract):
+    loss_class = CachedSelfDistillationLoss
     arguments = {"teacher": TEACHER}
 
 

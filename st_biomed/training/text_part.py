@@ -1,0 +1,101 @@
+"""Raw text as a part of a training: the base model's knowledge of any text is preserved, not only that of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sentence_transformers import SentenceTransformer
+from torch import nn
+
+from st_biomed.corpus.raw_text import Document, documents, files_of
+from st_biomed.encoder import computes_bf16
+from st_biomed.errors import InputError
+from st_biomed.release.run_data import CorpusData
+from st_biomed.samplers import ShuffledBatches
+from st_biomed.settings.checks import PATH, about
+from st_biomed.terminology import Terminology
+from st_biomed.training.distillation import DistillationArguments
+from st_biomed.training.parts import MixedPartArguments, Part
+from st_biomed.training_data.passage_arguments import PassageArguments
+from st_biomed.training_data.raw_passages import passages_dataset
+
+TEXTS = "texts"
+"""The part of raw text."""
+
+
+@dataclass
+class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArguments):
+    """The raw text of the part ``texts``; its form, and the words of a passage, are those of the corpus."""
+
+    distilled_texts: list[str] = field(
+        default_factory=list,
+        metadata=about("files and folders of raw text of any kind, for the part texts; none for none", PATH),
+    )
+    distilled_texts_license: str = field(default="", metadata={"help": "license of distilled_texts, for the card"})
+
+    def check_texts(self, parts: list[str]) -> None:
+        """Raise InputError if the raw text does not fit the parts, before anything is read.
+
+        Args:
+            parts: Names of the parts.
+
+        Raises:
+            InputError: The part has no text, the text has no part, the weight of self-distillation is 0, or no such file
+                or folder.
+        """
+        if not self.distilled_texts and TEXTS not in parts:
+            return
+        if not self.distilled_texts:
+            raise InputError(f"parts: {TEXTS} needs raw text: give --distilled_texts, or omit the part")
+        if TEXTS not in parts:
+            raise InputError(f"distilled_texts: belong to the part {TEXTS}, found {' '.join(parts)}")
+        if not self.distillation:
+            raise InputError(
+                f"distillation: the part {TEXTS} is only distilled, and its weight is 0: give --distillation"
+            )
+        files_of(self.distilled_texts, self.text_form)
+
+    def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
+        """As :meth:`MixedPartArguments.part`, with the additional part ``texts``, which is only distilled.
+
+        Raises:
+            InputError: The raw text is empty.
+        """
+        if name != TEXTS:
+            return super().part(name, model, train, folder, seed)
+        rows = passages_dataset(self._documents(), self.passage_words)
+        loss = self.only_distilled(
+            model,
+            rows["text"],
+            max_length=self.max_length,
+            bf16=self.precision == "auto" and computes_bf16(),
+            **self.embedding(),
+        )
+        return Part(rows, loss, ShuffledBatches.of(rows))
+
+    def distilled_parts(
+        self,
+        parts: Mapping[str, Part],
+        model: SentenceTransformer,
+        train: Terminology,
+        *,
+        max_length: int | None = None,
+        bf16: bool = False,
+    ) -> dict[str, nn.Module]:
+        """As :meth:`DistillationArguments.distilled_parts`; the part ``texts`` is distilled already."""
+        others = {name: part for name, part in parts.items() if name != TEXTS}
+        losses = super().distilled_parts(others, model, train, max_length=max_length, bf16=bf16)
+        return {name: losses.get(name, part.loss) for name, part in parts.items()}
+
+    def texts_data(self) -> list[CorpusData]:
+        """The record of the raw text, if there is any: names of files and folders without their location, and counts."""
+        if not self.distilled_texts:
+            return []
+        words = [len(document.text.split()) for document in self._documents()]
+        files = [Path(file).name for file in self.distilled_texts]
+        return [CorpusData(files=files, documents=len(words), words=sum(words), license=self.distilled_texts_license)]
+
+    def _documents(self) -> Iterator[Document]:
+        return documents(self.distilled_texts, form=self.text_form, field=self.text_field)
