@@ -75,7 +75,9 @@ def run(
     ] = Path("out/evaluation"),
     cache: Annotated[bool, typer.Option(help="Keep the vectors of texts for later runs.")] = True,
     batch_size: Annotated[int, typer.Option(help="Texts per forward pass.", min=1)] = 128,
-    bf16: Annotated[bool, typer.Option(help="Embed under bfloat16 autocast.")] = False,
+    bf16: Annotated[
+        bool, typer.Option(help="Embed under bfloat16 autocast, where the machine multiplies it in hardware.")
+    ] = False,
     n_bootstrap: Annotated[int, typer.Option(help="Resamples of the intervals and tests; 0 for none.", min=0)] = 1000,
     bootstrap_seed: Annotated[int, typer.Option(help="Seed of these resamples.", min=0), SEED] = 0,
     device: Device = None,
@@ -126,7 +128,7 @@ def run(
     folder = ResultsFolder(output)
     options: EvaluatorOptions = {
         "batch_size": batch_size,
-        "bf16": bf16,
+        "bf16": bf16 and _in_hardware(),
         "n_bootstrap": n_bootstrap,
         "bootstrap_seed": bootstrap_seed,
         "cache_dir": output / "vectors" if cache else None,
@@ -223,6 +225,16 @@ def _named(names: list[str]) -> list[Benchmark]:
                 f"unknown benchmark {name!r}{near or ', no file either'} (`st-biomed evaluate --list` shows all)"
             )
     return [Benchmark.read(path) for path in benchmark_files(names)]
+
+
+def _in_hardware() -> bool:
+    """Whether this machine multiplies bfloat16 in hardware, and a line if it does not."""
+    from st_biomed.encoder import computes_bf16
+
+    if found := computes_bf16():
+        return found
+    typer.echo("--bf16: this machine multiplies bfloat16 in software, many times slower; float32 is used", err=True)
+    return False
 
 
 def _complain(found: Measured, chosen: list[Benchmark], *, asked: bool) -> None:

@@ -39,6 +39,19 @@ def test_the_six_aucs_of_a_saved_terminology_are_printed_and_written(
     assert 0 < json.loads(line)["metrics"]["tree_mean_auc"] < 1
 
 
+@pytest.mark.parametrize("in_hardware", [True, False])
+def test_bf16_is_used_where_the_machine_has_it(
+    run: Callable, words: list[object], tmp_path: Path, in_hardware: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches autocast on a processor that multiplies bfloat16 in software, fifty times slower."""
+    monkeypatch.setattr("st_biomed.encoder.computes_bf16", lambda: in_hardware)
+    result = run(*words, "--bf16")
+    assert result.exit_code == 0, result.output
+    assert ("float32 is used" in result.stderr) is not in_hardware
+    (line,) = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    assert json.loads(line)["computation"]["bf16"] is in_hardware
+
+
 def test_the_same_seed_prints_the_same_table(run: Callable, words: list[object], tmp_path: Path) -> None:
     """Catches pairs drawn from a set or a global random state."""
     first = run(*words, "--seed", 3).stdout
