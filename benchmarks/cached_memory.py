@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks import harness
 from benchmarks.embedding_names import encoder, synonym_pairs
-from benchmarks.harness import Table, peak_memory
+from benchmarks.harness import Table, on_device, peak_memory
 from st_biomed.losses.cached import CachedMultiSimilarityLoss
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
+
+DEVICES = ("cpu", "cuda")
 
 
 def main(quick: bool = False) -> Table:
@@ -40,5 +43,5 @@ def prepare(size: int, settings: dict[str, Any]) -> Callable[[], object]:
     texts, labels = synonym_pairs(size)
     loss_class = CachedMultiSimilarityLoss if settings else MultiSimilarityLoss
     loss = loss_class.from_preset(model, "sapbert", **settings)
-    features = [dict(model.preprocess(texts))]
+    features, labels = [on_device(model.preprocess(texts))], labels.to(harness.DEVICE)
     return lambda: loss(features, labels).backward()

@@ -9,8 +9,9 @@ import torch
 from sentence_transformers import SentenceTransformer
 from torch import Tensor
 
+from benchmarks import harness
 from benchmarks.embedding_names import terminology
-from benchmarks.harness import Table, interleaved
+from benchmarks.harness import Table, interleaved, on_device
 from st_biomed.encoder import PACKAGED, load_encoder
 from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.info_nce import InfoNCELoss
@@ -20,6 +21,7 @@ from st_biomed.terminology import Terminology
 from st_biomed.terminology.definition_lookup import DefinitionLookup
 from st_biomed.training_data import definitions_dataset, names_dataset
 
+DEVICES = ("cpu", "cuda")
 MAX_LENGTH = 64
 """Of both: it cuts no name and few definitions."""
 
@@ -31,7 +33,7 @@ LENGTHS = (7, 40)
 def main(quick: bool = False) -> Table:
     """Whole steps with 512 rows (quick: 16): names alone, names and definitions, and the latter without sorting."""
     size, repeats = (16, 1) if quick else (512, 7)
-    model = load_encoder(PACKAGED, max_length=MAX_LENGTH, device="cpu")
+    model = load_encoder(PACKAGED, max_length=MAX_LENGTH, device=harness.DEVICE)
     model.train()
     defined = with_definitions(terminology(), 200 if quick else CONCEPTS)
     n_tokens: dict[str, int] = {}
@@ -55,7 +57,7 @@ def main(quick: bool = False) -> Table:
             [
                 way,
                 f"{n_tokens[way]:,}",
-                f"{times[way].median:.2f} s",
+                f"{times[way].median * 1e3:,.0f} ms",
                 f"{rate[way]:,.0f}",
                 f"{rate[way] / rate['names']:.2f}",
             ]
@@ -76,7 +78,7 @@ def step(
 ) -> Callable[[], object]:
     """Forward and backward of the model and the loss."""
     loss = InfoNCELoss(None, miner=None, lookup=DefinitionLookup(defined))
-    features = dict(model.preprocess(texts))
+    features = on_device(model.preprocess(texts))
 
     def run() -> None:
         model.zero_grad()

@@ -11,12 +11,13 @@ from sentence_transformers import SentenceTransformer
 from torch import Tensor
 
 from benchmarks.embedding_names import Encode, encoder, precisions, terminology
-from benchmarks.harness import Table, interleaved
+from benchmarks.harness import Table, interleaved, on_device
 from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.self_distillation import DistilledLoss, SelfDistillationLoss
 from st_biomed.training.teacher import TeacherVectors
 
+DEVICES = ("cpu", "cuda")
 WAYS = ("without", "known", "a third first seen", "first seen")
 
 
@@ -43,7 +44,7 @@ def main(quick: bool = False) -> Table:
         times = interleaved(ways, repeats)
         for way in WAYS:
             ratio = times["without"].times_faster_than(times[way])
-            rows.append([way, precision, f"{times[way].median:.2f} s", f"{ratio:.2f}"])
+            rows.append([way, precision, f"{times[way].median * 1e3:,.0f} ms", f"{ratio:.2f}"])
     return Table(
         f"A step of {size} names with self-distillation",
         ["teacher's vectors", "precision", "a step", "time / without"],
@@ -67,7 +68,7 @@ def disjoint_batches(model: SentenceTransformer, size: int, count: int) -> list[
     batches = []
     for some in np.array_split(concepts, count):
         ids = np.concatenate([names.indices[names.indptr[some]], names.indices[names.indptr[some] + 1]])
-        features = dict(model.preprocess([terminology().strings[i] for i in ids]))
+        features = on_device(model.preprocess([terminology().strings[i] for i in ids]))
         batches.append(Batch(features, torch.from_numpy(ids.astype(np.int64))))
     return batches
 

@@ -69,12 +69,27 @@ def interleaved(
     for turn in range(warmup + repeats):
         for name, run in contestants.items():
             gc.collect()
+            _finish()
             start = clock()
             run()
+            _finish()
             elapsed = clock() - start
             if turn >= warmup:
                 seconds[name].append(elapsed)
     return {name: Timing(tuple(values)) for name, values in seconds.items()}
+
+
+def on_device(features: Mapping[str, Any]) -> dict[str, Any]:
+    """The features with their tensors on :data:`DEVICE`."""
+    return {name: value.to(DEVICE) if hasattr(value, "to") else value for name, value in features.items()}
+
+
+def _finish() -> None:
+    """Wait for a GPU, which computes while Python goes on."""
+    if DEVICE == "cuda":
+        import torch
+
+        torch.cuda.synchronize()
 
 
 def peak_memory(prepare: Callable[..., Callable[[], object]], *arguments: Any) -> float:
