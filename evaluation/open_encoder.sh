@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
+# SEEDS has the seeds ("0 1 2"), WORKERS the number of ablations that are trained at once.
 # Usage: bash evaluation/open_encoder.sh [all | data | train | share | longer | scorecard | curve | ablations | controls]
 set -euo pipefail
 known="all data train share longer scorecard curve ablations controls"
@@ -35,8 +36,6 @@ few() { # name, models; a benchmark or two of each family
         umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit)
 }
 slow="ncbi_disease clustering_doid clustering_hpo"
-steps="--runs 1 --max_steps 200 --corpus none" # the settings of the page's controls and ablations
-short="$steps --average 0.6" all="--shares 4 2 4 1"
 share=$(python -c "
 import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['average'])")
 models() { # names
@@ -85,36 +84,35 @@ curve) # other shares of the trained weights in the release
     for other in 0.25 0.5 1; do mix $out/share-$other $other; done
     few curve released=$out/released $(for other in 0.25 0.5 1; do echo share-$other=$out/share-$other; done)
     ;;
-ablations) # 200 steps without passages, with them, and with each part left out; every run measures the linking of held-out names
+ablations) # a third of the steps, on the dev parts: with all parts, without each of them, without averaging (share 1), and one part alone
     for seed in $seeds; do
-        # shellcheck disable=SC2086
-        {
-            train short "$seed" $short $all --keep_trained true
-            train passages "$seed" --runs 1 --max_steps 200 --average 0.6
-            train no_definitions "$seed" $short --parts synonyms hierarchy relations --shares 2 2 1
-            train no_hierarchy "$seed" $short --parts synonyms definitions relations --shares 2 2 1
-            train no_relations "$seed" $short --parts synonyms definitions hierarchy --shares 2 2 2
-            train no_distillation "$seed" $short $all --distillation 0
-            train synonyms_alone "$seed" $steps --parts synonyms --shares 1 --distillation 0 --average none
-            train hierarchy_alone "$seed" $steps --parts hierarchy --shares 1 --distillation 0 --average none
-        }
-    done
-    # shellcheck disable=SC2046
-    slow="" few ablations $(models short passages no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone) \
-        $(for seed in $seeds; do echo "no_averaging-$seed=$out/short-$seed-training/trained"; done)
+        while IFS=: read -r name share arguments; do
+            echo "$name-$seed: {arguments: --max_steps 267 --seed $seed $arguments, shares: [$share]}"
+        done <<'TRIALS'
+all:0.8, 1:
+no_passages:0.8:--corpus none
+no_definitions:0.8:--corpus none --parts synonyms hierarchy relations --shares 4 4 1
+no_hierarchy:0.8:--parts synonyms definitions relations --shares 4 3 1
+no_relations:0.8:--parts synonyms definitions hierarchy --shares 4 3 4
+no_distillation:0.8:--distillation 0
+synonyms_alone:1:--corpus none --parts synonyms --shares 1 --distillation 0
+hierarchy_alone:1:--corpus none --parts hierarchy --shares 1 --distillation 0
+TRIALS
+    done >$out/ablations.yaml
+    python evaluation/open_encoder_trials.py $out/ablations.yaml --output $out/ablations --workers "${WORKERS:-1}"
+    python evaluation/cells.py $out/ablations/results.jsonl --reference "all 0.8" -o $out/ablations.md
     ;;
-controls) # the same training on names that belong to other concepts, and the base model without its first component
-    for control in shuffled untrained; do
-        if [ ! -d $out/$control ]; then
-            python evaluation/open_encoder_controls.py $control out/open_terminology --output $out/$control
-        fi
-    done
-    for seed in $seeds; do
-        # shellcheck disable=SC2086
-        train short "$seed" $short $all --keep_trained true
-        train shuffled "$seed" $short $all --terminology $out/shuffled
-    done
-    # shellcheck disable=SC2046
-    few controls untrained=$out/untrained $(models shuffled short)
+controls) # the same steps on names that belong to other concepts, and the base model without its first components
+    if [ ! -d $out/shuffled ]; then
+        python evaluation/open_encoder_controls.py shuffled out/open_terminology --output $out/shuffled
+    fi
+    # no held-out names: those of a concept are names of others
+    sed "s|out/open_terminology|$out/shuffled|; s|^held_out_dictionary.*|held_out_names: 0|" recipes/configs/open_encoder_english.yaml >$out/shuffled.yaml
+    {
+        for seed in $seeds; do echo "shuffled-$seed: {arguments: --max_steps 267 --seed $seed, shares: [0.8]}"; done
+        echo "untrained: {removed: 1}"
+    } >$out/controls.yaml
+    python evaluation/open_encoder_trials.py $out/controls.yaml --config $out/shuffled.yaml --output $out/controls
+    python evaluation/cells.py $out/controls/results.jsonl --reference base -o $out/controls.md
     ;;
 esac

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
 import pytest
 
-from evaluation.cells import figures, main, report
+from evaluation.cells import figures, figures_of_trials, main, report
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.results import Result, ResultsFolder
 
@@ -55,6 +56,20 @@ def test_results_of_other_settings_are_left_out_and_said(tmp_path, monkeypatch):
     text = output.read_text("utf-8")
     assert "| stated | 2 | 0.250 | +0.100 (+0.100 to +0.100) |" in text
     assert "3 results with other settings left out" in text
+
+
+def test_trials_are_cells_by_their_share(tmp_path, monkeypatch):
+    """Catches two shares of a trial that are one cell, a time that is a figure, and a base without seeds."""
+    rows = [("base", 0.0, 0.1), ("all-0", 0.8, 0.2), ("all-0", 1.0, 0.4), ("all-1", 0.8, 0.3), ("untrained", 0.0, 0.9)]
+    lines = [{"trial": trial, "share": share, "acc": value, "time": "10:00:00"} for trial, share, value in rows]
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert figures_of_trials(tmp_path / "results.jsonl") == {
+        "acc": {"base": {0: 0.1, 1: 0.1}, "all 0.8": {0: 0.2, 1: 0.3}, "all 1": {0: 0.4}}
+    }
+    given = ["cells.py", str(tmp_path / "results.jsonl"), "--reference", "base", "-o", str(tmp_path / "report.md")]
+    monkeypatch.setattr("sys.argv", given)
+    main()
+    assert "| all 0.8 | 2 | 0.250 | +0.150" in (tmp_path / "report.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
