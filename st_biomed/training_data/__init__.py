@@ -20,6 +20,7 @@ from st_biomed.training_data.high_level_concepts import HighLevelConcepts, child
 from st_biomed.training_data.mention_pairs import MentionPairs, mention_pairs
 from st_biomed.training_data.names import names_dataset
 from st_biomed.training_data.parent_relations import with_parent_relations
+from st_biomed.training_data.raw_passages import passages_dataset
 from st_biomed.training_data.relation_lookup import RelationLookup
 from st_biomed.training_data.relations import relation_pairs
 
@@ -41,6 +42,7 @@ __all__ = [
     "few_shot_names",
     "mention_pairs",
     "names_dataset",
+    "passages_dataset",
     "relation_pairs",
     "split_by_concept",
     "split_by_subtree",
