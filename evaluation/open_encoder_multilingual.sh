@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The multilingual open encoder with three seeds against the model that it starts from, and against the same training on English names
 # alone. The report is left in out/open_encoder_multilingual_seeds. ST_BIOMED_DATA names the folder with the files of data.yaml, BASE the
-# folder of multilingual-e5-small or its id. The names of 500 concepts of HPO in six languages are held out and linked to English ones.
-# Usage: BASE=FOLDER [SEEDS="0 1 2"] bash evaluation/open_encoder_multilingual.sh [all | data | train | english | report]
+# folder of multilingual-e5-small or its id, STEPS the steps of sapbert. The names of 500 concepts of HPO in six languages are held
+# out and linked to English ones.
+# Usage: BASE=FOLDER [SEEDS="0 1 2"] bash evaluation/open_encoder_multilingual.sh [all | data | train | english | sapbert | report]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -46,16 +47,25 @@ import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yam
 english) # the control: the same settings, steps and held-out concepts, without a name or definition in another language
     for seed in $seeds; do train english $data/english "$seed"; done
     ;;
+sapbert) # cross-lingual SapBERT (sapbert_multilingual_open.yaml) on the same names: synonyms and translations alone
+    for seed in $seeds; do
+        if [ ! -f $out/sapbert-"$seed"/run.json ]; then
+            python recipes/sapbert.py recipes/configs/sapbert_multilingual_open.yaml --disable_tqdm true --seed "$seed" \
+                --base_model "$base" --terminology $data/train --held_out_names 0 --eval_strategy no --save_strategy no \
+                --load_best_model_at_end false ${STEPS:+--max_steps "$STEPS"} --output_dir $out/sapbert-"$seed" --overwrite true
+        fi
+    done
+    ;;
 report)
     # shellcheck disable=SC2046
-    st-biomed evaluate released=$out/released $(models multilingual english) --scorecard --base base="$base" --bf16 \
+    st-biomed evaluate released=$out/released $(models multilingual english sapbert) --scorecard --base base="$base" --bf16 \
         --data "$ST_BIOMED_DATA" -o $out/evaluation --selection $(printf -- "-b $data/translations%s.yaml " "" -{de,es,fr,it,nl,pt}) \
         $(printf -- "-b %s " ncbi_disease mayosrs umnsrs_similarity_modified umnsrs_relatedness_modified icd10cm_tree \
             doid_tree hpo_tree icd9cm_it_tree relations_ncit)
     python evaluation/cells.py $out/evaluation --reference english -o $out/report.md
     ;;
 *)
-    echo "no step $1: all, data, train, english, report" >&2
+    echo "no step $1: all, data, train, english, sapbert, report" >&2
     exit 2
     ;;
 esac

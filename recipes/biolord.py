@@ -30,7 +30,7 @@ from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
 from st_biomed.evaluators.entity_linking.settings import LinkingSuite
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
-from st_biomed.losses.self_distillation import SelfDistillationLoss
+from st_biomed.losses.self_distillation import only_distilled
 from st_biomed.release.run_data import AveragedModelData, AveragingData
 from st_biomed.samplers import EpochCallback, ShuffledBatches
 from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, above
@@ -211,7 +211,7 @@ def run(
             student,
             recipe,
             part.rows,
-            SelfDistillationLoss(student, teacher, target="vectors"),
+            only_distilled(student, teacher, target="vectors", mini_batch_size=recipe.mini_batch_size),
             record,
             EpochCallback(),
             dev=dev,

@@ -73,7 +73,7 @@ def average_into(
             weights, or a violation of the rule of :mod:`st_biomed.release.privacy`.
     """
     started, output = time.perf_counter(), Path(output)
-    if len(set(names)) < len(names):
+    if len({Path(name).resolve() if Path(name).is_dir() else name for name in names}) < len(names):
         raise InputError(f"models: each must be listed once, found {' '.join(names)}")
     for name in names:
         if Path(name).is_dir() and Path(name).resolve() == output.resolve():

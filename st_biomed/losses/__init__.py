@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from st_biomed.losses.cached_bergamot import CachedBergamotLoss as CachedBergamotLoss
     from st_biomed.losses.callbacks import LossParametersCallback as LossParametersCallback
     from st_biomed.losses.callbacks import TerminologyDigestCallback as TerminologyDigestCallback
+    from st_biomed.losses.distilled_loss import CachedDistilledLoss as CachedDistilledLoss
+    from st_biomed.losses.distilled_loss import DistilledLoss as DistilledLoss
     from st_biomed.losses.entity_linking import EntityLinkingLoss as EntityLinkingLoss
     from st_biomed.losses.few_shot import FewShotLoss as FewShotLoss
     from st_biomed.losses.few_shot_callbacks import FewShotNegativesCallback as FewShotNegativesCallback
@@ -38,9 +40,7 @@ if TYPE_CHECKING:
     from st_biomed.losses.nca import NCALoss as NCALoss
     from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss as OrdinalMultiSimilarityLoss
     from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss as BarlowTwinsLoss
-    from st_biomed.losses.self_distillation import CachedDistilledLoss as CachedDistilledLoss
     from st_biomed.losses.self_distillation import CachedSelfDistillationLoss as CachedSelfDistillationLoss
-    from st_biomed.losses.self_distillation import DistilledLoss as DistilledLoss
     from st_biomed.losses.self_distillation import SelfDistillationLoss as SelfDistillationLoss
     from st_biomed.losses.synonym_marginalization import SynonymMarginalizationLoss as SynonymMarginalizationLoss
 
@@ -68,8 +68,8 @@ _HOME = {
     "FewShotLoss": "st_biomed.losses.few_shot",
     "SelfDistillationLoss": "st_biomed.losses.self_distillation",
     "CachedSelfDistillationLoss": "st_biomed.losses.self_distillation",
-    "DistilledLoss": "st_biomed.losses.self_distillation",
-    "CachedDistilledLoss": "st_biomed.losses.self_distillation",
+    "DistilledLoss": "st_biomed.losses.distilled_loss",
+    "CachedDistilledLoss": "st_biomed.losses.distilled_loss",
     "FewShotNegativesCallback": "st_biomed.losses.few_shot_callbacks",
     "FewShotValidationCallback": "st_biomed.losses.few_shot_callbacks",
     "loss_by_name": "st_biomed.losses.by_name",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from huggingface_hub import RepoCard, is_offline_mode
@@ -19,6 +20,7 @@ from st_biomed.release.averaging_text import averaging_sentences, averaging_tabl
 from st_biomed.release.fold_modules import folded_markers
 from st_biomed.release.gradients import clipping
 from st_biomed.release.own_code import code_of
+from st_biomed.release.portable import REDACTED
 from st_biomed.release.run_data import RunData, began_from, check_run, empty_run, results_table
 from st_biomed.release.scorecard_text import scorecard_summary, scorecard_table
 from st_biomed.release.usage import example_terms, is_normalized, pooling_alone
@@ -120,6 +122,7 @@ class BiomedCard(SentenceTransformerModelCardData):
             averaging_table=averaging_table(self.run["averaging"]),
             recipe_text=recipe_text(self.run["recipe"]),
             clipping=clipping(self.run),
+            command_line=" ".join(word if word == REDACTED else quote(word) for word in self.run["command"]),
             example_terms=f"[{terms}]",
         )
         if "model_string" in card:

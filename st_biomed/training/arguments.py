@@ -226,12 +226,25 @@ def measured_in_training(
     Args:
         training: The trainer's arguments, changed in place.
         dev: The evaluator of the dev splits; ``None`` if no benchmark has one.
+
+    Raises:
+        InputError: The best weights are to be kept by the loss on an evaluation dataset, which recipes do not have.
     """
-    if training.eval_strategy == "no" or dev is not None:
-        return None if training.eval_strategy == "no" else dev
+    if training.eval_strategy == "no":
+        return None
+    if dev is not None:
+        _check_best(training, dev)
+        return dev
     print("no benchmark has a dev split: nothing is measured in training, and the last weights are kept")
     training.eval_strategy, training.load_best_model_at_end = "no", False
     return None
+
+
+def _check_best(training: SentenceTransformerTrainingArguments, dev: BaseEvaluator) -> None:
+    """Raise InputError if the best weights are to be kept by a loss that is not computed."""
+    if training.load_best_model_at_end and training.metric_for_best_model in (None, "loss", "eval_loss"):
+        known = getattr(dev, "primary_metric", None) or "sequential_score"
+        raise InputError(f"load_best_model_at_end: needs --metric_for_best_model, e.g. {known}")
 
 
 def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: str) -> None:

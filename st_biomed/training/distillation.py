@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Any
 from datasets import Dataset
 from torch import nn
 
-from st_biomed.losses.self_distillation import (
-    TARGETS,
-    CachedSelfDistillationLoss,
-    LabelMap,
-    SelfDistillationLoss,
-    with_distillation,
-)
+from st_biomed.losses.distilled_loss import LabelMap, with_distillation
+from st_biomed.losses.self_distillation import TARGETS, only_distilled
 from st_biomed.settings.checks import SIZE, WEIGHT, about, one_of, within
 from st_biomed.terminology import Terminology
 from st_biomed.training.teacher import TeacherVectors
@@ -137,11 +132,13 @@ class DistillationArguments:
             mini_batch_size: Number of texts embedded at once; ``None`` for all texts of a batch.
             gather_across_devices: Whether the texts of all processes form one batch.
         """
-        options: dict[str, Any] = {"target": self.distillation_target, "gather_across_devices": gather_across_devices}
-        given = model, self._teacher(model, texts, max_length, bf16), self.distillation
-        if mini_batch_size is None:
-            return SelfDistillationLoss(*given, **options)
-        return CachedSelfDistillationLoss(*given, mini_batch_size=mini_batch_size, **options)
+        options: dict[str, Any] = {
+            "target": self.distillation_target,
+            "share": self.distillation_share,
+            "gather_across_devices": gather_across_devices,
+        }
+        teacher = self._teacher(model, texts, max_length, bf16)
+        return only_distilled(model, teacher, weight=self.distillation, mini_batch_size=mini_batch_size, **options)
 
     def _teacher(
         self, model: SentenceTransformer, texts: Sequence[str], max_length: int | None, bf16: bool

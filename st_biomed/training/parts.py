@@ -13,10 +13,10 @@ from torch import nn
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.losses.cached import CachedInfoNCELoss
+from st_biomed.losses.distilled_loss import LabelMap
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.ordinal_arguments import OrdinalArguments
 from st_biomed.losses.preset_arguments import PresetArguments
-from st_biomed.losses.self_distillation import LabelMap
 from st_biomed.samplers import BatchesByName, RankAlignedMixing, ShuffledBatches, SynonymBatches, TrainingBatches
 from st_biomed.samplers.definitions import DefinitionBatches
 from st_biomed.samplers.partner_arguments import PartnerArguments

@@ -26,7 +26,7 @@ _BEST = ("load_best_model_at_end", "metric_for_best_model", "greater_is_better",
 _FREE = {
     *("base_model", "terminology"),  # compared by themselves
     *("benchmarks", "linking", "relatedness"),  # measured only
-    *("cache_dir", "corpus_license", "keep_trained", "license"),
+    *("cache_dir", "corpus_license", "distilled_texts_license", "keep_trained", "license"),
     *("overwrite", "processes", "seeds", "trust_remote_code"),
 }
 """Arguments of recipes that may differ."""
@@ -79,7 +79,7 @@ def _settings(run: RunData, free: Collection[str]) -> dict[str, Any]:
         "base_model": run["base_model"],
         "seed": run["seed"],
         "terminology (SHA-256)": [terminology["digest"] for terminology in run["terminologies"]],
-        "corpus (documents)": [corpus["documents"] for corpus in run["corpora"]],
+        "corpus (documents, words)": [[corpus["documents"], corpus["words"]] for corpus in run["corpora"]],
         **{name: value for name, value in run["configuration"].items() if name not in free},
     }
 

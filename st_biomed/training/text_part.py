@@ -10,7 +10,6 @@ from sentence_transformers import SentenceTransformer
 from torch import nn
 
 from st_biomed.corpus.raw_text import Document, documents, files_of
-from st_biomed.encoder import computes_bf16
 from st_biomed.errors import InputError
 from st_biomed.release.run_data import CorpusData
 from st_biomed.samplers import ShuffledBatches
@@ -58,7 +57,7 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
         files_of(self.distilled_texts, self.text_form)
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
-        """As :meth:`MixedPartArguments.part`, with the additional part ``texts``, which is only distilled.
+        """As :meth:`MixedPartArguments.part`, with the additional part ``texts``, whose loss :meth:`distilled_parts` makes.
 
         Raises:
             InputError: The raw text is empty.
@@ -66,14 +65,7 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
         if name != TEXTS:
             return super().part(name, model, train, folder, seed)
         rows = passages_dataset(self._documents(), self.passage_words)
-        loss = self.only_distilled(
-            model,
-            rows["text"],
-            max_length=self.max_length,
-            bf16=self.precision == "auto" and computes_bf16(),
-            **self.embedding(),
-        )
-        return Part(rows, loss, ShuffledBatches.of(rows))
+        return Part(rows, nn.Identity(), ShuffledBatches.of(rows))
 
     def distilled_parts(
         self,
@@ -84,10 +76,13 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
         max_length: int | None = None,
         bf16: bool = False,
     ) -> dict[str, nn.Module]:
-        """As :meth:`DistillationArguments.distilled_parts`; the part ``texts`` is distilled already."""
+        """As :meth:`DistillationArguments.distilled_parts`; the part ``texts`` has a table of its own."""
         others = {name: part for name, part in parts.items() if name != TEXTS}
         losses = super().distilled_parts(others, model, train, max_length=max_length, bf16=bf16)
-        return {name: losses.get(name, part.loss) for name, part in parts.items()}
+        if TEXTS in parts:
+            texts = parts[TEXTS].rows["text"]
+            losses[TEXTS] = self.only_distilled(model, texts, max_length=max_length, bf16=bf16, **self.embedding())
+        return losses
 
     def texts_data(self) -> list[CorpusData]:
         """The record of the raw text, if there is any: names of files and folders without their location, and counts."""

@@ -11,6 +11,7 @@ from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mention_limits import Caps
 from st_biomed.corpus.mentions import mention_contexts
 from st_biomed.errors import InputError
+from st_biomed.records import Tally
 from st_biomed.settings.checks import COUNT, PATH, about
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.passages import with_passages
@@ -39,7 +40,7 @@ class PassageArguments(CorpusArguments):
             tokenizer: Its mask token replaces the name in a passage; three dots do, where it has none.
 
         Raises:
-            InputError: No name is used in the corpus, or an error of reading it.
+            InputError: No name is used in the corpus, or none with other words, or an error of reading it.
         """
         if not self.corpus:
             return train, None
@@ -54,4 +55,10 @@ class PassageArguments(CorpusArguments):
         if not len(found.dataset):
             raise InputError(f"corpus: no name of the terminology is used in {', '.join(map(str, self.corpus))}")
         mask = getattr(tokenizer, "mask_token", None) or "..."
-        return with_passages(train, found.dataset, mask=mask, language=self.language or "en"), found.coverage
+        tally = Tally()
+        trained = with_passages(train, found.dataset, mask=mask, language=self.language or "en", tally=tally)
+        if not tally.n_kept:
+            raise InputError(f"corpus: no passage has a word beside the name, in {', '.join(map(str, self.corpus))}")
+        if tally.dropped:
+            print(f"passages: {tally}")
+        return trained, found.coverage

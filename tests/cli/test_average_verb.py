@@ -146,6 +146,7 @@ def test_licenses_that_differ_make_other(run, models: list[str], tiny_bert_folde
     ("words", "message"),
     [
         (("a", "a", "-o", "c"), "models: each must be listed once, found a a"),
+        (("a", "a/", "-o", "c"), "models: each must be listed once, found a a/"),
         (("a", "b", "-o", "a"), "a: is one of the averaged models; choose another output"),
         (("a", "nowhere", "-o", "c"), "base model 'nowhere' is not a local folder"),
         (

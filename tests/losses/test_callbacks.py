@@ -33,10 +33,11 @@ from st_biomed.losses.callbacks import (
     own_state,
     require_loss_parameters_callback,
 )
+from st_biomed.losses.distilled_loss import DistilledLoss
 from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
-from st_biomed.losses.self_distillation import DistilledLoss, SelfDistillationLoss
+from st_biomed.losses.self_distillation import SelfDistillationLoss
 from st_biomed.training_data import names_dataset, terminology_digest
 
 NAMES = ["flu", "acute flu", "zoster", "shingles", "bronchitis", "chronic bronchitis", "gout", "podagra"]

@@ -8,15 +8,10 @@ import torch
 
 from st_biomed.errors import InputError
 from st_biomed.losses.cached import CachedMultiSimilarityLoss
+from st_biomed.losses.distilled_loss import CachedDistilledLoss, DistilledLoss, with_distillation
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
-from st_biomed.losses.self_distillation import (
-    CachedDistilledLoss,
-    CachedSelfDistillationLoss,
-    DistilledLoss,
-    SelfDistillationLoss,
-    with_distillation,
-)
+from st_biomed.losses.self_distillation import CachedSelfDistillationLoss, SelfDistillationLoss
 from tests.contracts.loss_contract import LossContract
 from tests.losses.pair_batches import unit
 
@@ -110,7 +105,7 @@ def test_two_columns_have_labels_of_their_own():
 
 
 @pytest.mark.parametrize(
-    ("share", "chosen"), [(1.0, range(7)), (0.5, (0, 1, 3, 5)), (0.4, (0, 2, 4)), (0.01, (0, 3)), (1e-9, (0, 3))]
+    ("share", "chosen"), [(1.0, range(7)), (0.5, (0, 2, 3, 6)), (0.4, (0, 3, 4)), (0.01, (0, 5)), (1e-9, (0, 5))]
 )
 @pytest.mark.parametrize("target", ["cosines", "vectors"])
 def test_a_share_is_the_loss_of_an_even_selection(share, chosen, target):
@@ -141,6 +136,15 @@ def test_a_share_is_the_loss_of_an_even_selection(share, chosen, target):
     (gradient,) = torch.autograd.grad(found, embeddings)
     assert gradient.abs().sum(dim=1).nonzero().flatten().tolist() == chosen
     assert loss.get_config_dict()["share"] == share
+
+
+@pytest.mark.parametrize(("share", "period"), [(0.5, 2), (0.25, 2), (0.25, 4), (0.1, 10), (0.2, 10), (0.33, 3)])
+def test_a_share_has_texts_of_every_place_of_a_group(share: float, period: int):
+    """Catches equal steps through batches of a name and a definition in turns, which never reach a definition."""
+    chosen = SelfDistillationLoss(None, TEACHER, share=share)._chosen(400)
+    places = torch.bincount(chosen % period, minlength=period) / len(chosen)
+    assert len(chosen.unique()) == len(chosen) and bool((chosen < 400).all())
+    assert places.min() > 0.6 / period and places.max() < 1.5 / period
 
 
 def test_a_share_of_a_small_batch_is_the_batch():

@@ -72,6 +72,13 @@ def rows(card: str, heading: str) -> list[list[str]]:
     return [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
+def test_the_command_can_be_given_again(trained, tiny_bert) -> None:
+    """Catches an argument with a space that becomes two."""
+    run = {**trained.run, "command": ["sapbert.py", "--precision", "as given", "--hub_token", "<redacted>"]}
+    card = BiomedCard.from_run(run).render(tiny_bert)
+    assert "- **Command:** `sapbert.py --precision 'as given' --hub_token <redacted>`" in card
+
+
 def test_results_equal_the_run_record(card: str) -> None:
     """Would catch before and after in the wrong columns, or a metric that is not a headline."""
     assert rows(card, "zorb_tree")[2:] == [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
@@ -10,7 +12,7 @@ from torch import nn
 
 import st_biomed.training.arguments
 from st_biomed.errors import InputError
-from st_biomed.training.arguments import EncoderArguments, prepare_encoder, with_precision
+from st_biomed.training.arguments import EncoderArguments, measured_in_training, prepare_encoder, with_precision
 
 
 def arguments(tmp_path: Path, **options) -> SentenceTransformerTrainingArguments:
@@ -30,6 +32,19 @@ def test_bf16_is_taken_where_the_machine_computes_in_it(
 def test_an_unknown_precision_is_refused(tmp_path: Path):
     with pytest.raises(InputError, match="unknown precision 'bf16'"):
         with_precision(arguments(tmp_path), "bf16")
+
+
+@pytest.mark.parametrize("metric", [None, "eval_loss", "dev_acc"])
+def test_the_best_weights_are_kept_by_a_measured_figure(metric: str | None, tmp_path: Path):
+    """Catches the host's default, a loss that nothing computes: a traceback at the first evaluation."""
+    best = {"load_best_model_at_end": True, "metric_for_best_model": metric}
+    training = arguments(tmp_path, eval_strategy="steps", eval_steps=2, save_steps=2, **best)
+    dev: Any = SimpleNamespace(primary_metric="sequential_score")
+    if metric == "dev_acc":
+        assert measured_in_training(training, dev) is dev
+    else:
+        with pytest.raises(InputError, match="load_best_model_at_end: needs --metric_for_best_model, e.g. sequential"):
+            measured_in_training(training, dev)
 
 
 def test_dropout_is_set_and_named_parameters_are_frozen(tiny_bert: SentenceTransformer):

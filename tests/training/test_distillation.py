@@ -10,9 +10,10 @@ from datasets import Dataset
 
 from recipes.open_encoder import PARTS, OpenEncoderArguments
 from st_biomed.losses.bergamot import BergamotLoss
+from st_biomed.losses.distilled_loss import DistilledLoss
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
-from st_biomed.losses.self_distillation import DistilledLoss, SelfDistillationLoss
+from st_biomed.losses.self_distillation import SelfDistillationLoss
 from st_biomed.losses.similarity import join_labels
 from st_biomed.terminology import Terminology
 from st_biomed.training.distillation import DistillationArguments

@@ -281,3 +281,14 @@ def test_a_run_that_kept_other_weights_is_not_the_same(best: bool, tmp_path: Pat
     record["training_arguments"] = plain(before.to_dict())
     with pytest.raises(InputError, match=f"was trained with load_best_model_at_end {best}, found {not best}"):
         check_same(record, record, now, tmp_path)
+
+
+def test_a_run_on_other_raw_text_is_refused(tmp_path: Path):
+    """Catches text of as many documents that takes the place of the text that was trained on."""
+    training = arguments(tmp_path)
+    record: Any = {"base_model": "x", "seed": 1, "terminologies": [], "configuration": {}, "losses": {}}
+    record["training_arguments"] = plain(training.to_dict())
+    before, now = ({**record, "corpora": [{"documents": 60, "words": words}]} for words in (660, 300))
+    check_same(before, before, training, tmp_path)
+    with pytest.raises(InputError, match=r"was trained with corpus \(documents, words\) \[\[60, 660\]\]"):
+        check_same(before, now, training, tmp_path)

@@ -54,6 +54,7 @@ def test_the_part_is_held_by_its_own_vectors(
     recipe = OpenEncoderArguments(
         distillation=3.0,
         distillation_target="vectors",
+        distillation_share=0.75,
         distilled_texts=[str(raw_text)],
         passage_words=3,
         mini_batch_size=mini_batch_size,
@@ -63,7 +64,7 @@ def test_the_part_is_held_by_its_own_vectors(
     losses = recipe.distilled_parts(parts, tiny_bert, toy)
     assert list(losses) == ["synonyms", "texts"] and type(losses["texts"]) is kind
     loss = getattr(losses["texts"], "loss", losses["texts"])
-    assert (loss.weight, loss.target) == (3.0, "vectors")
+    assert (loss.weight, loss.target, loss.share) == (3.0, "vectors", 0.75)
     texts = parts["texts"].rows["text"][:]
     np.testing.assert_allclose(loss.teacher[:], tiny_bert.encode(texts), atol=2e-3)
     held = losses["texts"]([dict(tiny_bert.eval().preprocess(texts))], torch.arange(len(texts)))

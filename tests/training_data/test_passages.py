@@ -57,6 +57,26 @@ def test_passages_belong_to_every_concept_of_the_name_and_do_not_have_the_name(z
     assert set(other.definitions["language"].to_pylist()) == {"en"}
 
 
+def test_a_passage_has_its_name_nowhere(zorb: Terminology, tmp_path: Path):
+    """Catches a second occurrence that stays, which matches the passage by its words, and a longer word that is cut."""
+    (tmp_path / "texts.txt").write_text("Zorbin helps, but zorbin costs more than zorbinate.\n")
+    arguments = PassageArguments(corpus=[str(tmp_path / "texts.txt")], text_form="lines", passage_words=20)
+    found, _ = arguments.with_corpus(zorb, Tokenizer)
+    assert {text for _, text, _ in passages(found)} == {"[MASK] helps, but [MASK] costs more than zorbinate."}
+
+
+def test_a_passage_without_another_word_is_dropped_and_counted(zorb: Terminology, tmp_path: Path, capsys):
+    """Catches headings: the mask alone would define every concept that a line names."""
+    (tmp_path / "texts.txt").write_text("zorbin\n(krelosis)\nhe took zorbin\n")
+    arguments = PassageArguments(corpus=[str(tmp_path / "texts.txt")], text_form="lines")
+    found, _ = arguments.with_corpus(zorb, Tokenizer)
+    assert passages(found) == {("ZORB:1", "he took [MASK]", "PASSAGES")}
+    assert "2 passages without a word beside the name" in capsys.readouterr().out
+    (tmp_path / "texts.txt").write_text("zorbin\n")
+    with pytest.raises(InputError, match=r"corpus: no passage has a word beside the name, in .*texts.txt"):
+        arguments.with_corpus(zorb, Tokenizer)
+
+
 def test_everything_else_of_the_terminology_stays(corpus: str):
     """Catches text ids that move, which losses and teachers know names by, and definitions that are replaced."""
     toy = Terminology.read("toy", definitions=True)
