@@ -61,7 +61,7 @@ def with_passages(
 def _masked(text: str, mask: str) -> str:
     """The passage with the mask in place of its mention, and of every other occurrence of the mention's form."""
     found = _MARKED.search(text)
-    text = _MARKED.sub(lambda _: mask, text)
     if found is None:
         return text
-    return re.sub(rf"(?<!\w){re.escape(found[1])}(?!\w)", lambda _: mask, text, flags=re.IGNORECASE)
+    other = rf"(?<!\w){re.escape(found[1])}(?!\w)"
+    return re.sub(f"{_MARKED.pattern}|{other}", lambda _: mask, text, flags=re.IGNORECASE)

@@ -65,6 +65,15 @@ def test_a_passage_has_its_name_nowhere(zorb: Terminology, tmp_path: Path):
     assert {text for _, text, _ in passages(found)} == {"[MASK] helps, but [MASK] costs more than zorbinate."}
 
 
+def test_a_name_that_is_a_mask_is_masked_once(tmp_path: Path):
+    """Catches a mask in whose own text the name is looked for."""
+    (tmp_path / "texts.txt").write_text("He wore a mask, and another mask.\n")
+    masks = Terminology.from_records([Term("ZORB:1", "mask", "preferred")], SourceInfo("ZORB", "Zorb"))
+    arguments = PassageArguments(corpus=[str(tmp_path / "texts.txt")], text_form="lines", passage_words=20)
+    found, _ = arguments.with_corpus(masks, Tokenizer)
+    assert {text for _, text, _ in passages(found)} == {"He wore a [MASK], and another [MASK]."}
+
+
 def test_a_passage_without_another_word_is_dropped_and_counted(zorb: Terminology, tmp_path: Path, capsys):
     """Catches headings: the mask alone would define every concept that a line names."""
     (tmp_path / "texts.txt").write_text("zorbin\n(krelosis)\nhe took zorbin\n")
