@@ -123,7 +123,9 @@ VERBS = {
     "subset": Verb(("subset", "{toy}", "--types", "disorder"), _terminology, other=("--below", "TOY:D0")),
     "mentions": Verb(("mentions", "{toy}", "{text}"), _mentions, other=("--window", 5)),
     "mentions as a table": Verb(("mentions", "{toy}", "{text}"), _text, file="found.csv", other=("--window", 1)),
-    "index": Verb(("index", "{toy}", "--model", "{model}", "--rows-per-commit", 40), _index, other=("--no-bf16",)),
+    "index": Verb(
+        ("index", "{toy}", "--model", "{model}", "--rows-per-commit", 40), _index, other=("--dtype", "float16")
+    ),
     "evaluate": Verb(
         ("evaluate", "{model}", "-t", "{toy}", "--pairs-per-class", 5, "--n-bootstrap", 0), _results, overwrite=()
     ),
