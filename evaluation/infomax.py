@@ -1,11 +1,11 @@
 """When deep graph infomax learns: BERGAMOT's graph encoder over the vectors of a frozen text encoder.
 
-    python evaluation/infomax.py hp:hp.json -o out/infomax.md --rates 1e-3 1e-2 --steps 100 1000
+    python evaluation/infomax.py obograph:hp.json -o out/infomax.md --rates 1e-3 1e-2 --steps 100 1000
 
 The losses of the graph are those of ``bergamot_multilingual_open.yaml``. The text encoder is not trained, and each of its vectors is
 computed once, so that thousands of steps take minutes. A figure is the loss on other batches of the same terminology,
-in evaluation mode; guessing has 2 ln 2 = 1.386. With shuffled neighbors, true and corrupted nodes differ in nothing that
-could be learned: a loss below that of guessing there is not of knowledge.
+in evaluation mode; guessing has 2 ln 2 = 1.386. With shuffled neighbors, true and corrupted nodes differ in no knowledge:
+a loss below that of guessing there comes from elsewhere.
 """
 
 from __future__ import annotations

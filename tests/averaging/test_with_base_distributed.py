@@ -6,20 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-import torch.distributed as dist
-import torch.multiprocessing as mp
 
-from tests.fresh import START
+from tests.two_processes import in_two_processes
 
 BEST = {0: 0.3, 1: 0.8}
 """The share with the best figures, by rank; far apart, so that the chosen one tells whose it is."""
 
 
-def process(rank: int, folder: str, out: str) -> None:
+def process(rank: int, folder: str, out: str) -> dict[str, Any]:
     """Average a trained encoder with its base; the share and the weights go to a file."""
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{out}/meet", rank=rank, world_size=2)
     from st_biomed.averaging.with_base import AverageWithBase
     from st_biomed.encoder import load_encoder
     from tests.averaging.test_with_base import Peak, first, set_first
@@ -32,16 +27,12 @@ def process(rank: int, folder: str, out: str) -> None:
         "shares": [part["weight"] for part in average.apply(model)["models"]],
         "first": first(model),
     }
-    torch.save(found, f"{out}/{rank}.pt")
-    dist.barrier()
-    dist.destroy_process_group()
+    return found
 
 
 @pytest.fixture(scope="module")
 def ranks(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    out = tmp_path_factory.mktemp("ranks")
-    mp.start_processes(process, args=(str(tiny_bert_folder), str(out)), nprocs=2, start_method=START)
-    return [torch.load(out / f"{rank}.pt", weights_only=False) for rank in range(2)]
+    return in_two_processes(process, tiny_bert_folder, tmp_path_factory.mktemp("ranks"))
 
 
 def test_all_processes_take_the_share_of_the_main_one(ranks: list[dict[str, Any]]):

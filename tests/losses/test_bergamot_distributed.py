@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from tests.fresh import START
 from tests.losses.graph_steps import CLASSES, RELATIONS, TEXTS, encoder_of, step_of
+from tests.two_processes import in_two_processes
 
 CASES = ("sage", "rgcn", "gat", "cached", "one without edges")
 
@@ -95,22 +92,15 @@ def orders_of_both(sizes: list[int], draw: int) -> Tensor:
     return torch.from_numpy(np.concatenate([first, second + sizes[0]]))
 
 
-def process(rank: int, folder: str, out: str) -> None:
+def process(rank: int, folder: str, out: str) -> dict[str, Any]:
     """What one of the two processes does; its results go to a file."""
-    torch.set_num_threads(1)
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
-    dist.init_process_group("gloo", init_method=f"file://{out}/meet", rank=rank, world_size=2)
     results = {case: learned(folder, case, of_process(rank, case), gather=True) for case in CASES}
-    torch.save(results, f"{out}/{rank}.pt")
-    dist.barrier()
-    dist.destroy_process_group()
+    return results
 
 
 @pytest.fixture(scope="module")
 def ranks(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    out = tmp_path_factory.mktemp("ranks")
-    mp.start_processes(process, args=(str(tiny_bert_folder), str(out)), nprocs=2, start_method=START)
-    return [torch.load(out / f"{rank}.pt") for rank in range(2)]
+    return in_two_processes(process, tiny_bert_folder, tmp_path_factory.mktemp("ranks"))
 
 
 @pytest.mark.parametrize("case", CASES)

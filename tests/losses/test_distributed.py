@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,11 @@ from unittest.mock import patch
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from st_biomed.errors import InputError
-from tests.fresh import START
+from tests.two_processes import in_two_processes
 
 # Half of the names per process, so that one cuts its names into more chunks than the other.
 NAMES = ["flu", "flue", "gout", "gots", "other", "acute gout", "zoster of the ear", "chronic disease (simple)"]
@@ -117,11 +115,8 @@ def partly_used(folder: str) -> dict[str, Tensor | None]:
     return {name: loss[name].grad for name in ("one", "none")}
 
 
-def process(rank: int, folder: str, out: str) -> None:
+def process(rank: int, folder: str, out: str) -> dict[str, Any]:
     """What one of the two processes does; its results go to a file."""
-    torch.set_num_threads(1)
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
-    dist.init_process_group("gloo", init_method=f"file://{out}/meet", rank=rank, world_size=2)
     rows = slice(4 * rank, 4 * rank + 4)
     results: dict[str, Any] = {kind: embedding(folder, kind, rows, wrap=True) for kind in ("plain", "cached")}
     try:
@@ -134,16 +129,12 @@ def process(rank: int, folder: str, out: str) -> None:
     except InputError as error:
         results["refused"] = str(error)
     results["training"] = training(folder, f"{out}/with", with_callback=True)
-    torch.save(results, f"{out}/{rank}.pt")
-    dist.barrier()
-    dist.destroy_process_group()
+    return results
 
 
 @pytest.fixture(scope="module")
 def ranks(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    out = tmp_path_factory.mktemp("ranks")
-    mp.start_processes(process, args=(str(tiny_bert_folder), str(out)), nprocs=2, start_method=START)
-    return [torch.load(out / f"{rank}.pt") for rank in range(2)]
+    return in_two_processes(process, tiny_bert_folder, tmp_path_factory.mktemp("ranks"))
 
 
 @pytest.mark.parametrize("kind", ["plain", "cached", "cached by tokens"])

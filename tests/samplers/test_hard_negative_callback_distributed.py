@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-import torch.distributed as dist
-import torch.multiprocessing as mp
 
-from tests.fresh import START
+from tests.two_processes import in_two_processes
 
 
-def process(rank: int, model_folder: str, out: str) -> None:
+def process(rank: int, model_folder: str, out: str) -> dict[str, Any]:
     """What one of the two processes does; its results go to a file."""
-    torch.set_num_threads(1)
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
-    dist.init_process_group("gloo", init_method=f"file://{out}/meet", rank=rank, world_size=2)
     from test_hard_negative_callback import Watch, sampler, train
 
     class Keep(Watch):
@@ -33,16 +26,12 @@ def process(rank: int, model_folder: str, out: str) -> None:
     on_disk = Keep(folder=f"{out}/disk")
     made = sampler()
     on_disk.refresh(made, loss.model.module if hasattr(loss.model, "module") else loss.model, step=0, epoch=0)
-    torch.save({"labels": loss.labels, "tables": callback.tables, "made": callback.made}, f"{out}/{rank}.pt")
-    dist.barrier()
-    dist.destroy_process_group()
+    return {"labels": loss.labels, "tables": callback.tables, "made": callback.made}
 
 
 @pytest.fixture(scope="module")
 def ranks(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    out = tmp_path_factory.mktemp("ranks")
-    mp.start_processes(process, args=(str(tiny_bert_folder), str(out)), nprocs=2, start_method=START)
-    return [torch.load(out / f"{rank}.pt", weights_only=False) for rank in range(2)]
+    return in_two_processes(process, tiny_bert_folder, tmp_path_factory.mktemp("ranks"))
 
 
 def test_both_hold_the_same_table_of_the_same_weights(ranks):

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor
 
-from tests.fresh import START
+from tests.two_processes import in_two_processes
 
 NAMES = ["flu", "flue", "gout", "gots", "pox", "poxe", "kuru", "kurs"]
 MEASURED = [f"{name} of the {other}" for name in NAMES for other in NAMES]
 
 
-def process(rank: int, folder: str, out: str) -> None:
+def process(rank: int, folder: str, out: str) -> dict[str, Any]:
     """Two steps, the second one measured; what the process has found goes to a file."""
-    torch.set_num_threads(1)
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
-    dist.init_process_group("gloo", init_method=f"file://{out}/meet", rank=rank, world_size=2)
     from datasets import Dataset
     from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
     from sentence_transformers.base.evaluation import BaseEvaluator
@@ -61,16 +55,12 @@ def process(rank: int, folder: str, out: str) -> None:
         callbacks=[average],
     ).train()
     found["average"], found["end"] = average.average, model.encode(MEASURED, batch_size=4)
-    torch.save(found, f"{out}/{rank}.pt")
-    dist.barrier()
-    dist.destroy_process_group()
+    return found
 
 
 @pytest.fixture(scope="module")
 def ranks(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    out = tmp_path_factory.mktemp("ranks")
-    mp.start_processes(process, args=(str(tiny_bert_folder), str(out)), nprocs=2, start_method=START)
-    return [torch.load(out / f"{rank}.pt", weights_only=False) for rank in range(2)]
+    return in_two_processes(process, tiny_bert_folder, tmp_path_factory.mktemp("ranks"))
 
 
 def test_both_have_the_same_average(ranks: list[dict[str, Any]]):
