@@ -36,8 +36,9 @@ def main(quick: bool = False) -> Table:
         rows,
         notes=[
             "Forward and backward of all-MiniLM-L6-v2 on random ICD-10-CM names cut at 25 tokens, in chunks that "
-            "minimize padded tokens plus `chunk_cost` (the columns) for each chunk: `CHUNK_COST_CPU` and "
-            f"`CHUNK_COST_ACCELERATOR` in `st_biomed/losses/embed.py` come from here. Medians of {repeats} interleaved rounds."
+            "minimize padded tokens plus `chunk_cost` (the columns) for each chunk: `CHUNK_COST_CPU` in "
+            "`st_biomed/losses/embed.py` comes from the table of a CPU; `CHUNK_COST_ACCELERATOR` is an estimate. "
+            f"Medians of {repeats} interleaved rounds."
         ],
         peers=["sentence-transformers", "transformers"],
     )

@@ -33,7 +33,7 @@ from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.self_distillation import only_distilled
 from st_biomed.release.run_data import AveragedModelData, AveragingData
 from st_biomed.samplers import EpochCallback, ShuffledBatches
-from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, above
+from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, above, check_last_seed
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import changed_arguments, measured_in_training
@@ -95,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def train(recipe: BioLORDArguments, training: SentenceTransformerTrainingArguments) -> None:
     """One run of all phases."""
     check(recipe)
+    check_last_seed(training.seed + len(recipe.student_learning_rates))
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 2, 8, 4
         recipe.student_steps, recipe.student_batch_size = 2, 8

@@ -39,7 +39,7 @@ from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.release.run_record import corpus_data
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.checks import COUNT, LARGEST_SEED, PATH, SEED, about, one_of
+from st_biomed.settings.checks import COUNT, PATH, SEED, about, check_last_seed, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import changed_arguments, measured_in_training
@@ -101,10 +101,7 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 4, 16, 4
         recipe.partners = [1] * len(recipe.partners)
-    if training.seed + recipe.runs - 1 > LARGEST_SEED:
-        raise InputError(
-            f"seed: {recipe.runs} runs need seeds up to {training.seed + recipe.runs - 1}, at most {LARGEST_SEED}"
-        )
+    check_last_seed(training.seed + recipe.runs - 1)
     training = recipe.training_arguments(training)
     with output_folders(
         training, "open_encoder", recipe.overwrite, base_model=recipe.base_model, in_phases=True

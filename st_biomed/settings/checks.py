@@ -228,3 +228,13 @@ def _no_file(name: str, value: str | Path) -> str | None:
 
 FILE = Check(_no_file)
 """A file to write."""
+
+
+def check_last_seed(last: int) -> None:
+    """Raise InputError if the last of consecutive seeds is too large, before anything is trained.
+
+    Raises:
+        InputError: It is larger than :data:`LARGEST_SEED`.
+    """
+    if last > LARGEST_SEED:
+        raise InputError(f"seed: each run has the next one, up to {last}; the largest is {LARGEST_SEED}")

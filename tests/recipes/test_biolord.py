@@ -240,6 +240,7 @@ def test_students_learn_the_main_components(tiny_bert_folder: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--seed", 2**32 - 1], "seed: each run has the next one, up to 42949672"),
         (["--student_learning_rates", 1e-5, 1e-5], "student_learning_rates: one or several different ones are needed"),
         (["--average", "0.5"], "average: must be none, found 0.5: the students are averaged here"),
         (["--resume_from_checkpoint", "true"], "holds no finished phase and no whole checkpoint to resume from"),

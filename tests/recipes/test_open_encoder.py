@@ -87,7 +87,10 @@ def test_relations_that_are_measured_are_held_out(tmp_path: Path):
             "shares: one for each of synonyms definitions hierarchy relations is needed.*found 2",
         ),
         (["--trees", "mayosrs"], "mayosrs"),
-        (["--seed", str(2**32 - 2), "--runs", "3"], "seed: 3 runs need seeds up to 4294967296, at most 4294967295"),
+        (
+            ["--seed", str(2**32 - 2), "--runs", "3"],
+            "seed: each run has the next one, up to 4294967296; the largest is 4294967295",
+        ),
         (
             ["--corpus", "x", "--parts", "synonyms"],
             "corpus: its passages belong to the part definitions, found synonyms",
