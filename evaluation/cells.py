@@ -1,10 +1,10 @@
 """The cells of an experiment, compared seed by seed with a reference cell.
 
     python evaluation/cells.py out/bergamot_cells/evaluation --reference text -o out/bergamot_cells/report.md
-    python evaluation/cells.py out/parts/results.jsonl --reference "all 0.8" -o out/parts/report.md
+    python evaluation/cells.py out/parts/results.jsonl out/controls/results.jsonl --reference "all 0.8" -o out/parts/report.md
 
-The models of the folder of results are named CELL-SEED, and so are the trials of a file of ``open_encoder_trials.py``, whose cells
-are CELL SHARE. A row has the mean figure of a cell over its seeds, and the mean of the
+The models of the folder of results are named CELL-SEED, and so are the trials of files of ``open_encoder_trials.py``, whose cells
+are CELL SHARE; a trial without a seed, such as the base model, stands for each seed. A row has the mean figure of a cell over its seeds, and the mean of the
 differences from the reference with the same seed, with Student's 95% interval if there are two seeds. The interval says what
 other seeds would change on the same mentions. A difference whose interval contains 0 is not shown by these seeds. Of several
 results of a model and a benchmark, those with the last settings are taken, and a note says which are left out.
@@ -30,15 +30,20 @@ Figures = dict[str, dict[str, dict[int, float]]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, help="folder of `st-biomed evaluate`, or a results.jsonl of trials")
+    parser.add_argument(
+        "results", type=Path, nargs="+", help="folder of `st-biomed evaluate`, or files of trials (results.jsonl)"
+    )
     parser.add_argument("--reference", default="text", help="the cell that others are compared with")
     parser.add_argument("--also", nargs="*", default=[], help="metrics beside the primary ones, without the prefix")
     parser.add_argument("-o", "--output", type=Path, required=True, help="file of the tables")
     arguments = parser.parse_args()
-    if arguments.results.is_file():
+    if all(path.is_file() for path in arguments.results):
         text = report(figures_of_trials(arguments.results), arguments.reference)
+    elif len(arguments.results) > 1:
+        found = " ".join(map(str, arguments.results))
+        raise InputError(f"expected one folder of results, or files of trials, found {found}")
     else:
-        chosen = one_of_each(ResultsFolder(arguments.results).results)
+        chosen = one_of_each(ResultsFolder(arguments.results[0]).results)
         text = report(figures(chosen.results, arguments.also), arguments.reference, chosen.notes)
     arguments.output.write_text(text, encoding="utf-8")
     print(text)
@@ -61,24 +66,25 @@ def figures(results: Iterable[Result], also: Collection[str] = ()) -> Figures:
     return found
 
 
-def figures_of_trials(file: Path) -> Figures:
-    """The figures of trials that are named CELL-SEED, by CELL and share; those of the base model stand for each seed.
+def figures_of_trials(files: Iterable[Path]) -> Figures:
+    """The figures of trials that are named CELL-SEED, by CELL and share; those without a seed stand for each seed.
 
     Args:
-        file: A line for each trial and share, as ``open_encoder_trials.py`` writes them.
+        files: A line for each trial and share, as ``open_encoder_trials.py`` writes them. A cell that several files have is one
+            cell; of equal lines, the last counts.
     """
-    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    lines = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    named = [(line["trial"].rpartition("-"), line) for line in lines]
+    seeds = {int(seed) for (_, _, seed), _ in named if seed.isdigit()}
     found: Figures = {}
-    for line in lines:
-        name, _, seed = line["trial"].rpartition("-")
-        cell, seeds = f"{name} {line['share']:g}", [seed]
-        if line["trial"] == "base":
-            others = {other["trial"].rpartition("-")[2] for other in lines}
-            cell, seeds = "base", [other for other in others if other.isdigit()]
+    for (cell, _, seed), line in named:
+        if seed.isdigit():
+            cell, of_line = f"{cell} {line['share']:g}", {int(seed)}
+        else:
+            cell, of_line = line["trial"], seeds
         for metric in line.keys() - {"trial", "share", "time"}:
-            cells = found.setdefault(metric, {})
-            cells.setdefault(cell, {}).update((int(seed), line[metric]) for seed in seeds if seed.isdigit())
-    return {metric: {cell: seeds for cell, seeds in cells.items() if seeds} for metric, cells in found.items()}
+            found.setdefault(metric, {}).setdefault(cell, {}).update(dict.fromkeys(of_line, line[metric]))
+    return found
 
 
 def report(found: Figures, reference: str, notes: Sequence[str] = ()) -> str:

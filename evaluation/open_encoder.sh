@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
-# SEEDS has the seeds ("0 1 2"), WORKERS the number of ablations that are trained at once.
+# SEEDS has the seeds ("0 1 2"), WORKERS the number of ablations that are trained at once, CELLS the ablations (all of them).
 # Usage: bash evaluation/open_encoder.sh [all | data | train | share | longer | scorecard | curve | ablations | controls]
 set -euo pipefail
 known="all data train share longer scorecard curve ablations controls"
@@ -87,7 +87,7 @@ curve) # other shares of the trained weights in the release
 ablations) # a third of the steps, on the dev parts: with all parts, without each of them, without averaging (share 1), and one part alone
     for seed in $seeds; do
         while IFS=: read -r name share arguments; do
-            echo "$name-$seed: {arguments: --max_steps 267 --seed $seed $arguments, shares: [$share]}"
+            [[ " ${CELLS:-$name} " != *" $name "* ]] || echo "$name-$seed: {arguments: --max_steps 267 --seed $seed $arguments, shares: [$share]}"
         done <<'TRIALS'
 all:0.8, 1:
 no_passages:0.8:--corpus none
@@ -113,6 +113,8 @@ controls) # the same steps on names that belong to other concepts, and the base 
         echo "untrained: {removed: 1}"
     } >$out/controls.yaml
     python evaluation/open_encoder_trials.py $out/controls.yaml --config $out/shuffled.yaml --output $out/controls
-    python evaluation/cells.py $out/controls/results.jsonl --reference base -o $out/controls.md
+    parts=$out/ablations/results.jsonl # beside the same steps with true names, where they were trained
+    # shellcheck disable=SC2046
+    python evaluation/cells.py $out/controls/results.jsonl $([ ! -f $parts ] || echo $parts) --reference "shuffled 0.8" -o $out/controls.md
     ;;
 esac

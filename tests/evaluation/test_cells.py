@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -58,18 +59,39 @@ def test_results_of_other_settings_are_left_out_and_said(tmp_path, monkeypatch):
     assert "3 results with other settings left out" in text
 
 
-def test_trials_are_cells_by_their_share(tmp_path, monkeypatch):
-    """Catches two shares of a trial that are one cell, a time that is a figure, and a base without seeds."""
-    rows = [("base", 0.0, 0.1), ("all-0", 0.8, 0.2), ("all-0", 1.0, 0.4), ("all-1", 0.8, 0.3), ("untrained", 0.0, 0.9)]
+def write_trials(file: Path, *rows: tuple[str, float, float]) -> str:
     lines = [{"trial": trial, "share": share, "acc": value, "time": "10:00:00"} for trial, share, value in rows]
-    (tmp_path / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert figures_of_trials(tmp_path / "results.jsonl") == {
-        "acc": {"base": {0: 0.1, 1: 0.1}, "all 0.8": {0: 0.2, 1: 0.3}, "all 1": {0: 0.4}}
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(file)
+
+
+def test_trials_are_cells_by_their_share(tmp_path, monkeypatch):
+    """Catches two shares of a trial that are one cell, a time that is a figure, and a base or control without seeds."""
+    parts = write_trials(
+        tmp_path / "parts", ("base", 0.0, 0.1), ("all-0", 0.8, 0.2), ("all-0", 1.0, 0.4), ("all-1", 0.8, 0.3)
+    )
+    controls = write_trials(tmp_path / "controls", ("base", 0.0, 0.1), ("shuffled-1", 0.8, 0.2), ("cut-off", 0.0, 0.9))
+    assert figures_of_trials([Path(parts), Path(controls)]) == {
+        "acc": {
+            "base": {0: 0.1, 1: 0.1},
+            "all 0.8": {0: 0.2, 1: 0.3},
+            "all 1": {0: 0.4},
+            "shuffled 0.8": {1: 0.2},
+            "cut-off": {0: 0.9, 1: 0.9},
+        }
     }
-    given = ["cells.py", str(tmp_path / "results.jsonl"), "--reference", "base", "-o", str(tmp_path / "report.md")]
+    given = ["cells.py", parts, controls, "--reference", "all 0.8", "-o", str(tmp_path / "report.md")]
     monkeypatch.setattr("sys.argv", given)
     main()
-    assert "| all 0.8 | 2 | 0.250 | +0.150" in (tmp_path / "report.md").read_text("utf-8")
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "| base | 2 | 0.100 | -0.150" in text and "| shuffled 0.8 | 1 | 0.200 | -0.100 (one seed) |" in text
+
+
+def test_a_folder_and_a_file_are_not_one_experiment(tmp_path, monkeypatch):
+    file = write_trials(tmp_path / "trials", ("all-0", 1.0, 0.4))
+    monkeypatch.setattr("sys.argv", ["cells.py", file, str(tmp_path), "-o", str(tmp_path / "report.md")])
+    with pytest.raises(InputError, match="expected one folder of results, or files of trials, found"):
+        main()
 
 
 @pytest.mark.parametrize(
