@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -42,6 +42,7 @@ class Crosswalk:
         through: Sequence[str] = (),
         same_name: str | None = None,
         preferred: bool = False,
+        apart_from: Sequence[Collection[str]] = (),
     ) -> Crosswalk:
         """Find the concepts of several terminologies that are one.
 
@@ -54,10 +55,12 @@ class Crosswalk:
                 (``"none"``, ``"lower"``, ``"coder"``); a name of several concepts of one terminology links nothing, nor
                 does one of a concept that a cross-reference links to another concept of the other's prefix.
             preferred: Whether preferred names alone link, which synonyms do, too, by default.
+            apart_from: For each terminology, prefixes of codes that its own cross-references do not make one with its
+                concepts: the substance of a therapy, say. None by default.
 
         Raises:
-            InputError: No cross-reference has one of the predicates, or leads to one of the prefixes, or an unknown
-                normalizer.
+            InputError: No cross-reference has one of the predicates, or leads to one of the prefixes, an unknown
+                normalizer, or ``apart_from`` of another length.
         """
         first: dict[str, int] = {}
         for at, terminology in enumerate(terminologies):
@@ -69,7 +72,10 @@ class Crosswalk:
             for code, now in terminology.former_codes.items()
             if code not in first
         }
-        links = set(_by_xrefs(terminologies, predicates, through, first, former))
+        apart = [frozenset(prefixes) for prefixes in apart_from or [()] * len(terminologies)]
+        if len(apart) != len(terminologies):
+            raise InputError(f"apart_from must have an entry for each of {len(terminologies)}, found {len(apart)}")
+        links = set(_by_xrefs(terminologies, predicates, through, apart, first, former))
         by_name = set() if same_name is None else set(_by_names(terminologies, same_name, preferred)) - links
         linked = {(code, _prefix(other)) for link in links for code, other in (link, link[::-1])}
         free = {link for link in by_name if not {(link[0], _prefix(link[1])), (link[1], _prefix(link[0]))} & linked}
@@ -84,6 +90,7 @@ def _by_xrefs(
     terminologies: Sequence[Terminology],
     predicates: Sequence[str],
     through: Sequence[str],
+    apart: Sequence[Collection[str]],
     known: dict[str, int],
     former: dict[str, str],
 ) -> Iterator[tuple[str, str]]:
@@ -97,12 +104,14 @@ def _by_xrefs(
         if predicate not in present:
             raise InputError(f"no cross-reference has predicate {predicate!r}; there are {sorted(present)}")
     wanted, met = pa.array([*predicates, FORMER_CODE], pa.string()), set()
-    for terminology in terminologies:
+    for terminology, others in zip(terminologies, apart):
         rows = terminology.xrefs.filter(pc.is_in(terminology.xrefs["predicate"], value_set=wanted))
         codes = terminology.codes
         for concept, target in zip(rows["concept"].to_pylist(), rows["target"].to_pylist()):
             outside = _prefix(target) in through
             met.add(_prefix(target))
+            if _prefix(target) in others:
+                continue
             target = former.get(target, target)
             if (outside or target in known) and target != codes[concept]:
                 yield min(codes[concept], target), max(codes[concept], target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -26,12 +26,15 @@ class UnionSource:
         name: What it is called in the settings.
         reader: What reads it; empty for a saved terminology.
         path: Its file or folder; nothing where the reader brings its source along.
+        options: Options of the reader.
+        apart_from: Prefixes of codes that its cross-references do not make one with its concepts.
     """
 
     name: str
     reader: str = ""
     path: Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    apart_from: tuple[str, ...] = ()
 
     @property
     def paths(self) -> list[Path]:
@@ -52,7 +55,7 @@ class UnionSource:
                 options[name] = placed(value)
             elif any(os.path.exists(placed(member)) for member in listed(name, value)):  # others are codes, and stay
                 options[name] = [str(placed(i) if os.path.exists(placed(i)) else i) for i in listed(name, value)]
-        return UnionSource(self.name, self.reader, None if self.path is None else placed(self.path), options)
+        return replace(self, path=None if self.path is None else placed(self.path), options=options)
 
     def _path_options(self) -> list[tuple[str, bool]]:
         """The options with a value that may name a file, and whether the value may be a list, of codes too."""
@@ -150,7 +153,7 @@ def _source(path: Path, name: str, content: Any) -> UnionSource:
     where = f"{path}: source {name!r}"
     if not isinstance(content, dict):
         raise InputError(f"{where} must have a reader and a path, found {content!r}")
-    refuse_unknown(where, content, ("reader", "path", "options"))
+    refuse_unknown(where, content, ("reader", "path", "options", "apart_from"))
     named, place, written_options = content.get("reader") or "", content.get("path"), content.get("options") or {}
     for key, value in (("reader", named), ("path", place or "")):
         if not isinstance(value, str):
@@ -165,7 +168,8 @@ def _source(path: Path, name: str, content: Any) -> UnionSource:
         options = _options(named, written_options) if named else {}
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-    return UnionSource(name, named, None if place is None else Path(place), options)
+    apart = listed("apart_from", _words(path, f"sources.{name}.apart_from", content.get("apart_from")))
+    return UnionSource(name, named, None if place is None else Path(place), options, tuple(apart))
 
 
 def _options(named: str, written_options: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from st_biomed.errors import InputError
 from st_biomed.records import Definition, Parent, Record, SourceInfo, Term, Xref
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.conflicts import cycles, equal_but_for_case, equal_names, links_that_do_not_hold
+from st_biomed.terminology.crosswalk import Crosswalk
 from st_biomed.terminology.normalization import normalized
 from st_biomed.terminology.union import missing_files, unite
 from st_biomed.terminology.union_plan import UnionPlan
@@ -159,6 +160,16 @@ def test_sources_are_united_in_their_order_and_cycles_dropped(folder: Path) -> N
     assert (kept.n_cyclic_parents, kept.n_texts) == (2, 8)
 
 
+def test_cross_references_of_a_source_may_lead_to_what_is_not_the_same(folder: Path) -> None:
+    """Catches a therapy that becomes one with its substance; the cross-reference itself stays."""
+    apart = ALL.replace("a: {path: a}", "a: {path: a, apart_from: [B]}")
+    made = unite(plan(folder, f"{apart}crosswalk: xref\n"), folder)
+    assert (made.crosswalk.codes, made.terminology.n_concepts) == ({}, 9)
+    assert made.terminology.xrefs.num_rows == A.xrefs.num_rows
+    with pytest.raises(InputError, match="apart_from must have an entry for each of 2, found 1"):
+        Crosswalk.between(A, B, predicates=["xref"], apart_from=[["A"]])
+
+
 def test_equal_preferred_names_unite_where_asked_for(folder: Path) -> None:
     made = unite(plan(folder, f"{ALL}same_name: lower\npreferred_names: true\n"), folder)
     assert made.terminology.codes == ["A:1", "A:2", "A:3", "B:2"]
@@ -233,6 +244,7 @@ def test_what_a_source_refuses_names_the_source(folder: Path) -> None:
         ("sources: {a: {path: [x]}}\n", r"source 'a': 'path' must be a text, found \['x'\]"),
         ("sources: {a: {path: x, options: {a: b}}}\n", "source 'a' needs a reader, or the path of a saved"),
         ("sources: {a: {}}\n", "source 'a' needs a reader, or the path of a saved"),
+        ("sources: {a: {path: x, apart_from: [1]}}\n", r"'sources.a.apart_from' must be a list of words, found \[1\]"),
         (f"{ALL}normalize: upper\n", "unknown normalizer 'upper'"),
         (f"{ALL}without_cycles: 1\n", "'without_cycles' must be true or false, found 1"),
         (f"{ALL}crosswalk: [1]\n", r"'crosswalk' must be a list of words, found \[1\]"),
