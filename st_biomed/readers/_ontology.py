@@ -31,7 +31,7 @@ class Statements:
     Attributes:
         id: CURIE or IRI.
         name: Its label; empty if it has none.
-        synonyms: Pairs of a scope and a name.
+        synonyms: A scope, a type (CURIE, IRI or word; empty if it has none) and a name of each.
         definitions: Its definitions; at most one if the ontology is well-formed.
         types: Subsets and namespaces.
         xrefs: Pairs of a predicate and a CURIE or IRI.
@@ -42,7 +42,7 @@ class Statements:
     id: str
     name: str = ""
     obsolete: bool = False
-    synonyms: list[tuple[str, str]] = field(default_factory=list)
+    synonyms: list[tuple[str, str, str]] = field(default_factory=list)
     definitions: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
     xrefs: list[tuple[str, str]] = field(default_factory=list)
@@ -62,6 +62,7 @@ class Ontology:
         tally: Tally,
         *,
         scopes: str | Sequence[str],
+        without_types: str | Sequence[str],
         obsolete: bool,
         prefixes: str | Sequence[str],
         language: str,
@@ -70,6 +71,7 @@ class Ontology:
         self.path = path
         self.tally = tally
         self.scopes = listed("scope", scopes, SCOPES)
+        self.without_types = listed("type", without_types)
         self.obsolete = obsolete
         self.definitions = definitions
         self.prefixes = listed("prefix", prefixes)
@@ -82,6 +84,7 @@ class Ontology:
         self._sources: dict[str, str] = {}  # prefix to source, in this graph
         self._declared: set[str] = set()
         self._found: set[str] = set()
+        self._found_types: set[str] = set()  # of synonyms
         self._edges: list[tuple[str, str, str]] = []
 
     def begin(self, header: Header) -> None:
@@ -143,6 +146,10 @@ class Ontology:
                 raise InputError(
                     f"{self.path}: no term has prefix {prefix!r}; found {', '.join(sorted(self._found)) or 'none'}"
                 )
+        for kind in self.without_types:
+            if kind not in self._found_types:
+                found = ", ".join(sorted(self._found_types)) or "none"
+                self.tally.note(f"without_types: no synonym has type {kind!r}; found {found}")
         edges = Once(self.tally, "repeated parents and relations")
         for child, relation, parent in self._edges:
             name = relation_name(relation, labels.get(relation, "")) if relation else ""
@@ -164,13 +171,17 @@ class Ontology:
             return "terms of other prefixes"
         return "terms of an earlier graph" if code in self.source_of else ""
 
-    def _synonyms(self, code: str, name: str, synonyms: list[tuple[str, str]]) -> Iterator[Record]:
+    def _synonyms(self, code: str, name: str, synonyms: list[tuple[str, str, str]]) -> Iterator[Record]:
         names = Once(self.tally, "repeated names of a concept")
         names.knows([(name,)])
-        for scope, text in synonyms:
-            text = text.strip()
+        for scope, kind, text in synonyms:
+            text, kind = text.strip(), curie(kind) or re.split("[#/]", kind)[-1]
+            if kind:
+                self._found_types.add(kind)
             if scope not in self.scopes:
                 self.tally.read_dropped(f"{scope} synonyms")
+            elif kind in self.without_types:
+                self.tally.read_dropped(f"synonyms of type {kind}")
             elif not text:
                 self.tally.read_dropped("empty names")
             elif names.reads(text):

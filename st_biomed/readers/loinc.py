@@ -22,10 +22,8 @@ SOURCE = SourceInfo(
     url="https://loinc.org",
 )
 
-_TABLES = [
-    *(f"{folder}LoincTableCore.csv" for folder in ("LoincTableCore/", "LoincTable/", "")),
-    *(f"{folder}Loinc.csv" for folder in ("LoincTable/", "")),
-]
+_CORE_TABLES = [f"{folder}LoincTableCore.csv" for folder in ("LoincTableCore/", "LoincTable/", "")]
+_WHOLE_TABLES = [f"{folder}Loinc.csv" for folder in ("LoincTable/", "")]
 _HIERARCHIES = [
     f"{folder}{name}.csv"
     for name in ("ComponentHierarchyBySystem", "MultiAxialHierarchy")
@@ -33,6 +31,7 @@ _HIERARCHIES = [
 ]
 _STATUSES = ("ACTIVE", "TRIAL", "DISCOURAGED", "DEPRECATED")
 _SYNONYMS = ("SHORTNAME", "DisplayName", "COMPONENT", "CONSUMER_NAME")
+_ONLY_IN_WHOLE = {"DisplayName", "CONSUMER_NAME"}
 _CODE = re.compile(r"\d{1,7}-\d")
 _PART = re.compile(r"LP\d+-\d")
 
@@ -57,8 +56,9 @@ def records(
 
     Args:
         path: The unpacked release (``Loinc_2.77``), or a folder with its tables, which may be gzipped. The tables are
-            ``LoincTableCore.csv`` or else ``Loinc.csv``, and ``ComponentHierarchyBySystem.csv`` or else
-            ``MultiAxialHierarchy.csv``, in the folders of a release or in the folder itself.
+            ``LoincTableCore.csv`` or else ``Loinc.csv`` (the other way around if ``synonyms`` are only in the latter),
+            and ``ComponentHierarchyBySystem.csv`` or else ``MultiAxialHierarchy.csv``, in the folders of a release or in
+            the folder itself.
         tally: Counts the rows of both tables and of the variants.
         synonyms: Columns whose cells are synonyms, among ``SHORTNAME``, ``DisplayName`` and ``CONSUMER_NAME`` (both
             only in ``Loinc.csv``) and ``COMPONENT``, which names what is measured and is broader than the code; e.g.
@@ -80,7 +80,9 @@ def records(
     path = unpacked(Path(path), "unpacked folder of a LOINC release")
     chosen = listed("synonyms of reader 'loinc'", synonyms, _SYNONYMS)
     kept = listed("statuses of reader 'loinc'", statuses, _STATUSES)
-    table = _find(path, _TABLES, "")
+    whole_first = bool(_ONLY_IN_WHOLE & set(chosen))
+    tables = [*_WHOLE_TABLES, *_CORE_TABLES] if whole_first else [*_CORE_TABLES, *_WHOLE_TABLES]
+    table = _find(path, tables, "")
     parts = _find(path, _HIERARCHIES, "; hierarchy=False reads only the codes") if hierarchy else None
     known: set[str] = set()
     yield from _codes(table, tally, chosen, kept, known)

@@ -21,7 +21,7 @@ SOURCE = SourceInfo(
 )
 
 _HEAD = re.compile(r"\[([A-Za-z]+)\]\s*(!.*)?")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(\w*)')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(\w*)(?:\s+([^\s\[\]{}!]+))?')  # a text, a scope and a type
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "W": " "}
 # A value ends at its qualifiers, {key="value"}, or at a comment, which begins with a separate exclamation mark.
@@ -47,6 +47,7 @@ def records(
     *,
     tally: Tally,
     scopes: str | Sequence[str] = "EXACT",
+    without_types: str | Sequence[str] = "",
     obsolete: bool = False,
     prefixes: str | Sequence[str] = "",
     language: str = "en",
@@ -69,6 +70,8 @@ def records(
         tally: Counts the terms that are dropped whole, each statement (a line) of the others, and other stanzas.
         scopes: Scopes of the synonyms to read, separated by commas: ``EXACT`` (default), ``BROAD``, ``NARROW``,
             ``RELATED``.
+        without_types: Types of synonyms to leave out, separated by commas, e.g. ``"ABBREVIATION,LATIN"`` or
+            ``"OMO:0003012"`` for acronyms; an IRI by its CURIE or else its last part; none by default.
         obsolete: Whether to read obsolete terms too; off by default.
         prefixes: Prefixes of the terms to read, separated by commas, e.g. ``"CL,UBERON"``; all by default.
         language: ISO 639-1 code of the names and definitions; ``en`` by default.
@@ -86,6 +89,7 @@ def records(
         path,
         tally,
         scopes=scopes,
+        without_types=without_types,
         obsolete=obsolete,
         prefixes=prefixes,
         language=language,
@@ -161,7 +165,7 @@ def _term(path: Path, stanza: _Stanza) -> Statements:
             scope = quoted[2] or _SYNONYM_SCOPE[tag]
             if scope not in SCOPES:
                 raise InputError(f"{where}: scope {scope[:40]!r} of a synonym must be one of {', '.join(SCOPES)}")
-            term.synonyms.append((scope, _unescaped(quoted[1])))
+            term.synonyms.append((scope, _unescaped(quoted[3] or ""), _unescaped(quoted[1])))
         elif tag == "def":
             quoted = _QUOTED.match(value)
             if not quoted:

@@ -33,6 +33,7 @@ def records(
     *,
     tally: Tally,
     scopes: str | Sequence[str] = "EXACT",
+    without_types: str | Sequence[str] = "",
     obsolete: bool = False,
     prefixes: str | Sequence[str] = "",
     language: str = "en",
@@ -52,6 +53,8 @@ def records(
         tally: Counts the nodes that are dropped whole, each statement of the others, edges, and axioms.
         scopes: Scopes of the synonyms to read, separated by commas: ``EXACT`` (default), ``BROAD``, ``NARROW``,
             ``RELATED``.
+        without_types: Types of synonyms to leave out, separated by commas: the last part of their IRI, e.g.
+            ``"ABBREVIATION,LATIN"``, or a CURIE, ``"OMO:0003012"`` for acronyms; none by default.
         obsolete: Whether to read obsolete terms too; off by default.
         prefixes: Prefixes of the terms to read, separated by commas, e.g. ``"MAXO,HP"``; all by default.
         language: ISO 639-1 code of the names and definitions; ``en`` by default.
@@ -68,6 +71,7 @@ def records(
         path,
         tally,
         scopes=scopes,
+        without_types=without_types,
         obsolete=obsolete,
         prefixes=prefixes,
         language=language,
@@ -123,7 +127,8 @@ def _term(where: str, node: dict[str, Any]) -> Statements:
         scope = _SYNONYM.fullmatch(_end(predicate))
         if not scope:
             raise InputError(f"{at}: 'pred' of a synonym must be hasExactSynonym or similar, found {predicate[:40]!r}")
-        term.synonyms.append((scope[1].upper(), field(f"{at}.synonyms", synonym, "val", str)))
+        kind, text = (field(f"{at}.synonyms", synonym, key, str) for key in ("synonymType", "val"))
+        term.synonyms.append((scope[1].upper(), kind, text))
     if definition := field(at, meta, "definition", dict):
         term.definitions.append(field(f"{at}.definition", definition, "val", str))
     for xref in objects(at, meta, "xrefs"):

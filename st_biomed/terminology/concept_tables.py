@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -95,6 +95,11 @@ class TerminologyTables:
         if i == self.n_concepts or self.codes[i] != code:
             raise InputError(no_code(code, self._code_column))
         return i
+
+    def present_codes(self, codes: Iterable[str]) -> list[str]:
+        """The same codes, each that a merge replaced as the code that replaced it; unknown ones stay."""
+        known, former = set(self.codes), self.former_codes
+        return [code if code in known else former.get(code, code) for code in codes]
 
     @property
     def _code_column(self) -> pa.Array:

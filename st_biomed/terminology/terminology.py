@@ -192,7 +192,7 @@ class Terminology(TerminologyTables):
 
         Args:
             concepts: Concept indices, or a boolean mask ``[C]``.
-            codes: Codes of the concepts.
+            codes: Codes of the concepts; one that a merge replaced stands for the code that replaced it, here and below.
             below: Codes of roots: these and all concepts below them.
             types: Semantic types of the concepts.
             texts: Text ids, or a boolean mask ``[T]``.
@@ -205,10 +205,10 @@ class Terminology(TerminologyTables):
         tally = Tally()
         chosen = mask(concepts, self.n_concepts, "concepts").copy()
         if codes is not None:
-            chosen &= with_codes(self._code_column, codes)
+            chosen &= with_codes(self._code_column, self.present_codes(codes))
         if below is not None:
             edges = (self.parents[end].to_numpy() for end in ("child", "parent"))
-            chosen &= and_below(with_codes(self._code_column, below), *edges)
+            chosen &= and_below(with_codes(self._code_column, self.present_codes(below)), *edges)
         if types is not None:
             typed = self.types.filter(pa.array(having(self.types["type"], types, "concept has type")))
             chosen &= mask(typed["concept"].to_numpy(), self.n_concepts, "concepts")

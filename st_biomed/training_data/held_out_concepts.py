@@ -159,14 +159,15 @@ def without_benchmark(
     """The terminology without any concept of a benchmark, for true zero-shot figures.
 
     Args:
-        codes: Codes of the benchmark's concepts; unknown codes are ignored.
+        codes: Codes of the benchmark's concepts, also those that a merge replaced; unknown codes are ignored.
         names: The benchmark's names and mentions: a concept with one of them is removed.
         normalizer: Normalizer of the names on both sides before comparison.
 
     Raises:
         InputError: An unknown normalizer, or no concept is left.
     """
-    is_removed = pc.is_in(terminology.concepts["code"], value_set=pa.array(list(codes), pa.string())).to_numpy().copy()
+    held_out = pa.array(terminology.present_codes(codes), pa.string())
+    is_removed = pc.is_in(terminology.concepts["code"], value_set=held_out).to_numpy().copy()
     wanted = normalize(pa.array(list(names), pa.string()), normalizer)
     texts = normalize(terminology.texts["text"].combine_chunks(), normalizer)
     named = pc.is_in(texts, value_set=wanted).to_numpy(zero_copy_only=False)

@@ -34,9 +34,11 @@ def without_relations_of(terminology: Terminology, codes: Collection[str]) -> Te
     """The terminology without the relations of some concepts; concepts, names and parents stay.
 
     Args:
-        codes: Codes of the held-out concepts: a relation with any of them is held out. Unknown codes are ignored.
+        codes: Codes of the held-out concepts, also those that a merge replaced: a relation with any of them is held
+            out. Unknown codes are ignored.
     """
-    held_out = pc.is_in(terminology.concepts["code"], value_set=pa.array(sorted(codes), pa.string())).to_numpy()
+    wanted = pa.array(terminology.present_codes(codes), pa.string())
+    held_out = pc.is_in(terminology.concepts["code"], value_set=wanted).to_numpy()
     ends = (held_out[terminology.relations[name].to_numpy()] for name in ("head", "tail"))
     return terminology.without_rows("relations", np.logical_or(*ends), "relations of held-out concepts", _STAGE)
 

@@ -11,6 +11,7 @@ from datasets import Dataset
 from st_biomed.corpus.blocks import MARKERS
 from st_biomed.records import Definition, SourceInfo, Tally
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.build import assemble
 
 PASSAGES = SourceInfo("PASSAGES", "Passages of raw text around names, without the names")
 """The source of passages in the table of definitions."""
@@ -38,7 +39,8 @@ def with_passages(
         tally: Counts the passages; one without a word beside the name is dropped, since it says nothing.
 
     Returns:
-        The terminology with the passages in ``definitions``, of the source ``PASSAGES``.
+        The terminology with the passages in ``definitions``, of the source ``PASSAGES``; its sources, tallies and
+        readings stay.
     """
     tally = Tally() if tally is None else tally
     codes = terminology.codes
@@ -53,9 +55,14 @@ def with_passages(
                 continue
             tally.keep()
             for concept in row["concepts"]:  # type: ignore[attr-defined]
-                yield Definition(codes[concept], text, language)
+                yield Definition(codes[concept], text, language, PASSAGES.name)
 
-    return Terminology.from_records(chain(terminology.records(), [PASSAGES], passages()), PASSAGES)
+    sources = terminology.sources
+    records = chain(terminology.records(), [PASSAGES], passages())
+    made = Terminology(*assemble(records, next(iter(sources.values())), sources))
+    made.tallies = {**terminology.tallies, "passages": made.tallies["records"]}
+    made.readings = terminology.readings
+    return made
 
 
 def _masked(text: str, mask: str) -> str:

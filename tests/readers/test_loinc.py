@@ -181,6 +181,22 @@ def test_tables_are_found_where_releases_have_them(tmp_path: Path, table: str, h
     assert Terminology.read("loinc", tmp_path).digest == Terminology.read("loinc", FOLDER).digest
 
 
+def test_columns_of_the_whole_table_are_read_from_it_in_a_complete_release(copy: Path) -> None:
+    """Catches the table of core columns taken first, which has neither display nor consumer names."""
+    with (copy / TABLE).open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    (copy / "LoincTable").mkdir()
+    with (copy / "LoincTable/Loinc.csv").open("w", encoding="utf-8", newline="") as file:
+        more = [[*row, f"Display {i}", f"Consumer {i}"] for i, row in enumerate(rows)]
+        csv.writer(file).writerows([[*header, "DisplayName", "CONSUMER_NAME"], *more])
+    for column, name in (("DisplayName", "Display 0"), ("CONSUMER_NAME", "Consumer 0")):
+        terminology = Terminology.read("loinc", copy, synonyms=column)
+        assert name in terminology.concept_names("LOINC:90001-1")
+    assert Terminology.read("loinc", copy).digest == Terminology.read("loinc", FOLDER).digest
+    with pytest.raises(InputError, match="LoincTableCore.csv:1: no column 'DisplayName'"):
+        Terminology.read("loinc", FOLDER, synonyms="DisplayName")
+
+
 def test_without_a_hierarchy_codes_are_read_alone_when_asked(copy: Path, tmp_path: Path) -> None:
     (copy / HIERARCHY).unlink()
     with pytest.raises(

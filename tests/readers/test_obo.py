@@ -48,6 +48,26 @@ def test_names_are_unescaped_and_lose_qualifiers_and_comments() -> None:
     }
 
 
+def test_synonyms_of_a_type_are_left_out_and_counted(tmp_path: Path) -> None:
+    """Catches the word after the scope thrown away, and a type taken from the cross-references behind it."""
+    records, tally = read(without_types="ABBREVIATION,LATIN")
+    assert names(records)["ZORB:0000002"] == ["mimpic flumpa disorder, type {1}", "mimpa"]
+    assert tally.dropped["synonyms of type ABBREVIATION"] == 1
+    assert tally.notes == ["without_types: no synonym has type 'LATIN'; found ABBREVIATION"]
+    assert "synonyms of type ABBREVIATION" not in read()[1].dropped and not read()[1].notes
+    forms = [
+        "OMO:0003012 []",
+        "http://purl.obolibrary.org/obo/OMO_0003012 [Z:1]",
+        "[OMO:0003012]",
+        "! OMO:0003012",
+        "",
+    ]
+    synonyms = "\n".join(f'synonym: "form {i}" EXACT {form}' for i, form in enumerate(forms))
+    (tmp_path / "x.obo").write_text(f"[Term]\nid: ZORB:1\nname: zorb\n{synonyms}\n")
+    records, _ = read(tmp_path / "x.obo", without_types="OMO:0003012")
+    assert names(records) == {"ZORB:1": ["zorb", "form 2", "form 3", "form 4"]}
+
+
 def test_nothing_is_lost_without_a_reason() -> None:
     """Catches statements that hold under a condition, or not at all, taken for plain ones."""
     assert read()[1].to_dict() == {

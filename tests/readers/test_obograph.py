@@ -13,7 +13,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.readers import obograph
-from st_biomed.records import Record, Relation, Tally, Type
+from st_biomed.records import Record, Relation, Tally, Term, Type
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 
@@ -72,6 +72,14 @@ def test_nothing_is_lost_without_a_reason() -> None:
             "terms without a name": 1,
         },
     }
+
+
+def test_synonyms_of_a_type_are_left_out_and_counted() -> None:
+    """Catches the type of a synonym thrown away, or compared with its whole IRI."""
+    records, tally = read(without_types="ABBREVIATION")
+    names = [record.text for record in records if isinstance(record, Term) and record.code == "ZORB:0000002"]
+    assert names == ["mimpic flumpa disorder, type {1}", "mimpa"]
+    assert tally.dropped["synonyms of type ABBREVIATION"] == 1 and not tally.notes
 
 
 def test_relations_are_called_what_their_property_is() -> None:

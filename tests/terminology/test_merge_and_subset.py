@@ -29,6 +29,13 @@ def test_a_former_code_of_no_source_adds_none() -> None:
     assert list(Terminology.merge(named, codes={"X:1": "X:2"}).sources) == [SOURCE.name]
 
 
+def test_subset_finds_a_concept_by_a_code_that_a_merge_replaced() -> None:
+    records = [Term("S:1", "chill"), Term("S:2", "cold"), Term("S:3", "icy cold"), Parent("S:3", "S:2")]
+    merged = Terminology.merge(Terminology.from_records(records, SOURCE), codes={"S:2": "S:1"})
+    assert merged.subset(codes=["S:2"]).codes == ["S:1"]
+    assert merged.subset(below=["S:2"]).codes == ["S:1", "S:3"]
+
+
 def test_merge_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="merge needs at least one terminology"):
         Terminology.merge()

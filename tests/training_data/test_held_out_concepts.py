@@ -233,6 +233,13 @@ def test_a_benchmark_s_concepts_go_with_all_their_names():
     assert without_benchmark(whole, names=["NAME 3"], normalizer="none").digest == whole.digest
 
 
+def test_a_benchmark_s_concept_goes_by_a_code_that_a_merge_replaced():
+    """Catches a concept that stays in training because the benchmark has the code of another terminology."""
+    merged = Terminology.merge(two_sources(), codes={"B:04": "A:04"})
+    part = without_benchmark(merged, codes=["B:04"])
+    assert set(merged.codes) - set(part.codes) == {"A:04"}
+
+
 @pytest.mark.parametrize(
     ("split", "message"),
     [

@@ -49,6 +49,14 @@ def test_no_relation_of_a_held_out_concept_is_left():
     assert without_relations_of(whole, []).digest == whole.digest
 
 
+def test_a_code_that_a_merge_replaced_is_held_out():
+    """Catches a relation that is trained on because its concept has another code after a merge."""
+    whole = related(("A", 0, "treats", 1), ("A", 2, "treats", 3))
+    merged = Terminology.merge(whole, codes={"X:0": "X:4"})
+    assert without_relations_of(merged, ["X:0"]).digest == without_relations_of(merged, ["X:4"]).digest
+    assert without_relations_of(merged, ["X:0"]).relations.num_rows == 1
+
+
 def test_drawn_concepts_are_those_of_as_many_relations():
     whole = related(("A", 0, "treats", 1), ("A", 2, "treats", 3))
     assert draw_related(whole, 1, seed=0) in (["X:0", "X:1"], ["X:2", "X:3"])

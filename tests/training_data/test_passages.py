@@ -98,6 +98,18 @@ def test_everything_else_of_the_terminology_stays(corpus: str):
     assert found.digest != toy.digest
 
 
+def test_sources_tallies_and_readings_stay(corpus: str):
+    """Catches a closed source of codes that is no longer described, and rows that nobody counts any more."""
+    closed, public = SourceInfo("ZORB", "Zorb"), SourceInfo("OPEN", "Open", redistributable=True)
+    terms = [Term("ZORB:1", "zorbin", source="OPEN"), Term("ZORB:2", "krelosis", source="OPEN")]
+    named = Terminology.from_records([closed, public, *terms], closed)
+    whole = Terminology.merge(named, Terminology.read("toy"))
+    found, _ = PassageArguments(corpus=[corpus], text_form="lines").with_corpus(whole, Tokenizer)
+    assert found.sources == {**whole.sources, "PASSAGES": found.sources["PASSAGES"]} and "ZORB" in whole.sources
+    assert found.tallies.items() >= whole.tallies.items() and found.tallies["passages"].adds_up()
+    assert found.readings == whole.readings != []
+
+
 def test_the_number_of_passages_of_a_concept_is_limited_and_drawn_by_the_text_alone(zorb: Terminology, tmp_path: Path):
     """Catches a limit that is not applied, and passages that change from run to run."""
     (tmp_path / "many.txt").write_text("".join(f"patient {i} took zorbin\n" for i in range(50)))

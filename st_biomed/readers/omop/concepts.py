@@ -23,7 +23,14 @@ FILTERS = {"vocabularies": "vocabulary_id", "domains": "domain_id", "concept_cla
 
 _PAGE = 16  # bits of an id within its page; ids go up to 2^31, but those that are in use lie together
 _DIGITS = 10  # of the largest id
-_PREFIXES = {"SNOMED": "SNOMEDCT", "RxNorm": "RXNORM", "MeSH": "MESH", "CPT4": "CPT", "NCIt": "NCIT"}
+_PREFIXES = {
+    "SNOMED": "SNOMEDCT",
+    "RxNorm": "RXNORM",
+    "MeSH": "MESH",
+    "CPT4": "CPT",
+    "NCIt": "NCIT",
+    "ICD9Proc": "ICD9PROC",
+}
 """Vocabularies whose codes have another prefix in the other readers."""
 
 
