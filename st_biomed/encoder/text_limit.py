@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from st_biomed.errors import InputError
@@ -64,15 +65,17 @@ def text_limit(model: SentenceTransformer, max_length: int | None) -> Iterator[N
 
 
 def limited_preprocess(model: SentenceTransformer, max_length: int | None) -> Callable[..., dict[str, Any]]:
-    """``model.preprocess`` under :func:`text_limit`, for the collator of a training.
+    """``model.preprocess`` under :func:`text_limit`, for the collator of a training; it can be pickled for its workers.
 
     Args:
         model: The encoder.
         max_length: As for :func:`text_limit`.
     """
+    return partial(_preprocess, model, max_length)
 
-    def preprocess(texts: Sequence[Any], *args: Any, **options: Any) -> dict[str, Any]:
-        with text_limit(model, max_length):
-            return model.preprocess(texts, *args, **options)
 
-    return preprocess
+def _preprocess(
+    model: SentenceTransformer, max_length: int | None, texts: Sequence[Any], *args: Any, **options: Any
+) -> dict[str, Any]:
+    with text_limit(model, max_length):
+        return model.preprocess(texts, *args, **options)

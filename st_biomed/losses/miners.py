@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any
 
 import torch
@@ -62,8 +62,9 @@ class Miner(ABC):
         """
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Name and parameters, for cards and records."""
-        return {"miner": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
+        """Name and parameters, for cards and records; of a class that is no dataclass the name alone."""
+        parameters: dict[str, Any] = asdict(self) if is_dataclass(self) else {}
+        return {"miner": type(self).__name__, **parameters}
 
 
 def _l2_normalized(s: Tensor, a: Tensor, b: Tensor) -> Tensor:

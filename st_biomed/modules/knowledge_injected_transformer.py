@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,10 @@ LAYERS_OF = {
 MENTIONS = ("whole", "marked", "none")
 
 _FOLDER = "knowledge_injection"
+
+_one_at_a_time = threading.RLock()
+"""A forward inserts the injection into the encoder's layers, which another thread must not see. The lock is of the
+module: instances are copied and pickled, and may share an encoder."""
 
 
 class KnowledgeInjectedTransformer(Transformer):
@@ -101,18 +106,20 @@ class KnowledgeInjectedTransformer(Transformer):
         return getattr(self.model, LAYERS_OF[self.model.config.model_type])
 
     def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """As in ``Transformer``, with the injection."""
+        """As in ``Transformer``, with the injection; threads take turns."""
         spans = features.pop("mention_spans", None)  # nothing that the encoder knows
         try:
             if not self.inject or (spans is None and self.mention == "none"):
-                return super().forward(features, **kwargs)
+                with _one_at_a_time:
+                    return super().forward(features, **kwargs)
             between = _Between(self.injection, self._mentions(features, spans))
-            stack, layers = self._stack, self._stack.layer
-            stack.layer = nn.ModuleList([*layers[: self.layer], between, *layers[self.layer :]])
-            try:
-                features = super().forward(features, **kwargs)
-            finally:
-                stack.layer = layers
+            with _one_at_a_time:
+                stack, layers = self._stack, self._stack.layer
+                stack.layer = nn.ModuleList([*layers[: self.layer], between, *layers[self.layer :]])
+                try:
+                    features = super().forward(features, **kwargs)
+                finally:
+                    stack.layer = layers
             features["mention_queries"], features["mention_present"] = between.queries, between.mentions.any(dim=2)
         finally:
             if spans is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from sentence_transformers import SentenceTransformer
 
 from st_biomed.errors import InputError, check_whole
 from st_biomed.modules.adapt import encoder_of
+from st_biomed.modules.graph_layers import check_dropout
 
 
 def add_lora(
@@ -28,8 +30,8 @@ def add_lora(
     Args:
         model: A model whose first module is an encoder of transformers.
         rank: Rank of an update.
-        alpha: An update is scaled by ``alpha / rank``.
-        dropout: Dropout of the input of an update.
+        alpha: Above 0; an update is scaled by ``alpha / rank``.
+        dropout: Dropout of the input of an update, at least 0 and below 1.
         targets: Suffixes of the names of linear layers to update; by default the attention's queries and values.
 
     Raises:
@@ -39,6 +41,9 @@ def add_lora(
     peft = _peft()
     encoder: Any = encoder_of(model).model
     check_whole("rank", rank)
+    if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not 0 < alpha < math.inf:
+        raise InputError(f"alpha must be a number above 0, found {alpha!r}")
+    check_dropout("dropout", dropout)
     if isinstance(targets, str) or not targets:
         raise InputError(f"targets must be a list of names of layers, found {targets!r}")
     ends = {name.split(".")[-1] for name, _ in encoder.named_modules()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,14 @@ def test_the_limit_ends_with_the_block(tiny_bert: SentenceTransformer) -> None:
         text_limit(tiny_bert, 2),
     ):
         pass
+
+
+def test_a_worker_of_the_data_loader_gets_the_limit(tiny_bert: SentenceTransformer) -> None:
+    """Catches what spawned workers cannot unpickle."""
+    limited = limited_preprocess(tiny_bert, 6)
+    there = pickle.loads(pickle.dumps(limited))
+    assert there([LONG])["input_ids"].tolist() == limited([LONG])["input_ids"].tolist()
+    assert n_tokens(there([LONG])) == 6
 
 
 def test_training_cuts_its_texts_and_nothing_else(

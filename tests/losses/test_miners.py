@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from st_biomed.errors import InputError
-from st_biomed.losses.miners import DISTANCES, MODES, MultiSimilarityMiner, TripletMarginMiner
+from st_biomed.losses.miners import DISTANCES, MODES, Miner, MultiSimilarityMiner, TripletMarginMiner
 from tests.contracts.miner_contract import MinerContract, all_pairs, cosines
 
 # Four vectors, two concepts; the cosines are S01 = .8, S02 = 0, S03 = .6, S12 = .6, S13 = .96, S23 = .8.
@@ -163,3 +163,15 @@ def test_easy_triplets_come_with_a_warning():
 def test_bad_arguments_are_refused_when_the_miner_is_made(miner, arguments, message):
     with pytest.raises(InputError, match=re.escape(message)):
         miner(**arguments)
+
+
+def test_a_custom_miner_needs_no_dataclass():
+    """Catches a run that ends where its record is written."""
+
+    class EveryPair(Miner):
+        def select(
+            self, similarities: Tensor, norms: Tensor, other_norms: Tensor, positives: Tensor, negatives: Tensor
+        ) -> tuple[Tensor, Tensor]:
+            return positives, negatives
+
+    assert EveryPair().get_config_dict() == {"miner": "EveryPair"}

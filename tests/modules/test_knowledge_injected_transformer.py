@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -57,6 +58,16 @@ def test_it_happens_between_the_layers(tiny_bert, kind):
         expected = module._stack.layer[1](expected, attends)
         found = module(batch)["token_embeddings"]
     torch.testing.assert_close(found[mask.bool()], expected[mask.bool()], atol=1e-5, rtol=1e-4)
+
+
+def test_threads_that_encode_at_once_get_the_vectors_of_one_thread(tiny_bert):
+    """Catches an injection that another thread sees, and layers that stay in the encoder."""
+    injected(tiny_bert)
+    layers, expected = tiny_bert[0]._stack.layer, tiny_bert.encode(TERMS)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: tiny_bert.encode(TERMS), range(40)))
+    assert tiny_bert[0]._stack.layer is layers and len(layers) == 2
+    assert all(np.array_equal(vectors, expected) for vectors in found)
 
 
 @pytest.mark.parametrize("mention", ["whole", "marked"])

@@ -144,6 +144,9 @@ def test_updates_that_are_not_finite_are_not_merged(tiny_bert_folder):
     [
         ({"rank": 0}, "rank must be an integer of at least 1, found 0"),
         ({"rank": 2.5}, "rank must be an integer of at least 1, found 2.5"),
+        ({"alpha": 0}, "alpha must be a number above 0, found 0"),
+        ({"alpha": float("nan")}, "alpha must be a number above 0, found nan"),
+        ({"dropout": 3}, "dropout must be at least 0 and below 1, found 3"),
         ({"targets": "query"}, "targets must be a list of names of layers, found 'query'"),
         ({"targets": ["query", "q_proj"]}, r"targets: the encoder \(BertModel\) has no layer 'q_proj'"),
     ],
@@ -151,6 +154,7 @@ def test_updates_that_are_not_finite_are_not_merged(tiny_bert_folder):
 def test_bad_arguments_are_refused(tiny_bert, arguments, message):
     with pytest.raises(InputError, match=message):
         add_lora(tiny_bert, **arguments)
+    assert all(parameter.requires_grad for parameter in tiny_bert.parameters())
 
 
 @needs_peft
