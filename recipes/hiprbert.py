@@ -112,7 +112,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     hierarchy = recipe.hierarchy(recipe.with_hierarchy(whole))
 
     # Hold out whole sub-trees, and the relations of their concepts.
-    options: EvaluatorOptions = {"bf16": training.bf16, "show_progress_bar": not training.disable_tqdm}
+    options: EvaluatorOptions = {"show_progress_bar": not training.disable_tqdm, **recipe.measuring(training)}
     trees = recipe.protocol().hold_out(hierarchy, **options)
     held_out = trees.splits.concept_side == TEST
     train, relations = recipe.hold_out_relations(whole, trees.splits.train, held_out, recipe.split_seed, **options)

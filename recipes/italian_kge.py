@@ -213,9 +213,7 @@ def run(
     training.batch_sampler = HardNegativeBatches.of(terminology, folders.work / "terminology", dataset=rows, plan=plan)
 
     # Loss.
-    loss = recipe.italian_loss(
-        model, terminology, left.graph, training.seed, gather_across_devices=recipe.gather_across_devices
-    )
+    loss = recipe.italian_loss(model, terminology, left.graph, training.seed, **recipe.embedding())
     rows, loss = recipe.distilled_rows(loss, model, rows, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.

@@ -35,7 +35,7 @@ from st_biomed.modules.markers import add_markers, pool_mentions
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
 from st_biomed.release.run_record import corpus_data
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, above, at_least, one_of, within
+from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, above, at_least, check_unused, one_of, within
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
@@ -106,14 +106,15 @@ def check(recipe: InjectionArguments) -> None:
     """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: There is no terminology or corpus, the data of a benchmark are missing, or an average or low-rank
-            updates are requested.
+        InputError: There is no terminology or corpus, the data of a benchmark are missing, or an average, low-rank
+            updates or a cached loss are requested.
     """
     for name in ("average", "adapter"):
         if getattr(recipe, name) != "none":
             raise InputError(
                 f"{name}: the injection is new and trained as a whole, {getattr(recipe, name)} does not fit it"
             )
+    check_unused(recipe, ("mini_batch_size",), "the loss of knowledge injection, which has no cached form")
     if not recipe.terminology or not recipe.corpus:
         raise InputError(f"{'corpus' if recipe.terminology else 'terminology'}: is needed, nothing was given")
     recipe.check_corpus()

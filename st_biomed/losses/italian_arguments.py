@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
 from st_biomed.kge.settings import MODEL_NAMES
+from st_biomed.losses.cached import CachedKGEMarginMultiSimilarityLoss, CachedMultiSimilarityLoss
 from st_biomed.losses.kge_margin_multi_similarity import MISSING, KGEMarginMultiSimilarityLoss
 from st_biomed.losses.kge_similarity import GRAPH_VECTORS
 from st_biomed.losses.miners import MultiSimilarityMiner
@@ -69,7 +70,7 @@ class ItalianLossArguments:
         if self.loss != "v3":
             check_unused(self, ("detach_margin", "missing"), f"loss {self.loss}")
         if self.loss == "barlow_twins":
-            check_unused(self, ("alpha", "beta", "epsilon"), "loss barlow_twins")
+            check_unused(self, ("alpha", "beta", "epsilon", "mini_batch_size"), "loss barlow_twins")
 
     def italian_loss(
         self,
@@ -78,6 +79,7 @@ class ItalianLossArguments:
         graph: Callable[[str], Path],
         seed: int,
         *,
+        mini_batch_size: int | None = None,
         gather_across_devices: bool = False,
     ) -> nn.Module:
         """The loss; contexts of one term are positives of each other.
@@ -85,6 +87,8 @@ class ItalianLossArguments:
         Args:
             graph: Finds the folder of the graph embeddings of a model, which only v3 reads.
             seed: Seed of shuffled vectors.
+            mini_batch_size: Texts embedded at a time by the cached form of the loss; ``None`` for the uncached form.
+                ``barlow_twins`` has no cached form.
             gather_across_devices: Whether the texts of all processes form one batch.
 
         Raises:
@@ -95,9 +99,13 @@ class ItalianLossArguments:
             return BarlowTwinsLoss(model, **shared)
         shared |= {"mask_same_text": False, "alpha": self.alpha, "beta": self.beta}
         shared["miner"] = MultiSimilarityMiner(self.epsilon)
+        cached = mini_batch_size is not None
+        shared |= {"mini_batch_size": mini_batch_size} if cached else {}
         if self.loss in ("v1", "v2"):
-            return MultiSimilarityLoss.from_preset(model, f"italian_{self.loss}", **shared)
-        return KGEMarginMultiSimilarityLoss(
+            plain = CachedMultiSimilarityLoss if cached else MultiSimilarityLoss
+            return plain.from_preset(model, f"italian_{self.loss}", **shared)
+        margin = CachedKGEMarginMultiSimilarityLoss if cached else KGEMarginMultiSimilarityLoss
+        return margin(
             model,
             KGETable.load(graph(self.kge_model)),
             graph_vectors=self.graph_vectors,

@@ -265,3 +265,21 @@ def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: s
         raise InputError(f"frozen: no parameter's name matches {frozen!r}")
     for name in names:
         model.get_parameter(name).requires_grad_(False)
+
+
+def freeze_adapters(model: SentenceTransformer, frozen: str) -> None:
+    """Freeze the adapters that belong to frozen parameters: their names match, or that of the matrix that they update.
+
+    Args:
+        model: A model to which adapters were added.
+        frozen: Regular expression of the names of parameters to freeze; empty for none.
+
+    Raises:
+        InputError: No parameter is left to train.
+    """
+    for name, parameter in model.named_parameters() if frozen else ():
+        module, low_rank, _ = name.partition(".lora_")
+        if re.search(frozen, name) or (low_rank and re.search(frozen, f"{module}.weight")):
+            parameter.requires_grad_(False)
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise InputError(f"frozen: {frozen!r} matches all adapters, so that no parameter is left to train")

@@ -15,7 +15,7 @@ from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import EncoderArguments, measured_in_training
+from st_biomed.training.arguments import EncoderArguments, freeze_adapters, measured_in_training
 from st_biomed.training.attention import eager_attention
 from st_biomed.training.checkpoints import whole_checkpoints
 from st_biomed.training.finish import Measured
@@ -82,7 +82,8 @@ def train_encoder(
 
     Texts are cut after ``max_length`` tokens while a batch is made of them, and only then: the encoder is measured, saved
     and released with its own limit. With ``--adapter lora`` low-rank updates are added before training and merged
-    after it. With ``--ema_decay`` the encoder has the moving average of the weights at the end.
+    after it; adapters of ``--frozen`` parameters are not trained. With ``--ema_decay`` the encoder has the moving
+    average of the weights at the end.
 
     Args:
         model: The encoder; trained in place.
@@ -99,12 +100,15 @@ def train_encoder(
         The trainer, after training.
 
     Raises:
-        InputError: An error of :func:`~st_biomed.modules.lora.add_lora` or
+        InputError: An error of :func:`~st_biomed.modules.lora.add_lora`,
+            :func:`~st_biomed.training.arguments.freeze_adapters` or
             :func:`~st_biomed.training.optimizer.decay_layers`.
     """
     dev = measured_in_training(training, dev)
     if recipe.adapter == "lora":
         add_lora(model)
+    if recipe.adapter != "none":
+        freeze_adapters(model, recipe.frozen)
     averages = [] if recipe.ema_decay is None else [MovingAverageCallback(recipe.ema_decay)]
     trainer = SentenceTransformerTrainer(
         model=model,

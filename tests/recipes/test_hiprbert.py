@@ -124,6 +124,12 @@ def test_held_out_names_are_linked_before_and_after(tiny_bert_folder: Path, tmp_
     assert len(set(splits.train.strings) - set(train.strings)) == 8
 
 
+def test_vectors_of_measured_texts_are_stored(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
+    """Catches a cache_dir that reaches no evaluator."""
+    run(monkeypatch, *toy_run(tiny_bert_folder, tmp_path), "--cache_dir", tmp_path / "vectors")
+    assert any(path.is_file() for path in (tmp_path / "vectors").rglob("*"))
+
+
 def test_cycles_of_sources_that_give_no_hierarchy_do_not_matter(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
     """Catches a hierarchy that takes the parents of a metathesaurus, and names of a hierarchy among the synonyms."""
     (tmp_path / "parents.csv").write_text("child,parent\nM1,M2\nM2,M3\nM3,M1\n")

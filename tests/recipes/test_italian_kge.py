@@ -106,6 +106,22 @@ def test_one_stage_alone_with_another_loss(loss: str, tiny_bert_folder: Path, te
     assert SentenceTransformer(str(tmp_path / "out" / "contrastive"), device="cpu").encode("flumpa").shape == (16,)
 
 
+@pytest.mark.parametrize(
+    ("loss", "distillation", "cached"),
+    [("v2", 0, "CachedMultiSimilarity"), ("v3", 0, "CachedKGEMarginMultiSimilarity"), ("v3", 1, "CachedDistilled")],
+)
+def test_the_gradient_cache_reaches_the_loss(
+    loss: str, distillation: float, cached: str, outcome: tuple[Path, str], texts: Path, tmp_path: Path
+) -> None:
+    """Catches a size that is recorded and read by nothing, and a cached loss that cannot be distilled."""
+    run(
+        "--stage", "contrastive", "--corpus", texts, "--earlier", outcome[0], "--loss", loss, "--mini_batch_size", 4,
+        "--distillation", distillation, "--output_dir", tmp_path / "out",
+    )  # fmt: skip
+    found = read_run(tmp_path / "out" / "contrastive" / "run.json")["losses"]["mentions"]
+    assert found["loss"] == f"{cached}Loss" and found["config"]["mini_batch_size"] == 4
+
+
 def test_a_later_stage_takes_the_earlier_ones_of_another_run(
     outcome: tuple[Path, str], texts: Path, tmp_path: Path
 ) -> None:

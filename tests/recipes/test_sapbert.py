@@ -19,6 +19,7 @@ from recipes import sapbert
 from st_biomed.errors import InputError
 from st_biomed.losses.by_name import LOSSES
 from st_biomed.settings.recipe import read_settings, run_recipe
+from st_biomed.training import encoder_run
 
 CONFIGS = Path(sapbert.__file__).parent / "configs"
 SMOKE = str(CONFIGS / "sapbert_smoke.yaml")
@@ -115,6 +116,29 @@ def test_low_rank_updates_are_merged_before_the_release(run):
         assert "transformers" in str(error)
         pytest.skip(str(error))
     assert not [name for name in load_file(folder / "model.safetensors") if "lora" in name]
+
+
+@pytest.mark.parametrize("frozen", [r"layer\.0\.", r"layer\.0\..*(weight|bias)$", "."])
+@pytest.mark.parametrize("adapter", ["lora", "bottleneck"])
+def test_adapters_of_frozen_layers_are_not_trained(adapter: str, frozen: str, run, monkeypatch: pytest.MonkeyPatch):
+    """Catches a layer that is frozen and whose adapters learn."""
+    if adapter == "lora":
+        pytest.importorskip("peft")
+    trained: list[str] = []
+
+    def begin(model: SentenceTransformer, **options: object) -> None:
+        trained.extend(name for name, weight in model.named_parameters() if weight.requires_grad)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(encoder_run, "SentenceTransformerTrainer", begin)
+    if frozen == ".":
+        with pytest.raises(InputError, match="frozen: '.' matches all adapters"):
+            run("--adapter", adapter, "--frozen", frozen)
+        return
+    with pytest.raises(KeyboardInterrupt):
+        run("--adapter", adapter, "--frozen", frozen)
+    assert trained and not [name for name in trained if "layer.0." in name]
+    assert [name for name in trained if "layer.1." in name]
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
