@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ _LARGE = ("mcsm",)
 """Metrics that do not end at 1, whose differences would press all others into a line."""
 
 Rows = Sequence[DifferenceData | SeedsData]
+Columns = list[tuple[str, Rows]]
+"""The title of each panel and its benchmarks."""
 
 
 @dataclass(frozen=True)
@@ -64,45 +67,53 @@ def difference_chart(
     Raises:
         InputError: No benchmark, scorecards against several bases, or a size that is none.
     """
-    columns: dict[str, Rows] = {
-        f"{recipe['recipe']}, {len(recipe['seeds'])} seeds": recipe["benchmarks"] for recipe in recipes
-    }
-    columns |= {scorecard["model"]: scorecard["benchmarks"] for scorecard in scorecards}
-    if not any(columns.values()):
+    columns: Columns = [(title, recipe["benchmarks"]) for title, recipe in zip(_titles(recipes), recipes)]
+    columns += [(scorecard["model"], scorecard["benchmarks"]) for scorecard in scorecards]
+    if not any(rows for _, rows in columns):
         raise InputError("scorecards: there is nothing to draw")
     bases = list(dict.fromkeys(card["base"] for card in [*scorecards, *recipes]))
     if len(bases) > 1:
         raise InputError(f"scorecards: of one picture have one base, found {', '.join(bases)}")
     if any(size is not None and size <= 0 for size in (width, height)):
         raise InputError(f"width and height must be above 0, found {width} and {height}")
-    scales = [of_scale for large in (False, True) if any((of_scale := _of_scale(columns, large)).values())]
+    scales = [of_scale for large in (False, True) if any(rows for _, rows in (of_scale := _of_scale(columns, large)))]
     layouts = [_layout(of_scale) for of_scale in scales]
     heights = [_MARGIN + _ROW * len(layout) for layout in layouts]
     heights[0] += _TITLE
     heights[-1] += _LEGEND
     heights = [panel_height * (1 if height is None else height / sum(heights)) for panel_height in heights]
-    titles = [f"{name}\n{counts(columns[name])}" if i == 0 else "" for i in range(len(scales)) for name in columns]
+    titles = [f"{title}\n{counts(rows)}" if i == 0 else "" for i in range(len(scales)) for title, rows in columns]
     panel_width = (3.4 + 3.0 / len(columns)) if width is None else width / len(columns)
     with panels(path, titles, columns=len(columns), size=(panel_width, 0), heights=heights) as axes:
         for i, axis in enumerate(axes):
             scale, column = divmod(i, len(columns))
-            every = [row for of_model in scales[scale].values() for row in of_model]
-            _dots(axis, layouts[scale], list(scales[scale].values())[column], named=column == 0)
+            every = [row for _, of_model in scales[scale] for row in of_model]
+            _dots(axis, layouts[scale], scales[scale][column][1], named=column == 0)
             axis.set_xlim(_limits(every))
             what = "difference of MCSM" if every[0]["metric"] in _LARGE else "difference"
             axis.set_xlabel(f"{what} from {bases[0].rpartition('/')[2]}\n95% intervals")
-        _legend(axes[0], any(row["in_domain"] for rows in columns.values() for row in rows))
+        _legend(axes[0], any(row["in_domain"] for _, rows in columns for row in rows))
     return Path(path)
 
 
-def _of_scale(columns: Mapping[str, Rows], large: bool) -> dict[str, Rows]:
+def _titles(recipes: Sequence[RecipeData]) -> list[str]:
+    """The recipe and its number of seeds; also the models if several groups would have the same title."""
+    titles = [f"{recipe['recipe']}, {len(recipe['seeds'])} seeds" for recipe in recipes]
+    times = Counter(titles)
+    return [
+        f"{title}\n({', '.join(recipe['models'])})" if times[title] > 1 else title
+        for title, recipe in zip(titles, recipes)
+    ]
+
+
+def _of_scale(columns: Columns, large: bool) -> Columns:
     """The benchmarks of each model whose metric ends at 1, or does not."""
-    return {name: [row for row in rows if (row["metric"] in _LARGE) == large] for name, rows in columns.items()}
+    return [(title, [row for row in rows if (row["metric"] in _LARGE) == large]) for title, rows in columns]
 
 
-def _layout(columns: Mapping[str, Rows]) -> list[_Row]:
+def _layout(columns: Columns) -> list[_Row]:
     """Headings and benchmarks from top to bottom: those of any of the models."""
-    every = {row["benchmark"]: row for rows in columns.values() for row in rows}
+    every = {row["benchmark"]: row for _, rows in columns for row in rows}
     layout = []
     for family, rows in by_family(list(every.values())).items():
         layout.append(_Row(family))

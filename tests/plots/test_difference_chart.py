@@ -121,6 +121,13 @@ def test_seeds_of_a_recipe_come_first(tmp_path: Path):
     assert titles == ["sapbert, 2 seeds", "a", "b"] and "1 gained, 0 kept, 1 lost" in found
 
 
+def test_two_settings_of_one_recipe_have_a_panel_each(tmp_path: Path):
+    """Would catch a group of seeds that takes the place of another with equally many."""
+    other: RecipeData = {**SEEDS, "models": ["c", "d"]}
+    path = difference_chart(tmp_path / "a.svg", [card("a")], [SEEDS, other])
+    assert n_panels(path) == 3 and {"(a, b)", "(c, d)"} <= set(words(path))
+
+
 def test_the_size_is_what_is_asked_for(tmp_path: Path):
     png = difference_chart(tmp_path / "a.png", [card()], width=6, height=7).read_bytes()
     assert struct.unpack(">II", png[16:24]) == (6 * 150, 7 * 150)
