@@ -113,14 +113,16 @@ class ConceptSearch:
         Raises:
             InputError: See :meth:`Conditions.entries`.
         """
-        if conditions != self._allowed[0]:
-            if conditions == Conditions():
-                found = Allowed(self.catalog.name_concepts, None, self.catalog.n_named)
-            else:
-                table = self.catalog.names_with(conditions.entries(self.catalog))
-                found = Allowed(table, np.flatnonzero(table.counts), len(np.unique(table.indices)))
-            self._allowed = conditions, found
-        return self._allowed[1]
+        kept, found = self._allowed
+        if conditions == kept:
+            return found
+        if conditions == Conditions():
+            found = Allowed(self.catalog.name_concepts, None, self.catalog.n_named)
+        else:
+            table = self.catalog.names_with(conditions.entries(self.catalog))
+            found = Allowed(table, np.flatnonzero(table.counts), len(np.unique(table.indices)))
+        self._allowed = conditions, found
+        return found
 
     def _match(self, concept: int, score: float, name: str) -> Match:
         types = () if self.catalog.types is None else tuple(self.catalog.types[concept])

@@ -122,3 +122,14 @@ def test_a_format_or_step_that_there_is_not_is_refused_before_anything_is_read()
         LinkingSettings("zorb", "tsvv")
     with pytest.raises(InputError, match="zorb: unknown step 'lowercase'.*did you mean 'lower_case'"):
         LinkingSettings("zorb", "tsv", steps={"lowercase": {}})
+
+
+def test_a_measured_split_is_not_added_to_the_dictionary(protocol: LinkingSettings):
+    """Catches dev figures on a dictionary with the answers of dev."""
+    with pytest.raises(InputError, match="zorb: add_mentions puts the answers of the measured split 'dev' into"):
+        LinkingSettings(**{**vars(protocol), "steps": {"add_mentions": {}}})
+    with pytest.raises(InputError, match="of the measured split 'test'"):
+        LinkingSettings(**{**vars(protocol), "steps": {"add_mentions": {"splits": "train,test"}}, "dev": ""})
+    for steps, dev in (({"add_mentions": None}, ""), ({"add_mentions": {"splits": ["train"]}}, "dev")):
+        allowed = LinkingSettings(**{**vars(protocol), "steps": steps, "dev": dev})
+        assert len(allowed.prepared(allowed.open()).steps) == 1

@@ -12,6 +12,7 @@ from sentence_transformers import SentenceTransformer
 
 from st_biomed.errors import InputError
 from st_biomed.linking import Catalog, ConceptIndex, Conditions, EncodingOptions
+from st_biomed.linking.concept_search import ConceptSearch
 from st_biomed.linking_data.records import LinkingDictionary
 from st_biomed.records import Parent, Record, SourceInfo, Term, Type
 from st_biomed.terminology import Terminology
@@ -230,3 +231,23 @@ def test_another_condition_after_the_first_is_not_the_first(index: ConceptIndex)
     }
     assert [match.name for match in index.search(["flumpitis"], k=1, languages=["en"])[0]] == ["flumpitis"]
     assert index.search(["flumpitis"], k=9) == all_of
+
+
+class Interrupted(Conditions):
+    """Conditions in whose comparison another thread asks for its own."""
+
+    search: ConceptSearch
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        self.search.allowed(Conditions(languages=["en"]))
+        return isinstance(other, Conditions) and vars(other).get("languages") == self.languages
+
+
+def test_a_call_in_between_does_not_change_what_is_found(terminology: Terminology, index: ConceptIndex) -> None:
+    """Catches what is kept read twice, with a call of another thread in between."""
+    search = ConceptSearch(Catalog.of(terminology), index.vectors)
+    expected = search.allowed(Conditions(languages=["it"]))
+    conditions = Interrupted(languages=["it"])
+    object.__setattr__(conditions, "search", search)
+    assert search.allowed(conditions) is expected

@@ -19,6 +19,8 @@ from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
 from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
 from st_biomed.linking_data.formats import linking_format
 from st_biomed.linking_data.preparation import STEPS, prepare
+from st_biomed.linking_data.preparation.names import ADDED_SPLITS
+from st_biomed.settings.keyword_options import listed
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class LinkingSettings:
             Fine-tuning uses one fold per model: it trains on the fold's training part and measures on its test part.
 
     Raises:
-        InputError: An unknown format or step, or ``folds`` with a dev split, which would belong to one fold.
+        InputError: An unknown format or step; a step that adds the mentions of a measured split to the dictionary; or
+            ``folds`` with a dev split, which would belong to one fold.
     """
 
     name: str = ""
@@ -68,6 +71,13 @@ class LinkingSettings:
         for step in self.steps:
             if step not in STEPS:
                 raise InputError(f"{self.name}: {unknown_name('step', step, STEPS)}")
+        if "add_mentions" in self.steps:
+            added = listed("splits", (self.steps["add_mentions"] or {}).get("splits", ADDED_SPLITS))
+            if measured := [split for split in (self.dev, self.test) if split in added]:
+                raise InputError(
+                    f"{self.name}: add_mentions puts the answers of the measured split {measured[0]!r} into the "
+                    "dictionary; give it other splits, or set dev: '' for no split in training"
+                )
         if self.folds and self.dev:
             raise InputError(f"{self.name}: folds are for testing only; set dev: '' for no split in training")
 

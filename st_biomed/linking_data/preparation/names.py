@@ -29,7 +29,11 @@ def merge_names(dataset: LinkingDataset, *, ignore_case: bool = False) -> Linkin
     return taken(dataset, label, tally, dictionary=LinkingDictionary.from_entries(merged.values()))
 
 
-def add_mentions(dataset: LinkingDataset, *, splits: str | Iterable[str] = ("train", "dev")) -> LinkingDataset:
+ADDED_SPLITS = ("train", "dev")
+"""The splits whose mentions :func:`add_mentions` adds by default."""
+
+
+def add_mentions(dataset: LinkingDataset, *, splits: str | Iterable[str] = ADDED_SPLITS) -> LinkingDataset:
     """Add the mentions of some splits to the dictionary, each with its gold ids, merged with equal names.
 
     The published dictionary of BioSyn and SapBERT, ``test_dictionary.txt``, is built in this way from the training and
