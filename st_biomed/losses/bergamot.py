@@ -110,7 +110,7 @@ class BergamotLoss(nn.Module):
         super().__init__()
         self.model: Any = model
         if graph_encoder is not None:
-            check_kind("graph_encoder", graph_encoder, nn.Module)
+            check_kind("graph_encoder", graph_encoder, GraphEncoder)
         if relation is not None:
             check_kind("relation", relation, RelationMarginLoss)
         number("relation_weight", relation_weight, least=0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from st_biomed.training_data.columns import terminology_digest
 FILE_NAME = "loss.safetensors"
 
 _cared_for: WeakSet[nn.Module] = WeakSet()
+_looked_at: WeakSet[nn.Module] = WeakSet()
 
 
 def own_state(loss: nn.Module) -> dict[str, Tensor]:
@@ -39,18 +41,26 @@ def own_parameters(loss: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def require_loss_parameters_callback(loss: nn.Module) -> None:
-    """Reject a loss with its own parameters on several processes without :class:`LossParametersCallback`.
+    """Reject a loss with its own parameters on several processes without :class:`LossParametersCallback`; in one process
+    warn once.
 
-    A loss with parameters calls this in ``forward``. Otherwise the copies of the processes would diverge unnoticed.
+    A loss with parameters calls this in ``forward``. Otherwise the copies of the processes would diverge unnoticed, and a
+    resumed training would begin with new parameters.
 
     Raises:
         InputError: Several processes, a loss with its own parameters, and no callback in the trainer.
     """
-    if get_world_size() > 1 and torch.is_grad_enabled() and loss not in _cared_for and (own := own_parameters(loss)):
-        raise InputError(
-            f"{type(loss).__name__} learns {', '.join(own)}, which several processes have to share: "
-            "pass callbacks=[LossParametersCallback(loss)] to the trainer"
-        )
+    if not torch.is_grad_enabled() or loss in _cared_for:
+        return
+    several = get_world_size() > 1
+    if (not several and loss in _looked_at) or not (own := own_parameters(loss)):
+        _looked_at.add(loss)
+        return
+    _looked_at.add(loss)
+    learns, remedy = f"{type(loss).__name__} learns {', '.join(own)}", "pass callbacks=[LossParametersCallback(loss)]"
+    if several:
+        raise InputError(f"{learns}, which several processes have to share: {remedy} to the trainer")
+    warnings.warn(f"{learns}, which checkpoints of the trainer do not hold: {remedy} to it to resume", stacklevel=3)
 
 
 class LossParametersCallback(TrainerCallback):

@@ -102,14 +102,20 @@ def with_distillation(
         weight: Factor of the distillation.
         target: ``"cosines"`` or ``"vectors"``.
         share: Share of the texts of each batch.
-        rows, labels: As for :class:`DistilledLoss`.
+        rows, labels: As for :class:`DistilledLoss`; ``None`` for a loss that takes the distillation among its own parts.
 
     Returns:
         A :class:`DistilledLoss`, a :class:`CachedDistilledLoss`, or the loss itself.
 
     Raises:
-        InputError: As :class:`SelfDistillationLoss`.
+        InputError: As :class:`SelfDistillationLoss`, or a map for a loss that takes the distillation among its own parts.
     """
+    if hasattr(loss, "hold"):
+        for name, given in (("rows", rows), ("labels", labels)):
+            if given is not None:
+                raise InputError(
+                    f"{name} must be None for {type(loss).__name__}, which takes no map of labels, found one"
+                )
     inner: Any = loss.loss if isinstance(loss, CachedLoss) else loss
     distillation = SelfDistillationLoss(
         None, teacher, weight, target=target, share=share, gather_across_devices=inner.gather_across_devices

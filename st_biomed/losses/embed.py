@@ -16,6 +16,8 @@ from sentence_transformers.util import get_world_size
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from st_biomed.errors import InputError
+
 CHUNK_COST_CPU = 64
 """Cost of one more chunk beyond its tokens (its own gradients of all weights), in tokens of computation.
 
@@ -29,7 +31,7 @@ Encoder = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def embed_columns(
-    model: Encoder, features: Iterable[dict[str, Any]], *, chunk_cost: int | None = None
+    model: Encoder | None, features: Iterable[dict[str, Any]], *, chunk_cost: int | None = None
 ) -> list[Tensor]:
     """The embeddings of every text column, equal to ``model(column)["sentence_embedding"]`` but with less padding.
 
@@ -55,7 +57,12 @@ def embed_columns(
 
     Returns:
         One ``[B, D]`` per column, rows in the order given.
+
+    Raises:
+        InputError: The loss has no model.
     """
+    if model is None:
+        raise InputError("embedding needs a model; without a model call compute_loss_from_embeddings")
     columns = list(features)
     names = merge_columns(columns)
     if names is None:

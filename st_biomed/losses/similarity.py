@@ -56,7 +56,7 @@ def require_list(embeddings: Sequence[Tensor]) -> None:
         raise InputError(f"embeddings must be a list of [B, D] matrices, found one tensor {tuple(embeddings.shape)}")
 
 
-def join_labels(labels: Tensor, embeddings: Sequence[Tensor], *, gather_across_devices: bool = False) -> Tensor:
+def join_labels(labels: Tensor | None, embeddings: Sequence[Tensor], *, gather_across_devices: bool = False) -> Tensor:
     """The labels of the rows of :func:`join_embeddings`, ``[n * B]``.
 
     Args:
@@ -65,8 +65,10 @@ def join_labels(labels: Tensor, embeddings: Sequence[Tensor], *, gather_across_d
         gather_across_devices: As for the embeddings.
 
     Raises:
-        InputError: A shape or a type that does not fit.
+        InputError: No labels, or a shape or a type that does not fit.
     """
+    if labels is None:
+        raise InputError("labels must be given, found none: the dataset needs a column 'label'")
     length, columns = len(embeddings[0]), len(embeddings)
     if labels.is_floating_point():
         raise InputError(f"labels must be integers, found {labels.dtype}")

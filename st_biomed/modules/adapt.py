@@ -10,6 +10,7 @@ from transformers import AutoConfig, AutoModel
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.modules.bottleneck_adapter import FAMILIES, adapter_parameters
+from st_biomed.modules.knowledge_injected_transformer import KnowledgeInjectedTransformer
 
 SIZES = {"large": 1, "small": 16}
 """Reduction factors of SapBERT's two variants. The paper gives no widths, only shares of the parameters of BERT-base
@@ -33,13 +34,15 @@ def adapt(model: SentenceTransformer, size: str | int = "small") -> SentenceTran
         The model.
 
     Raises:
-        InputError: An unknown size, an encoder of another kind or with adapters, or a factor that does not divide its
-            width.
+        InputError: An unknown size, an encoder of another kind, with adapters or with injection of knowledge, or a factor
+            that does not divide its width.
     """
     reduction_factor = size if isinstance(size, int) and not isinstance(size, bool) else SIZES.get(str(size))
     if reduction_factor is None:
         raise unknown_name("adapter size", size, SIZES)
     transformer = encoder_of(model)
+    if type(transformer).__name__ == KnowledgeInjectedTransformer.__name__:  # also one loaded with its own code
+        raise InputError("bottleneck adapters need a plain encoder, found one with injection of knowledge")
     base: Any = transformer.model
     if base.config.model_type not in FAMILIES:
         raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -199,6 +200,18 @@ def test_several_processes_need_the_callback(monkeypatch, tiny_bert):
         distilled([tiny_bert.preprocess(["a", "b"])], torch.tensor([0, 1]))
     with pytest.raises(InputError, match="fp16 with several processes cannot learn relations, seen"):
         begin(LossParametersCallback(other), SimpleNamespace(fp16=True))
+
+
+def test_one_process_without_the_callback_is_warned_once(tiny_bert):
+    """Catches a resumed run that begins with new parameters without a word."""
+    loss, other = RelationLoss(tiny_bert), RelationLoss(tiny_bert)
+    begin(LossParametersCallback(other))
+    with pytest.warns(UserWarning, match=r"RelationLoss learns relations, which checkpoints .* do not hold"):
+        require_loss_parameters_callback(loss)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for quiet in (loss, other, MultiSimilarityLoss(tiny_bert)):
+            require_loss_parameters_callback(quiet)
 
 
 @pytest.fixture(scope="module")

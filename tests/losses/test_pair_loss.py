@@ -100,6 +100,12 @@ def test_forward_embeds_and_nothing_else(loss_class, monkeypatch):
     assert loss_class(model)(features, CLASSES) == expected and asked == [(model, features)]
 
 
+def test_a_loss_without_a_model_embeds_nothing(tiny_bert):
+    """Catches a TypeError about None."""
+    with pytest.raises(InputError, match="embedding needs a model; without a model call compute_loss_from_embeddings"):
+        InfoNCELoss(None)([dict(tiny_bert.preprocess(["flu", "gout"]))], CLASSES[:2])
+
+
 @pytest.mark.parametrize(
     ("loss_class", "arguments", "message"),
     [

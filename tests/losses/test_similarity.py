@@ -52,6 +52,7 @@ def test_one_label_holds_for_every_column():
     [
         (torch.zeros(4, dtype=torch.int64), r"shape \[3\] or \[3, 2\].*found \[4\]"),
         (torch.zeros(3, 3, dtype=torch.int64), r"found \[3, 3\]"),
+        (None, "labels must be given, found none: the dataset needs a column 'label'"),
         (torch.zeros(3), "must be integers, found torch.float32"),
     ],
 )
