@@ -235,6 +235,14 @@ RECIPES: list[tuple[str, str, str]] = [
         "--terminology toy --bare_names true --loss barlow_twins --mini_batch_size 4 --stage contrastive",
         "mini_batch_size: is not used with loss barlow_twins",
     ),
+    *(
+        (
+            "italian_kge",
+            f"--terminology toy --stage {stage} --resume_from_checkpoint true --output_dir {{new}}",
+            f"resume_from_checkpoint: is for --stage contrastive or pipelined, found {stage}",
+        )
+        for stage in ("all", "vocabulary", "kge", "inject")
+    ),
     ("italian_kge", "--prototypes 0", "prototypes"),
     ("italian_kge", "--terminology toy --stage kge --kge_settings nowhere.yaml --output_dir {new}", "nowhere.yaml"),
     ("sapbert_finetune", "--linking nonsense", "nonsense"),
